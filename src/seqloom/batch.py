@@ -1,0 +1,84 @@
+"""Padded sequences with their true lengths: the only thing that passes between the layers.
+
+The arrays are NumPy's, so that reading, checking and counting never import torch; neural models
+turn them into tensors at their own door, without a copy.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Int
+
+from .forms import PAD
+
+Ids = Int[np.ndarray, " time"]
+
+
+@dataclass(frozen=True)
+class Sequences:
+    """Ids, right-padded, with true lengths."""
+
+    values: Int[np.ndarray, "batch time"]
+    lengths: Int[np.ndarray, " batch"]
+
+    @classmethod
+    def pad(cls, items: Sequence[Ids], fill: int = PAD) -> "Sequences":
+        """Rows of different lengths as one array, as wide as the longest."""
+        lengths = np.fromiter((len(item) for item in items), dtype=np.int64, count=len(items))
+        values = np.full((len(items), int(lengths.max(initial=0))), fill, dtype=np.int64)
+        values[mask_of(lengths, values.shape[1])] = np.concatenate(items) if len(items) else 0
+        return cls(values, lengths)
+
+    @property
+    def mask(self) -> Bool[np.ndarray, "batch time"]:
+        """True where a position is real."""
+        return mask_of(self.lengths, self.values.shape[1])
+
+    def late(self, begin: int) -> "Sequences":
+        """One step late: what a model has read when it must predict each value."""
+        values = np.empty_like(self.values)
+        values[:, :1] = begin
+        values[:, 1:] = self.values[:, :-1]
+        return Sequences(values, self.lengths)
+
+    def rows(self) -> list[list[int]]:
+        """The values without padding, as lists."""
+        lengths = self.lengths.tolist()
+        return [row[:length] for row, length in zip(self.values.tolist(), lengths, strict=True)]
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What to read and what to predict."""
+
+    source: Sequences
+    target: Sequences
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+
+@dataclass(frozen=True)
+class Item:
+    """One example as numbers: what to read and what to predict."""
+
+    source: Any
+    target: Any
+
+
+def collate(items: Sequence[Item]) -> Batch:
+    """Examples as one padded batch."""
+    return Batch(
+        Sequences.pad([item.source for item in items]),
+        Sequences.pad([item.target for item in items]),
+    )
+
+
+def mask_of(lengths: Int[np.ndarray, " batch"], time: int) -> Bool[np.ndarray, "batch {time}"]:
+    """True for the first `lengths[i]` of `time` places."""
+    return np.arange(time) < lengths[:, None]

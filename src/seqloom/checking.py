@@ -1,0 +1,339 @@
+"""Read a file as a task would and report what was found: the work behind `seqloom check`."""
+
+import codecs
+import re
+import shlex
+from collections import Counter
+from collections.abc import Hashable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from itertools import groupby
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from .data.findings import Finding, Side, View, find
+from .data.formats import Row, Sentence, Source, guess_format, read_rows, read_sentences
+from .data.formats.found import count, listed
+from .data.formats.roles import has_few_kinds
+from .data.settings import Data
+from .data.text import read_lines
+from .data.vocabulary import cut
+from .errors import SeqloomError, unknown
+
+TASK_ROLES = {
+    "language": ("text",),
+    "classify": ("text", "label"),
+    "translate": ("source", "target"),
+    "tag": ("word", "tag"),
+}
+# The roles whose fields come from a closed set.
+_LABELS = {"label", "tag"}
+
+
+@dataclass(frozen=True)
+class Part:
+    """The sequences of one role: how long they are and how many kinds of symbols they have."""
+
+    role: str
+    unit: str
+    median: float
+    longest: int
+    longest_line: int
+    kinds: int
+    total: int
+
+
+@dataclass(frozen=True)
+class Report:
+    """All that was found in a file; where it cannot be read at all, only the problem."""
+
+    path: Path
+    task: str
+    why: str
+    format: str = ""
+    encoding: str = ""
+    delimiter: str = ""
+    header: list[str] | None = None
+    counts: dict[str, int] = field(default_factory=dict)
+    parts: list[Part] = field(default_factory=list)
+    labels: dict[str, int] = field(default_factory=dict)
+    passed: list[str] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    next: str = ""
+
+    @property
+    def has_problems(self) -> bool:
+        """Whether something blocks training."""
+        return any(finding.level == "problem" for finding in self.findings)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same for machines."""
+        return {**asdict(self), "path": str(self.path)}
+
+
+def check(path: Path, task_name: str | None, settings: Data, options: Mapping[str, Any]) -> Report:
+    """Read a file as a task would; whatever is wrong with it becomes a finding, not an error."""
+    if task_name is not None and task_name not in TASK_ROLES:
+        raise unknown("task", task_name, TASK_ROLES)
+    try:
+        lines = read_lines(path, settings.encoding)
+    except SeqloomError as unreadable:
+        report = Report(path, task_name or "", "", findings=[_problem(unreadable, [])])
+        return replace(report, next=_next(report, settings, unreadable))
+    task, why = (task_name, "as you say") if task_name else _guess(path, lines, settings)
+    source, error = _read(path, task, settings, options)
+    report = Report(path, task, why)
+    if source is not None:
+        report = _report(source, task, why, _view(source, task, lines, settings, options))
+    findings = _problems(source, error) + _around(path, source) + report.findings
+    report = replace(report, findings=findings, passed=_passed(task, source, findings))
+    return replace(report, next=_next(report, settings, error))
+
+
+def _open(path: Path, task: str, settings: Data, options: Mapping[str, Any]) -> Source:
+    """The rows of a file, as the task reads them."""
+    roles = TASK_ROLES[task]
+    if task == "tag":
+        return read_sentences(path, roles, settings)
+    more = task == "translate" and bool(options.get("alternatives"))
+    return read_rows(path, roles, settings, more=more)
+
+
+def _read(
+    path: Path, task: str, settings: Data, options: Mapping[str, Any]
+) -> tuple[Source | None, SeqloomError | None]:
+    """The rows that can be read, and the error that a task would stop at."""
+    try:
+        return _open(path, task, settings, options), None
+    except SeqloomError as error:
+        try:
+            return _open(path, task, replace(settings, skip_bad=True), options), error
+        except SeqloomError:
+            return None, error
+
+
+def _guess(path: Path, lines: list[str], settings: Data) -> tuple[str, str]:
+    """The task a file is made for, and the reason in words."""
+    name = _layout(path, lines, settings)
+    if name == "columns":
+        return "tag", "one word a line, a blank line between sentences"
+    if name == "text":
+        return "language", "plain text"
+    lenient = replace(settings, skip_bad=True)
+    for task in ("translate", "classify", "language"):
+        try:
+            rows = read_rows(path, TASK_ROLES[task], lenient).rows
+        except SeqloomError:
+            continue
+        kinds = len({row.fields[-1] for row in rows if isinstance(row, Row)})
+        if task == "language":
+            return task, "one column of text"
+        if task == "translate" and name == "tsv" and _is_label([*rows]):
+            return "classify", f"2 columns; the second has {count(kinds, 'value')}"
+        role = TASK_ROLES[task][-1]
+        return task, f'2 columns; "{role}" has {count(kinds, "value")}'
+    return "classify", f"a {name} file has columns"
+
+
+def _layout(path: Path, lines: list[str], settings: Data) -> str:
+    """The format, by the user's word, the file's name or its lines."""
+    if settings.format != "auto":
+        return settings.format
+    named = guess_format(path, lines, TASK_ROLES["language"])
+    if named != "text":
+        return named
+    if _is_columns(lines):
+        return "columns"
+    found = set()
+    for task in ("translate", "classify"):
+        try:
+            found.add(guess_format(path, lines, TASK_ROLES[task]))
+        except SeqloomError:
+            continue
+    written = [line for line in lines if line.strip()]
+    # One stray tab does not make a table.
+    if 2 * sum("\t" in line for line in written) < len(written):
+        found.discard("tsv")
+    return min(found, default="text")
+
+
+def _is_columns(lines: list[str]) -> bool:
+    """Whether lines of equally many words stand in groups, the last words being of few kinds."""
+    parted = [not line.strip() for line in lines]
+    groups = [len(list(group)) for is_blank, group in groupby(parted) if not is_blank]
+    words = [line for line in lines if line.strip() and not re.match(r"#(\s|$)", line)]
+    if len(groups) < 2 or 2 * len(groups) > sum(groups) or not words:
+        return False
+    tabbed = all("\t" in line for line in words)
+    cells = [line.split("\t") if tabbed else line.split() for line in words]
+    width, times = Counter(len(cell) for cell in cells).most_common(1)[0]
+    is_even = width > 1 and times > 0.95 * len(cells)
+    single = all(len(cell[0].split()) == 1 for cell in cells)
+    return is_even and single and has_few_kinds([cell[-1] for cell in cells])
+
+
+def _is_label(rows: list[Row | Sentence]) -> bool:
+    """Whether the last fields repeat as labels do."""
+    return has_few_kinds([str(row.fields[-1]) for row in rows])
+
+
+def _view(
+    source: Source, task: str, lines: list[str], settings: Data, options: Mapping[str, Any]
+) -> View:
+    """The rows as sequences of symbols, each on its side."""
+    roles = TASK_ROLES[task]
+    sides = [
+        _side(source, place, role, task, options)
+        for place, role in enumerate(roles)
+        if role not in _LABELS
+    ]
+    labels = []
+    for row in source.rows if roles[-1] in _LABELS else ():
+        found = row.fields[-1] if isinstance(row, Sentence) else [row.fields[-1]]
+        labels += [(row.line, label) for label in found]
+    return View(
+        task=task,
+        lines=[row.line for row in source.rows],
+        sides=sides,
+        keys=[_frozen(row.fields[0]) for row in source.rows],
+        answers=[_frozen(row.fields[-1]) for row in source.rows],
+        labels=labels,
+        raw=lines,
+        max_length=settings.max_length,
+    )
+
+
+def _side(source: Source, place: int, role: str, task: str, options: Mapping[str, Any]) -> Side:
+    """The fields of one role as symbols: characters or words."""
+    fields = [row.fields[place] for row in source.rows]
+    texts = [found for found in fields if isinstance(found, str)]
+    spaced = 10 * sum(" " in text.strip() for text in texts) > len(texts)
+    unit = "characters" if task == "language" or (task == "translate" and not spaced) else "words"
+    unit = options.get(f"{role}_symbols", options.get("symbols", unit))
+    if task == "tag":
+        return Side(role, "words", [list(found) for found in fields])
+    return Side(
+        role, unit, [cut(text, "words" if unit == "words" else "characters") for text in texts]
+    )
+
+
+def _frozen(found: str | list[str]) -> Hashable:
+    return found if isinstance(found, str) else tuple(found)
+
+
+def _report(source: Source, task: str, why: str, view: View) -> Report:
+    """The counts of what was read."""
+    labels = Counter(label for _, label in view.labels)
+    name = {"tag": "sentences", "language": "lines"}.get(task, "rows")
+    return Report(
+        path=source.path,
+        task=task,
+        why=why,
+        format=source.format,
+        encoding=source.encoding,
+        delimiter=source.delimiter,
+        header=source.header,
+        counts={name: len(source.rows), "blank": len(source.blank), "bad": len(source.bad)},
+        parts=[_part(view, side) for side in view.sides],
+        labels=dict(labels.most_common()),
+        findings=find(view),
+    )
+
+
+def _part(view: View, side: Side) -> Part:
+    """The lengths and kinds of one side."""
+    lengths = [len(sequence) for sequence in side.sequences]
+    longest = max(lengths)
+    return Part(
+        role=side.role,
+        unit=side.unit,
+        median=float(median(lengths)),
+        longest=longest,
+        longest_line=view.lines[lengths.index(longest)],
+        kinds=len({symbol for sequence in side.sequences for symbol in sequence}),
+        total=sum(lengths),
+    )
+
+
+def _problem(error: SeqloomError, lines: list[int]) -> Finding:
+    """An error as a finding, with all it says."""
+    if not lines and error.place is not None and error.place.line is not None:
+        lines = [error.place.line]
+    text = error.text().removeprefix(f"error[{error.code}]: ")
+    return Finding("problem", error.code, text, lines)
+
+
+def _problems(source: Source | None, error: SeqloomError | None) -> list[Finding]:
+    """What stops a task from reading the file, or what it was told to leave out."""
+    bad = source.bad if source is not None else []
+    if error is not None:
+        return [_problem(error, [line for line, why in bad if why.startswith(error.code)])]
+    if not bad:
+        return []
+    lines = [line for line, _ in bad]
+    say = f"{count(len(bad), 'line')} left out that cannot be read ({listed(lines)})"
+    return [Finding("warning", "D024", say, lines)]
+
+
+def _around(path: Path, source: Source | None) -> list[Finding]:
+    """Blank lines, and the mark some programs put before the text."""
+    found = []
+    if source is not None and source.blank:
+        say = f"{count(len(source.blank), 'blank line')} skipped (first: {listed(source.blank)})"
+        found.append(Finding("warning", "D020", say, list(source.blank)))
+    if _begins_with_mark(path):
+        say = "the file begins with a byte order mark, which is not read as text"
+        found.append(Finding("note", "D032", say, [1]))
+    return found
+
+
+def _begins_with_mark(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(3) == codecs.BOM_UTF8
+    except OSError:
+        return False
+
+
+def _passed(task: str, source: Source | None, findings: list[Finding]) -> list[str]:
+    """What was looked for and is right."""
+    if source is None:
+        return []
+    codes = {finding.code for finding in findings}
+    passed = [] if codes & {"D014", "D020"} else ["no empty rows"]
+    if task == "classify" and not codes & {"D010", "D011", "D071"}:
+        passed.append("one label per row")
+    if task == "translate" and not codes & {"D010", "D011"}:
+        passed.append("one target per row")
+    return passed if "D070" in codes or task == "language" else [*passed, "no row twice"]
+
+
+def _next(report: Report, settings: Data, error: SeqloomError | None) -> str:
+    """The command to type next: to train, or to look again with the remedy if there is one."""
+    remedy = _remedy(error)
+    given = [
+        f"--{name} {shlex.quote(value)}"
+        for name, value, default in (
+            ("format", settings.format, "auto"),
+            ("columns", settings.columns, ""),
+            ("encoding", settings.encoding, "utf-8"),
+        )
+        if value != default and not remedy.startswith(f"--{name}")
+    ]
+    given += ["--skip-bad"] * settings.skip_bad + [remedy] * bool(remedy)
+    file = shlex.quote(str(report.path))
+    if error is not None:
+        return " ".join(["seqloom check", file, *given]) if remedy else ""
+    units = [
+        f"--set task.{part.role}_symbols=characters"
+        for part in report.parts
+        if report.task == "translate" and part.unit == "characters"
+    ]
+    return " ".join(["seqloom train", report.task, file, *given, *units])
+
+
+def _remedy(error: SeqloomError | None) -> str:
+    """The option that makes the file readable, if the error names one."""
+    help = error.help if error is not None else ()
+    found = [re.match(r"--(encoding [a-z0-9-]+$|skip-bad)", line) for line in help]
+    return next((match.group() for match in found if match), "")

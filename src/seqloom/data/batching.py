@@ -1,0 +1,61 @@
+"""Batches of similar length, shuffled anew each epoch from the seed.
+
+An epoch's batches depend on the seed and the number of the epoch alone, so a run that was stopped
+takes up its place again by counting, with no state of its own to save.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Int
+
+from ..batch import Batch, Item, collate
+
+
+class Batches:
+    """Examples as numbers, in buckets of similar length.
+
+    Sorting by length leaves almost no padding; a little noise in the lengths, drawn anew each
+    epoch, keeps the same examples from always meeting. Batches are then shuffled.
+    """
+
+    def __init__(self, items: Sequence[Item], size: int, tokens: int, seed: int) -> None:
+        self.items, self.size, self.tokens, self.seed = list(items), size, tokens, seed
+        self._source = np.array([len(item.source) for item in items])
+        self._target = np.array([len(item.target) for item in items])
+        self._made: tuple[int, list[Int[np.ndarray, " batch"]]] = (-1, [])
+
+    def epoch(self, number: int) -> list[Int[np.ndarray, " batch"]]:
+        """Which examples stand together in each batch of an epoch."""
+        if self._made[0] != number:
+            self._made = (number, self._make(number))
+        return self._made[1]
+
+    def batch(self, which: Int[np.ndarray, " batch"]) -> Batch:
+        """The padded batch of these examples."""
+        return collate([self.items[i] for i in which])
+
+    def _make(self, number: int) -> list[Int[np.ndarray, " batch"]]:
+        chance = np.random.default_rng([self.seed, number])
+        noise = chance.random((2, len(self.items)))
+        order = np.lexsort((self._target + 2 * noise[1], np.floor(self._source + noise[0])))
+        batches = np.split(order, self._cuts(order))
+        return [batches[place] for place in chance.permutation(len(batches))]
+
+    def _cuts(self, order: Int[np.ndarray, " n"]) -> list[int]:
+        """Where one batch ends and the next begins: by examples, or by padded target symbols."""
+        if not self.tokens:
+            return list(range(self.size, len(order), self.size))
+        cuts, start, longest = [], 0, 0
+        for place, length in enumerate(self._target[order]):
+            longest = max(longest, int(length))
+            if place > start and longest * (place + 1 - start) > self.tokens:
+                cuts.append(place)
+                start, longest = place, int(length)
+        return cuts
+
+
+def in_order_of_length(lengths: Sequence[int], size: int) -> list[Int[np.ndarray, " batch"]]:
+    """Batches for evaluation: sorted by length, every example once."""
+    order = np.argsort(lengths, kind="stable")
+    return list(np.split(order, range(size, len(order), size))) if len(lengths) else []

@@ -1,0 +1,111 @@
+"""Files as rows of fields or as sentences of words, whatever their format."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from ...errors import DataError, Place, UsageError, unknown
+from ..settings import Data
+from ..text import read_lines
+from . import columns, json_lines, pairs, plain, table
+from .found import Reading, Request, Row, Sentence, Source, settle
+from .roles import parse_columns
+
+__all__ = [
+    "EXTENSIONS",
+    "FORMATS",
+    "Row",
+    "Sentence",
+    "Source",
+    "guess_format",
+    "read_rows",
+    "read_sentences",
+]
+
+FORMATS: dict[str, Callable[[list[str], Request], Reading[Row]]] = {
+    "text": plain.read,
+    "tsv": pairs.read,
+    "csv": table.read,
+    "jsonl": json_lines.read,
+}
+EXTENSIONS = {
+    ".tsv": "tsv",
+    ".csv": "csv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".conll": "columns",
+    ".conllu": "columns",
+    ".bio": "columns",
+    ".iob": "columns",
+}
+
+
+def read_rows(path: Path, roles: tuple[str, ...], settings: Data, *, more: bool = False) -> Source:
+    """One row for each example, with a field for each role in order.
+
+    With `more`, a tab-separated row may have further fields, which are kept: other right answers.
+    """
+    lines = read_lines(path, settings.encoding)
+    name: str = settings.format
+    if name == "auto":
+        name = guess_format(path, lines, roles)
+        if name == "columns":
+            raise _not_this_kind(path, f"one word a line, not rows of {' and '.join(roles)}")
+    elif name not in FORMATS:
+        raise _wrong_format(name, roles, set(FORMATS))
+    if name == "text" and len(roles) > 1:
+        raise _wrong_format(name, roles, set(FORMATS) - {"text"})
+    request = Request(path, roles, parse_columns(settings.columns, roles), more and name == "tsv")
+    return settle(name, FORMATS[name](lines, request), path, settings)
+
+
+def read_sentences(path: Path, roles: tuple[str, ...], settings: Data) -> Source:
+    """One list for each role and sentence, from a file of columns with one word a line."""
+    lines = read_lines(path, settings.encoding)
+    if settings.format not in ("auto", "columns"):
+        raise _wrong_format(settings.format, roles, {"columns"})
+    request = Request(path, roles, parse_columns(settings.columns, roles))
+    return settle("columns", columns.read(lines, request), path, settings)
+
+
+def guess_format(path: Path, lines: list[str], roles: tuple[str, ...]) -> str:
+    """The format by the file's extension, or else by its content."""
+    known = EXTENSIONS.get(path.suffix.lower())
+    if known is not None:
+        return known
+    if len(roles) == 1:
+        return "text"
+    first = next(number for number, line in enumerate(lines) if line.strip())
+    if re.match(r"\s*\{", lines[first]):
+        return "jsonl"
+    if "\t" in lines[first]:
+        return "tsv"
+    header = re.split("[,;|]", lines[first])
+    if set(roles) <= {title.strip(' "') for title in header}:
+        return "csv"
+    if any("\t" in line for line in lines):
+        return "tsv"
+    needs = f"no tab between {' and '.join(roles)}, no header, no JSON"
+    raise _not_this_kind(path, needs, Place(str(path), first + 1, lines[first]))
+
+
+def _not_this_kind(path: Path, found: str, place: Place | None = None) -> DataError:
+    """An error for a file that does not look like any table."""
+    return DataError(
+        "D002",
+        f'cannot tell how "{path.name}" is laid out: {found}',
+        place=place or Place(str(path)),
+        help=["--format tsv   or csv, jsonl, columns, if you know it"],
+    )
+
+
+def _wrong_format(name: str, roles: tuple[str, ...], choices: set[str]) -> UsageError:
+    """An error for a format that cannot hold what is asked for."""
+    if name not in {*FORMATS, "columns"}:
+        return unknown("format", name, {*choices, "auto"})
+    return UsageError(
+        "U010",
+        f"format = {name!r}: it cannot hold {' and '.join(roles)}",
+        help=[f"choose from: {', '.join(sorted(choices))}"],
+    )

@@ -1,0 +1,39 @@
+"""Where the data is and how to read it: the [data] table of a recipe."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, kw_only=True)
+class Data:
+    """Which files to read, how they are laid out, and how they are split.
+
+    Args:
+        train: The file to learn from.
+        valid: The file that tells when to stop; without one, a part of train is cut off for it.
+        test: The file for the final score; without one, a part of train is cut off for it.
+        format: How the files are laid out; auto looks at the file's name, then at its content.
+        encoding: How the files' bytes stand for characters, such as utf-8, cp1252 or utf-16.
+        columns: Which column plays which role, as text=review,label=stars, or 1,2 for files
+            without a header.
+        skip_bad: Leave out lines that cannot be read, and count them, instead of stopping.
+        max_length: The longest sequence allowed, in symbols; 0 is no limit.
+        valid_fraction: The part of train that is cut off where no valid file is given.
+        test_fraction: The part of train that is cut off where no test file is given.
+        split_seed: The number that decides which sequences are cut off; the same number gives
+            the same split.
+        shared: Allow the same sequence in two parts, such as train and test.
+    """
+
+    train: str = ""
+    valid: str = ""
+    test: str = ""
+    format: Literal["auto", "text", "tsv", "csv", "jsonl", "columns"] = "auto"
+    encoding: str = "utf-8"
+    columns: str = ""
+    skip_bad: bool = False
+    max_length: int = 1000
+    valid_fraction: float = 0.05
+    test_fraction: float = 0.05
+    split_seed: int = 1
+    shared: bool = False

@@ -1,0 +1,98 @@
+"""Two-way tables between what users write and numbers."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+import numpy as np
+from jaxtyping import Int
+
+from ..forms import BEGIN, END, PAD, UNKNOWN, Labels, Tokens
+
+SPECIAL = ("<pad>", "<s>", "</s>", "<unk>")
+Unit = Literal["characters", "words"]
+
+
+class Vocabulary:
+    """Symbols in order of frequency, after the four special ones."""
+
+    def __init__(self) -> None:
+        self.restore(list(SPECIAL))
+
+    def learn(self, sequences: Iterable[Sequence[str]], at_least: int = 1) -> None:
+        """Take in every symbol seen often enough."""
+        counts = Counter(symbol for sequence in sequences for symbol in sequence)
+        for special in SPECIAL:
+            counts.pop(special, None)
+        ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+        self.restore([*SPECIAL, *(symbol for symbol, count in ordered if count >= at_least)])
+
+    def encode(self, symbols: Sequence[str], end: bool = False) -> Int[np.ndarray, " time"]:
+        """Numbers for symbols, END after them if asked for; what was never seen is UNKNOWN."""
+        ids = [self._index.get(symbol, UNKNOWN) for symbol in symbols]
+        return np.array([*ids, END] if end else ids, dtype=np.int64)
+
+    def decode(self, ids: Iterable[int]) -> list[str]:
+        """Symbols for numbers, without those that only mark places."""
+        return [self.symbols[i] for i in ids if i not in (PAD, BEGIN, END)]
+
+    def unknown(self, symbols: Iterable[str]) -> list[str]:
+        """Those symbols that were never seen."""
+        return [symbol for symbol in symbols if symbol not in self._index]
+
+    @property
+    def space(self) -> Tokens:
+        """What a model needs to know of it."""
+        return Tokens(len(self.symbols))
+
+    def state(self) -> list[str]:
+        return self.symbols
+
+    def restore(self, state: list[str]) -> None:
+        self.symbols = list(state)
+        self._index = {symbol: i for i, symbol in enumerate(self.symbols) if i >= len(SPECIAL)}
+
+
+class LabelSet:
+    """Labels in alphabetical order: a closed set, nothing special among them."""
+
+    def __init__(self) -> None:
+        self.restore([])
+
+    def learn(self, labels: Iterable[str]) -> None:
+        """Take in every label."""
+        self.restore(sorted(set(labels)))
+
+    def encode(self, labels: Sequence[str]) -> Int[np.ndarray, " time"]:
+        """Numbers for labels; all must be known (see `unknown`)."""
+        return np.array([self._index[label] for label in labels], dtype=np.int64)
+
+    def decode(self, ids: Iterable[int]) -> list[str]:
+        """Labels for numbers."""
+        return [self.labels[i] for i in ids]
+
+    def unknown(self, labels: Iterable[str]) -> list[str]:
+        """Those labels that training never showed."""
+        return [label for label in labels if label not in self._index]
+
+    @property
+    def space(self) -> Labels:
+        """What a model needs to know of it."""
+        return Labels(len(self.labels))
+
+    def state(self) -> list[str]:
+        return self.labels
+
+    def restore(self, state: list[str]) -> None:
+        self.labels = list(state)
+        self._index = {label: i for i, label in enumerate(self.labels)}
+
+
+def cut(text: str, unit: Unit) -> list[str]:
+    """A text as symbols."""
+    return list(text) if unit == "characters" else text.split()
+
+
+def join(symbols: Sequence[str], unit: Unit) -> str:
+    """Symbols as a text."""
+    return ("" if unit == "characters" else " ").join(symbols)

@@ -1,0 +1,135 @@
+"""Every mistake a user can make: what is wrong, where, and what to do next.
+
+The letter of a code says whose matter it is and gives the exit code of the command line:
+U usage 2, D data 3, M model 4, T training 5, E the machine 6.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, ClassVar
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where in a file something is wrong, with the user's own line."""
+
+    file: str
+    line: int | None = None
+    text: str | None = None
+    mark: tuple[int, int] | None = None
+    note: str = ""
+
+    def __str__(self) -> str:
+        return self.file if self.line is None else f"{self.file}:{self.line}"
+
+    def lines(self) -> list[str]:
+        """The arrow, the user's line, and a mark under the part that is wrong."""
+        told = [f"--> {self}"]
+        if self.text is None or self.line is None:
+            return told
+        shown, start, end = _window(self.text, self.mark)
+        number = str(self.line)
+        told.append(f"{number} | {shown}")
+        if self.mark is not None:
+            carets = " " * start + "^" * max(1, end - start)
+            told.append(f"{' ' * len(number)} | {carets} {self.note}".rstrip())
+        return told
+
+
+class SeqloomError(Exception):
+    """Base of all user-facing errors: surfaces show it without a traceback."""
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(
+        self,
+        code: str,
+        problem: str,
+        *,
+        place: Place | None = None,
+        notes: Sequence[str] = (),
+        help: Sequence[str] = (),
+    ) -> None:
+        self.code, self.problem, self.place = code, problem, place
+        self.notes, self.help = tuple(notes), tuple(help)
+        super().__init__(self.text())
+
+    def text(self) -> str:
+        """The whole message as plain text, for the terminal, the web and the studio alike."""
+        lines = [f"error[{self.code}]: {self.problem}"]
+        lines += [f"  {line}" for line in (self.place.lines() if self.place else [])]
+        lines += [f"  {note}" for note in self.notes]
+        lines += [f"  help: {line}" for line in self.help]
+        return "\n".join(lines)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same for machines."""
+        found: dict[str, Any] = {"code": self.code, "problem": self.problem}
+        if self.place is not None:
+            found["file"], found["line"] = self.place.file, self.place.line
+        return {**found, "notes": list(self.notes), "help": list(self.help)}
+
+
+class UsageError(SeqloomError):
+    """The command or the recipe asks for something that does not exist."""
+
+    exit_code = 2
+
+
+class DataError(SeqloomError):
+    """A data file cannot be read as the task expects."""
+
+    exit_code = 3
+
+
+class ModelError(SeqloomError):
+    """A model cannot do what is asked of it, or its files are not right."""
+
+    exit_code = 4
+
+
+class TrainingError(SeqloomError):
+    """Training cannot go on."""
+
+    exit_code = 5
+
+
+class MachineError(SeqloomError):
+    """The machine stands in the way: disk, permission, memory."""
+
+    exit_code = 6
+
+
+def nearest(name: str, choices: Iterable[str]) -> str | None:
+    """The choice most like a misspelt name."""
+    found = get_close_matches(name, list(choices), n=1, cutoff=0.6)
+    return found[0] if found else None
+
+
+def unknown(what: str, name: str, choices: Iterable[str]) -> UsageError:
+    """An error for a misspelt name, with the nearest right one."""
+    known = sorted(choices)
+    near = nearest(name, known)
+    hints = [f"did you mean {near!r}?"] if near else []
+    return UsageError(
+        "U002",
+        f"there is no {what} called {name!r}",
+        help=[*hints, f"choose from: {', '.join(known)}"],
+    )
+
+
+def _window(text: str, mark: tuple[int, int] | None, width: int = 72) -> tuple[str, int, int]:
+    """At most `width` characters of a line around the mark, with controls made visible."""
+    start, end = mark or (0, 0)
+    first = max(0, min(start - width // 3, len(text) - width))
+    cut = text[first : first + width]
+    shown = "".join(
+        _VISIBLE.get(c, c if c.isprintable() else "\N{REPLACEMENT CHARACTER}") for c in cut
+    )
+    before, after = "…" if first else "", "…" if first + width < len(text) else ""
+    moved = len(before) - first
+    return before + shown + after, start + moved, min(end + moved, len(before + shown))
+
+
+_VISIBLE = {"\t": "⇥", "\r": "␍", "\0": "␀"}

@@ -1,0 +1,196 @@
+"""Train what a recipe describes into a run folder, or go on with one that was stopped."""
+
+import json
+import platform
+import re
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from .card import card
+from .errors import TrainingError, UsageError
+from .model import Model
+from .parts import FILES, Parts, fingerprint, read_parts
+from .recipe import Recipe, shipped
+from .run import CARD, CHECKPOINT, EVENTS, RECIPE, RUNS, TASK, WEIGHTS, Run, load, read_task
+from .task import Task
+from .training.checkpoints import cannot_write, load_arrays, locked, save_arrays, write_whole
+from .training.events import Event, Story
+from .training.learning import Learner, learn, way_of
+from .training.way import Snapshot
+
+
+@dataclass(frozen=True)
+class Watcher:
+    """Who is told of events, and who may ask training to stop."""
+
+    tell: Callable[[Event], None] = lambda event: None
+    must_stop: Callable[[], bool] = lambda: False
+
+
+def train(
+    recipe: Recipe | str | Path,
+    *,
+    name: str = "",
+    runs: str | Path = RUNS,
+    settings: Mapping[str, Any] | None = None,
+    watcher: Watcher | None = None,
+) -> Run:
+    """Train a recipe (or a recipe file, or a shipped recipe by name) into a new run folder."""
+    recipe = recipe if isinstance(recipe, Recipe) else named(str(recipe))
+    recipe = _placed(recipe.with_settings(settings or {}).checked())
+    folder = new_folder(recipe, name, Path(runs))
+    task = recipe.build_task()
+    parts = read_parts(task, recipe.build_data())
+    with locked(folder):
+        task.prepare(parts.train)
+        state = {"codecs": task.state(), "fingerprint": fingerprint(recipe.build_data())}
+        write_whole(folder / TASK, json.dumps(state, ensure_ascii=False).encode())
+        write_whole(folder / RECIPE, recipe.to_toml().encode())
+        return _Training(folder, recipe, task, parts, watcher or Watcher()).run(None)
+
+
+def resume(
+    folder: Path,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    data_changed: bool = False,
+    watcher: Watcher | None = None,
+) -> Run:
+    """Go on with a run from its last checkpoint, exactly as if it had never been stopped."""
+    with locked(folder):
+        recipe = Recipe.read(folder / RECIPE)
+        if settings:
+            recipe = recipe.with_settings(settings).checked()
+            write_whole(folder / RECIPE, recipe.to_toml().encode())
+        task = recipe.build_task()
+        saved = read_task(folder)
+        _same_data(recipe, saved["fingerprint"], data_changed)
+        parts = read_parts(task, recipe.build_data())
+        task.restore(saved["codecs"])
+        exists = (folder / CHECKPOINT).exists()
+        snapshot = load_arrays(folder / CHECKPOINT) if exists else Snapshot()
+        return _Training(folder, recipe, task, parts, watcher or Watcher()).run(snapshot)
+
+
+def named(name: str) -> Recipe:
+    """A recipe file, or a shipped recipe."""
+    if name in shipped():
+        return Recipe.read(shipped()[name])
+    if not Path(name).is_file():
+        raise UsageError(
+            "U004",
+            f"there is no recipe {name!r}",
+            help=[f"a .toml file, or one of: {', '.join(shipped())}"],
+        )
+    return Recipe.read(Path(name))
+
+
+def new_folder(recipe: Recipe, name: str, runs: Path) -> Path:
+    """A folder for a new run: the name given, or the model's with the next free number."""
+    if name:
+        if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,63}", name):
+            raise UsageError(
+                "U009", f"{name!r} cannot name a run: use a-z, 0-9 and -, at most 64 of them"
+            )
+        if (runs / name / RECIPE).exists():
+            raise UsageError(
+                "U009",
+                f"there is a run called {name!r} already",
+                help=[f"seqloom train --resume {name}   go on with it", "--name ANOTHER"],
+            )
+        return runs / name
+    stem = re.sub(r"[^a-z0-9]+", "-", Path(str(recipe.model["name"])).stem.lower()).strip("-")
+    number = 1
+    while (runs / f"{stem}-{number}").exists():
+        number += 1
+    return runs / f"{stem}-{number}"
+
+
+class _Training:
+    """One training process in one folder: it keeps what the loop makes."""
+
+    def __init__(
+        self, folder: Path, recipe: Recipe, task: Task, parts: Parts, watcher: Watcher
+    ) -> None:
+        self.folder, self.recipe, self.task, self.parts = folder, recipe, task, parts
+        self.watcher = watcher
+        self.settings = recipe.build_training()
+        self.model: Model = recipe.build_model(task.signature())
+
+    def run(self, snapshot: Snapshot | None) -> Run:
+        """Learn to the end or until asked to stop; the run with its best weights."""
+        way = way_of(self.model, self.task, self.parts.train, self.settings)
+        learner = Learner(self.model, self.task, way, self.parts.valid, self.settings)
+        if snapshot is not None and snapshot.arrays:
+            learner.restore(snapshot)
+        try:
+            story = Story(self.folder / EVENTS)
+            try:
+                self._tell(story, self._first(learner, snapshot))
+                for event in learn(learner, self, self.watcher.must_stop):
+                    self._tell(story, event)
+            except TrainingError as error:
+                values = {"reason": "diverged", **error.as_dict()}
+                self._tell(story, Event("end", learner.standing.step, values))
+                raise
+            finally:
+                story.close()
+        except OSError as error:
+            raise cannot_write(self.folder / EVENTS, error) from error
+        if not (self.folder / WEIGHTS).exists():  # stopped before the first evaluation
+            self.keep_best()
+        run = load(self.folder)
+        write_whole(self.folder / CARD, card(run, self.parts).encode())
+        return run
+
+    def keep_best(self) -> None:
+        """The model as it is now is the best so far."""
+        save_arrays(self.folder / WEIGHTS, self.model.weights())
+
+    def keep_place(self, snapshot: Snapshot) -> None:
+        """Training can be taken up again from here."""
+        save_arrays(self.folder / CHECKPOINT, snapshot.arrays, snapshot.facts)
+
+    def _first(self, learner: Learner, snapshot: Snapshot | None) -> Event:
+        if snapshot is not None:
+            return Event("resume", learner.standing.step)
+        sizes = {name: len(getattr(self.parts, name)) for name in FILES}
+        facts = {"examples": sizes, "notes": self.parts.notes, "size": self.model.size()}
+        facts |= {"model": self.recipe.model["name"], "task": self.recipe.task["name"]}
+        facts |= {"seqloom": version("seqloom"), "python": platform.python_version()}
+        return Event("start", 0, {**facts, "began": time.time()})
+
+    def _tell(self, story: Story, event: Event) -> None:
+        story.append(event)
+        self.watcher.tell(event)
+
+
+def _placed(recipe: Recipe) -> Recipe:
+    """The recipe with whole paths, so that a run can be resumed from anywhere."""
+    whole = {
+        name: str(Path(recipe.data[name]).resolve()) for name in FILES if recipe.data.get(name)
+    }
+    return replace(recipe, data=recipe.data | whole)
+
+
+def _same_data(recipe: Recipe, before: dict[str, str], data_changed: bool) -> None:
+    """A resumed run must see the data it began with, unless the user says otherwise."""
+    if data_changed:
+        return
+    data = recipe.build_data()
+    for name, digest in before.items():
+        path = Path(getattr(data, name))
+        if not path.is_file() or fingerprint(data)[name] != digest:
+            what = "has changed" if path.is_file() else "is gone"
+            raise TrainingError(
+                "T120",
+                f"{path} {what} since this run began",
+                help=[
+                    "--data-changed   go on all the same",
+                    "train a new run to compare fairly",
+                ],
+            )

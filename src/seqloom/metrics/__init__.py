@@ -1,0 +1,41 @@
+"""From predictions and references to numbers: every metric is a ratio of sums over examples."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from .ratio import Measured, Ratio, measure
+
+__all__ = ["METRICS", "Measured", "Metric", "Ratio", "measure", "value_of"]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """How a ratio is shown: its title, which way is better, and how it is written."""
+
+    title: str
+    lower_is_better: bool
+    percent: bool = False
+    transform: Callable[[float], float] = float
+
+    def show(self, value: float) -> str:
+        """The value as people read it."""
+        return f"{100 * value:.2f} %" if self.percent else f"{value:.4g}"
+
+
+METRICS: dict[str, Metric] = {
+    "sequence_error": Metric("sequence error rate", True, percent=True),
+    "symbol_error": Metric("symbol error rate", True, percent=True),
+    "accuracy": Metric("accuracy", False, percent=True),
+    "sentence_accuracy": Metric("sentences all right", False, percent=True),
+    "bits_per_character": Metric("bits per character", True),
+    "perplexity": Metric("perplexity per symbol", True, transform=math.exp),
+    "loss": Metric("loss, nats per symbol", True),
+}
+
+
+def value_of(name: str, ratios: list[Ratio]) -> float:
+    """A metric over all examples."""
+    bottom = sum(ratio.bottom for ratio in ratios)
+    share = sum(ratio.top for ratio in ratios) / bottom if bottom else math.nan
+    return METRICS[name].transform(min(share, 700.0))

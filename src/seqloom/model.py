@@ -1,0 +1,139 @@
+"""What every model can do, and the abilities some have beside it.
+
+Arrays are NumPy's or torch's, as the model likes: whoever calls uses only what both can do.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from .batch import Batch, Sequences
+from .errors import ModelError
+from .forms import Form, Signature
+
+State = tuple[Any, ...]  # every array batch-first, so that search reorders any state without asking
+Weights = dict[str, np.ndarray]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Search:
+    """How to look for the best target.
+
+    Args:
+        beam: How many candidates are kept at each step; 1 is greedy search.
+        length_penalty: Scores are divided by length to this power; 0 favours short answers.
+        limit: The most symbols an answer may have.
+    """
+
+    beam: int = 1
+    length_penalty: float = 1.0
+    limit: int = 100
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The targets a model finds, each with its natural log-probability."""
+
+    target: Sequences
+    log_prob: Float[np.ndarray, " batch"]
+
+
+class Model(ABC):
+    """A sequence model: log p(target | source), and the best target for a source."""
+
+    forms: ClassVar[frozenset[Form]]
+
+    def __init__(self, signature: Signature) -> None:
+        super().__init__()
+        self.signature = signature
+
+    @staticmethod
+    def seed(number: int) -> None:
+        """Let what is drawn at random when a model is made start from this number."""
+        return
+
+    @abstractmethod
+    def log_prob(self, batch: Batch) -> Any:
+        """Natural log-probability of each target given its source, `(batch,)`."""
+
+    @abstractmethod
+    def predict(self, source: Sequences, search: Search) -> Prediction:
+        """The most probable target, found exactly or by search."""
+
+    @abstractmethod
+    def weights(self) -> Weights:
+        """All that was learned, by name."""
+
+    @abstractmethod
+    def restore(self, weights: Mapping[str, np.ndarray]) -> None:
+        """Take up what `weights` gave."""
+
+    def size(self) -> int:
+        """How many numbers were learned."""
+        return sum(array.size for array in self.weights().values())
+
+    def at_rest(self) -> AbstractContextManager[Any]:
+        """A context in which the model is used, not trained."""
+        return nullcontext()
+
+
+@runtime_checkable
+class Generator(Protocol):
+    """Can be run one symbol at a time, so every search in `decoding` applies."""
+
+    def begin(self, source: Sequences) -> State:
+        """The state before any target symbol."""
+        ...
+
+    def step(
+        self, symbols: Int[np.ndarray, " batch"], state: State
+    ) -> tuple[Float[np.ndarray, "batch vocabulary"], State]:
+        """Log-probabilities of what follows these symbols, and the state after them."""
+        ...
+
+
+class Statistics(Protocol):
+    """Sums over data: those of two batches can be added."""
+
+    def __add__(self, other: Self) -> Self: ...
+
+
+@runtime_checkable
+class LearnsFromStatistics(Protocol):
+    """Learns by counting or expectation-maximisation instead of gradients."""
+
+    def statistics(self, batch: Batch) -> Any:
+        """What a batch adds to what is known."""
+        ...
+
+    def update(self, statistics: Any) -> None:
+        """Set the model from the sums over all data."""
+        ...
+
+
+@runtime_checkable
+class LearnsByGradient(Protocol):
+    """Learns by descending the gradient of a loss."""
+
+    def loss(self, batch: Batch) -> Any:
+        """What descent minimises: nats per target symbol unless the model says otherwise."""
+        ...
+
+    def parameters(self) -> Iterable[Any]:
+        """What descent moves."""
+        ...
+
+
+def checked(model: type[Model], signature: Signature, name: str, able: Iterable[str]) -> None:
+    """Refuse a task whose form a model does not have, naming those models that have it."""
+    if signature.form not in model.forms:
+        raise ModelError(
+            "M120",
+            f"{name!r} cannot predict {signature.form.value}",
+            help=[f"models that can: {', '.join(sorted(able)) or 'none'}"],
+        )

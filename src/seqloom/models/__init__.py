@@ -1,0 +1,14 @@
+"""The models, by the names recipes use, from simple to large."""
+
+from ..model import Model
+from ..registry import Registry
+
+MODELS: Registry[Model] = Registry(
+    "model",
+    __name__,
+    {
+        "ngram": ".ngram:NGram",
+        "recurrent": ".recurrent:Recurrent",
+        "encoder-decoder": ".encoder_decoder:EncoderDecoder",
+    },
+)

@@ -1,0 +1,60 @@
+"""What all neural models share: weights that are tensors, learned by gradients."""
+
+from abc import ABC
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from ..batch import Batch
+from ..errors import ModelError
+from ..forms import Signature
+from ..model import Model, Weights
+
+
+class Neural(nn.Module, Model, ABC):
+    """A model whose weights are the parameters of a torch module."""
+
+    def __init__(self, signature: Signature) -> None:
+        nn.Module.__init__(self)
+        self.signature = signature
+
+    @staticmethod
+    def seed(number: int) -> None:
+        torch.manual_seed(number)
+
+    def loss(self, batch: Batch) -> Float[Tensor, ""]:
+        """Nats per target symbol."""
+        return -self.log_prob(batch).sum() / int(batch.target.lengths.sum())
+
+    def weights(self) -> Weights:
+        return {name: tensor.detach().numpy() for name, tensor in self.state_dict().items()}
+
+    def restore(self, weights: Mapping[str, np.ndarray]) -> None:
+        expected = {name: tuple(tensor.shape) for name, tensor in self.state_dict().items()}
+        found = {name: tuple(array.shape) for name, array in weights.items()}
+        if wrong := sorted(
+            name for name in expected.keys() | found.keys() if expected.get(name) != found.get(name)
+        ):
+            name = wrong[0]
+            raise ModelError(
+                "M111",
+                "the weights do not fit this model",
+                notes=[f"{name}: saved {found.get(name)}, needed {expected.get(name)}"],
+                help=["a recipe belongs to its weights: restore recipe.toml, or train anew"],
+            )
+        self.load_state_dict({name: torch.from_numpy(np.array(a)) for name, a in weights.items()})
+
+    @contextmanager
+    def at_rest(self) -> Iterator[None]:
+        """No dropout, no gradients."""
+        trained = self.training
+        self.eval()
+        try:
+            with torch.no_grad():
+                yield
+        finally:
+            self.train(trained)

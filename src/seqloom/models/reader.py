@@ -1,0 +1,89 @@
+"""The shape most neural models share: an input layer, a body, an output layer."""
+
+from abc import ABC
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from ..batch import Batch, Sequences
+from ..decoding import search as find
+from ..forms import BEGIN, Form, Signature
+from ..model import Prediction, Search, State
+from ..nn.inputs import input_layer, tensors
+from ..nn.outputs import output_layer
+from .neural import Neural
+
+
+@runtime_checkable
+class Body(Protocol):
+    """Anything from vectors to vectors over time."""
+
+    def __call__(
+        self, x: Float[Tensor, "batch time width"], lengths: Int[Tensor, " batch"]
+    ) -> Float[Tensor, "batch time hidden"]: ...
+
+
+@runtime_checkable
+class Steps(Protocol):
+    """A causal body that can also go one position at a time, to the same result."""
+
+    def initial(self, batch: int) -> State: ...
+
+    def step(
+        self, x: Float[Tensor, "batch width"], state: State
+    ) -> tuple[Float[Tensor, "batch hidden"], State]: ...
+
+
+class Reader(Neural, ABC):
+    """Reads a source with one body; a model of this kind only has to build its body."""
+
+    def __init__(
+        self, signature: Signature, body: Body, *, width: int, hidden: int, dropout: float
+    ) -> None:
+        super().__init__(signature)
+        self.input = input_layer(signature.source, width, dropout)
+        self.body = body
+        self.dropout = torch.nn.Dropout(dropout)
+        self.output = output_layer(signature.target, hidden)
+
+    def log_prob(self, batch: Batch) -> Float[Tensor, " batch"]:
+        return self.output.log_prob(self._states(batch.source), batch.target)
+
+    def loss(self, batch: Batch) -> Float[Tensor, ""]:
+        return self.output.loss(self._states(batch.source), batch.target)
+
+    def predict(self, source: Sequences, search: Search) -> Prediction:
+        """The best label of each position or of the whole; what follows, where the form is NEXT."""
+        if self.signature.form is Form.NEXT:
+            return find(self, source, search, prefix=source)
+        best, log_probs = self.output.best(self._states(source))
+        lengths = np.minimum(source.lengths, best.shape[1])
+        target = Sequences(best.numpy(), lengths)
+        return Prediction(target, (log_probs.numpy() * target.mask).sum(1).astype(np.float64))
+
+    def begin(self, source: Sequences) -> State:
+        return self._steps().initial(len(source))
+
+    def step(
+        self, symbols: Int[np.ndarray, " batch"], state: State
+    ) -> tuple[Float[np.ndarray, "batch vocabulary"], State]:
+        vector, state = self._steps().step(self.input(torch.from_numpy(symbols)), state)
+        return self.output(vector).numpy(), state
+
+    def _states(self, source: Sequences) -> Float[Tensor, "batch place hidden"]:
+        """A state for each position, or their mean for a whole-sequence label."""
+        read = source.late(BEGIN) if self.signature.form is Form.NEXT else source
+        values, lengths = tensors(read)
+        states = self.body(self.input(values), lengths)
+        if self.signature.form is Form.WHOLE:
+            mask = torch.from_numpy(source.mask)[..., None]
+            states = (states * mask).sum(1, keepdim=True) / lengths[:, None, None]
+        return self.dropout(states)
+
+    def _steps(self) -> Steps:
+        if not isinstance(self.body, Steps):
+            raise TypeError(f"{type(self).__name__} cannot go one step at a time")
+        return self.body

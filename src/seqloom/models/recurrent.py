@@ -1,0 +1,47 @@
+"""A recurrent network of any cell."""
+
+from typing import Literal
+
+from ..errors import ModelError
+from ..forms import Form, Signature
+from ..nn.recurrence import Recurrence
+from .reader import Reader
+
+
+class Recurrent(Reader):
+    """Reads from left to right, or both ways, carrying a state.
+
+    h_t = cell(E x_t, h_{t-1})
+    y_t = softmax(W h_t + b)      at each position; of the mean of all h_t for one label
+
+    Args:
+        cell: The kind of recurrence.
+        width: The width of the vector that stands for a symbol.
+        hidden: The width of the state.
+        layers: How many cells are stacked.
+        directions: Read from the left alone, or from both sides.
+        dropout: The share of numbers dropped between layers while training.
+    """
+
+    forms = frozenset({Form.NEXT, Form.EACH, Form.WHOLE})
+
+    def __init__(
+        self,
+        signature: Signature,
+        *,
+        cell: Literal["elman", "lstm", "gru"] = "lstm",
+        width: int = 128,
+        hidden: int = 128,
+        layers: int = 1,
+        directions: Literal["forward", "both"] = "forward",
+        dropout: float = 0.0,
+    ) -> None:
+        both = directions == "both"
+        if both and signature.form is Form.NEXT:
+            raise ModelError(
+                "M121",
+                "a model that reads in both directions would see the symbol it must predict",
+                help=["--set model.directions=forward"],
+            )
+        body = Recurrence(cell, width, hidden, layers=layers, both=both, dropout=dropout)
+        super().__init__(signature, body, width=width, hidden=hidden, dropout=dropout)

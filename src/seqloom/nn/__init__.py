@@ -1,0 +1,1 @@
+"""Blocks: tensors in, tensors out; no vocabulary, no task, no recipe."""

@@ -1,0 +1,83 @@
+"""What can be set on a thing: read from its constructor, so it is written down once.
+
+The same list checks recipes, prints `explain`, fills the studio's forms and the reference pages.
+"""
+
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from .errors import nearest
+
+NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
+
+
+@dataclass(frozen=True)
+class Option:
+    """One keyword argument: its name, type, default and the sentence that explains it."""
+
+    name: str
+    kind: Any
+    default: Any
+    help: str
+
+    @property
+    def expects(self) -> str:
+        """What may be given, in words."""
+        if get_origin(self.kind) is Literal:
+            return " or ".join(repr(choice) for choice in get_args(self.kind))
+        return NAMES[self.kind]
+
+    def fits(self, value: object) -> bool:
+        """Whether a value is of the right kind."""
+        if get_origin(self.kind) is Literal:
+            return value in get_args(self.kind)
+        if self.kind is float:
+            return isinstance(value, int | float) and not isinstance(value, bool)
+        return isinstance(value, self.kind) and (self.kind is bool or not isinstance(value, bool))
+
+
+def options(thing: Callable[..., Any]) -> list[Option]:
+    """The keyword-only arguments of a constructor, explained by the `Args:` of its docstring."""
+    made = vars(thing).get("__init__", thing) if isinstance(thing, type) else thing
+    hints = get_type_hints(made)
+    found = inspect.signature(made).parameters.values()
+    helps = _explained(thing.__doc__ or "")
+    return [
+        Option(p.name, hints[p.name], p.default, helps.get(p.name, ""))
+        for p in found
+        if p.kind is inspect.Parameter.KEYWORD_ONLY
+    ]
+
+
+def problems(thing: Callable[..., Any], given: Mapping[str, Any]) -> list[str]:
+    """All that is wrong with some settings, each with its remedy; empty when right."""
+    known = {option.name: option for option in options(thing)}
+    found = []
+    for name, value in given.items():
+        if name not in known:
+            near = nearest(name, known)
+            remedy = f"did you mean {near!r}?" if near else f"it takes {', '.join(known) or 'none'}"
+            found.append(f"{name!r} is not an option: {remedy}")
+        elif not known[name].fits(value):
+            found.append(f"{name} = {value!r}: expected {known[name].expects}")
+    return found
+
+
+def filled(thing: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings with every default written out."""
+    return {option.name: given.get(option.name, option.default) for option in options(thing)}
+
+
+def summary(thing: Callable[..., Any]) -> str:
+    """The first sentence of a thing's docstring: what it is."""
+    return (thing.__doc__ or "").strip().split("\n")[0]
+
+
+def _explained(text: str) -> dict[str, str]:
+    """The sentences of the `Args:` section by name; further lines of one are indented deeper."""
+    after = inspect.cleandoc(text).partition("Args:\n")[2].split("\n\n")[0]
+    found = re.findall(r"^    (\w+): (.+(?:\n {5,}.+)*)", after, re.MULTILINE)
+    return {name: re.sub(r"\s+", " ", help) for name, help in found}

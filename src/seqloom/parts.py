@@ -1,0 +1,70 @@
+"""The three parts of the data of a run: to learn from, to choose by, to be judged on."""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .data.settings import Data
+from .data.splitting import split, without
+from .errors import DataError, UsageError
+from .task import Task
+
+FILES = ("train", "valid", "test")
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Examples for training, validation and test, and what was left out on the way."""
+
+    train: list[Any]
+    valid: list[Any]
+    test: list[Any]
+    notes: list[str]
+
+
+def read_parts(task: Task, data: Data) -> Parts:
+    """Read the files; cut from the training file what has no file of its own."""
+    if not data.train:
+        raise UsageError(
+            "U007", "no training file", help=["seqloom train TASK FILE, or [data] train = FILE"]
+        )
+    given = {name: task.read(Path(path), data) for name in FILES if (path := getattr(data, name))}
+    fractions = {"valid": data.valid_fraction, "test": data.test_fraction}
+    missing = [name for name in fractions if name not in given]
+    cut = split(given["train"], [fractions[name] for name in missing], data.split_seed, task.key)
+    given["train"] = cut.pop()
+    given |= dict(zip(missing, cut, strict=True))
+    return _apart(task, data, given)
+
+
+def fingerprint(data: Data) -> dict[str, str]:
+    """The sha256 of each data file, to tell later whether it has changed."""
+    found = {}
+    for name in FILES:
+        if path := getattr(data, name):
+            with Path(path).open("rb") as file:
+                found[name] = hashlib.file_digest(file, "sha256").hexdigest()
+    return found
+
+
+def _apart(task: Task, data: Data, given: dict[str, list[Any]]) -> Parts:
+    """Take out of training what is also in validation or test, unless the user wants it there."""
+    notes = []
+    train = given["train"]
+    if not data.shared:
+        kept = without(train, given["valid"] + given["test"], task.key)
+        if len(kept) < len(train):
+            left = len(train) - len(kept)
+            notes.append(
+                f"{left:,} training examples left out: they are in validation or test too"
+                " (--set data.shared=true keeps them)"
+            )
+        train = kept
+    if not train:
+        raise DataError(
+            "D043",
+            "nothing is left to train on: every training example is in validation or test too",
+            help=["--set data.shared=true   train on them all the same"],
+        )
+    return Parts(train, given["valid"], given["test"], notes)

@@ -1,0 +1,162 @@
+"""A recipe is four tables of a TOML file; each is the keyword arguments of one constructor.
+
+[data]      the files, how they are read and cut into parts: Data
+[task]      name + arguments of a class in TASKS
+[model]     name + arguments of a class in MODELS
+[training]  Training
+"""
+
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import tomli_w
+
+from .data.settings import Data
+from .errors import Place, UsageError, unknown
+from .forms import Signature
+from .model import Model, checked
+from .models import MODELS
+from .options import filled, problems
+from .task import Task
+from .tasks import TASKS
+from .training.settings import Training
+
+T = TypeVar("T")
+Table = dict[str, Any]
+TABLES = ("data", "task", "model", "training")
+FILES = ("train", "valid", "test")
+SHIPPED = Path(__file__).parent / "recipes"
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """All that is needed to train the same model again."""
+
+    data: Table = field(default_factory=dict)
+    task: Table = field(default_factory=dict)
+    model: Table = field(default_factory=dict)
+    training: Table = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, path: Path) -> "Recipe":
+        """A recipe file; the data files it names are found beside it."""
+        try:
+            tables = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        except OSError as error:
+            raise UsageError("U004", f"cannot read the recipe {path}: {error.strerror}") from error
+        except ValueError as error:
+            raise UsageError("U004", f"{path} is not a TOML file: {error}") from error
+        recipe = cls.of_tables(tables, str(path))
+        beside = {
+            name: str(path.parent / recipe.data[name])
+            for name in FILES
+            if isinstance(recipe.data.get(name), str) and recipe.data[name]
+        }
+        return replace(recipe, data=recipe.data | beside)
+
+    @classmethod
+    def of_tables(cls, tables: Mapping[str, Any], file: str) -> "Recipe":
+        """A recipe from what a TOML file holds."""
+        for name, table in tables.items():
+            if name not in TABLES:
+                raise unknown("table in a recipe", name, TABLES)
+            if not isinstance(table, dict):
+                raise UsageError("U004", f"{name!r} must be a table: [{name}]", place=Place(file))
+        return cls(**{name: dict(tables.get(name, {})) for name in TABLES})
+
+    def with_settings(self, settings: Mapping[str, Any]) -> "Recipe":
+        """The recipe with `table.key` settings laid over it."""
+        tables = {name: dict(getattr(self, name)) for name in TABLES}
+        for path, value in settings.items():
+            table, _, key = path.partition(".")
+            if table not in TABLES or not key:
+                raise UsageError(
+                    "U005",
+                    f"--set {path}: expected table.key=value",
+                    help=[f"tables: {', '.join(TABLES)}; for example --set model.hidden=256"],
+                )
+            tables[table][key] = value
+        return Recipe(**tables)
+
+    def build_data(self) -> Data:
+        """Where the examples lie."""
+        return _make(Data, "data", self.data)
+
+    def build_task(self) -> Task:
+        """The task, knowing nothing of the data yet."""
+        return _make(_find("task", self.task, TASKS), "task", self.task)
+
+    def build_training(self) -> Training:
+        """How to learn."""
+        return _make(Training, "training", self.training)
+
+    def build_model(self, signature: Signature) -> Model:
+        """The model, before it has learned anything."""
+        kind = self.model_kind()
+        kind.seed(self.build_training().seed)
+        able = [name for name, other in MODELS.items() if signature.form in other.forms]
+        checked(kind, signature, self.model["name"], able)
+        return _make(kind, "model", self.model, signature)
+
+    def model_kind(self) -> type[Model]:
+        """The class of the model."""
+        return _find("model", self.model, MODELS)
+
+    def checked(self) -> "Recipe":
+        """The recipe with every default written out, or everything that is wrong with it."""
+        kinds: dict[str, Callable[..., Any]] = {"data": Data, "training": Training}
+        kinds["task"] = _find("task", self.task, TASKS)
+        kinds["model"] = self.model_kind()
+        wrong = [
+            f"[{name}] {problem}"
+            for name in TABLES
+            for problem in problems(kinds[name], _arguments(getattr(self, name)))
+        ]
+        if wrong:
+            raise _wrong(wrong)
+        tables = {
+            name: _name(getattr(self, name)) | filled(kinds[name], getattr(self, name))
+            for name in TABLES
+        }
+        self.build_training()
+        return Recipe(**tables)
+
+    def to_toml(self) -> str:
+        """The recipe as a TOML file."""
+        return tomli_w.dumps({name: getattr(self, name) for name in TABLES})
+
+
+def shipped() -> dict[str, Path]:
+    """The recipes that come with Seqloom, by name."""
+    return {path.stem: path for path in sorted(SHIPPED.glob("*.toml"))}
+
+
+def _find(what: str, table: Table, choices: Any) -> Any:
+    if "name" not in table:
+        raise UsageError(
+            "U006", f"[{what}] has no name", help=[f"choose from: {', '.join(choices)}"]
+        )
+    return choices.find(table["name"])
+
+
+def _make(kind: Callable[..., T], what: str, table: Table, *inputs: Any) -> T:
+    """Call `kind` with the table as keyword arguments, or tell everything wrong with them."""
+    arguments = _arguments(table)
+    if wrong := problems(kind, arguments):
+        raise _wrong([f"[{what}] {problem}" for problem in wrong])
+    return kind(*inputs, **arguments)
+
+
+def _wrong(problems: list[str]) -> UsageError:
+    return UsageError("U010", problems[0], notes=problems[1:])
+
+
+def _arguments(table: Table) -> Table:
+    return {name: value for name, value in table.items() if name != "name"}
+
+
+def _name(table: Table) -> Table:
+    return {name: value for name, value in table.items() if name == "name"}

@@ -1,0 +1,187 @@
+"""A run is a folder: the recipe, what the task learned, the weights, and the story of training.
+
+recipe.toml              every setting, defaults filled in
+task.json                vocabularies and label sets, and the fingerprints of the data files
+weights.safetensors      the best weights so far
+checkpoint/              all that an exact resume needs
+events.jsonl             what happened, line by line
+card.md                  the run in words
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .batch import Sequences
+from .decoding import Sampling, sample
+from .errors import DataError, ModelError, Place, UsageError, nearest
+from .forms import Form
+from .inspecting import look
+from .model import Generator, Model, Search
+from .recipe import Recipe
+from .task import Task
+from .training.checkpoints import load_arrays
+from .training.evaluation import Answer, Evaluation, evaluate, predict
+from .training.events import read_events
+from .views import View
+
+RUNS = Path("runs")
+WEIGHTS, CHECKPOINT = Path("weights.safetensors"), Path("checkpoint") / "last.safetensors"
+RECIPE, TASK, EVENTS, CARD = "recipe.toml", "task.json", "events.jsonl", "card.md"
+
+
+@dataclass(frozen=True)
+class Run:
+    """A trained model with everything needed to use it."""
+
+    folder: Path
+    recipe: Recipe
+    task: Task
+    model: Model
+
+    @property
+    def name(self) -> str:
+        """What the run is called."""
+        return self.folder.name
+
+    def events(self) -> list[dict[str, Any]]:
+        """The story of training."""
+        return read_events(self.folder / EVENTS)
+
+    def predict(self, inputs: Sequence[str], *, beam: int = 1) -> list[Any]:
+        """The model's answers, as the task's users understand them."""
+        return [answer.value for answer in self.answers(inputs, Search(beam=beam))]
+
+    def answers(
+        self,
+        inputs: Sequence[str],
+        search: Search,
+        tell: Callable[[int], None] = lambda done: None,
+    ) -> list[Answer]:
+        """Answers with their log-probabilities."""
+        for number, text in enumerate(inputs, start=1):
+            if not text.strip() and self.task.form is not Form.NEXT:
+                raise DataError("D023", f"input {number} is empty", help=["leave blank lines out"])
+        examples = [self.task.question(text) for text in inputs]
+        return predict(self.model, self.task, examples, search, tell)
+
+    def generate(self, prompt: str = "", sampling: Sampling | None = None) -> str:
+        """A text that goes on from the prompt, drawn symbol by symbol."""
+        self._must_be(Form.NEXT, "generate")
+        prefix = Sequences.pad([self.task.ask(self.task.question(prompt))])
+        if not isinstance(self.model, Generator):
+            raise ModelError("M120", f"{self.recipe.model['name']!r} cannot generate")
+        with self.model.at_rest():
+            drawn = sample(self.model, prefix, sampling or Sampling(), prefix)
+        return str(self.task.decode(drawn[0].tolist()))
+
+    def evaluate(
+        self,
+        path: str | Path,
+        *,
+        search: Search | None = None,
+        skip_unknown_labels: bool = False,
+        settings: dict[str, Any] | None = None,
+        tell: Callable[[int], None] = lambda done: None,
+    ) -> Evaluation:
+        """Metrics on a file."""
+        data = self.recipe.with_settings(settings or {}).build_data()
+        examples = self.task.read(Path(path), data)
+        if unknown := self.task.unknown_labels(examples):
+            if not skip_unknown_labels:
+                raise _unknown_labels(Path(path), unknown)
+            lines = {line for found in unknown.values() for line in found}
+            examples = [example for example in examples if example.line not in lines]
+        if not examples:
+            raise DataError("D022", f"{path} has no examples to evaluate")
+        return evaluate(self.model, self.task, examples, search or Search(), tell)
+
+    def inspect(self, text: str, *, view: str = "", beam: int = 1) -> View:
+        """A picture of what happens inside while the model reads and answers."""
+        question = self.task.question(text)
+        answer = self.predict([text], beam=beam)[0] if self.task.form is not Form.NEXT else ""
+        return look(self.model, self.task, question, answer, self.name, view)
+
+    def _must_be(self, form: Form, verb: str) -> None:
+        if self.task.form is not form:
+            raise wrong_task(self, verb)
+
+
+def load(folder: str | Path) -> Run:
+    """Bring a run back to life, from a folder or by the name of one in runs/."""
+    folder = find(str(folder))
+    recipe = Recipe.read(folder / RECIPE)
+    task = recipe.build_task()
+    task.restore(read_task(folder)["codecs"])
+    model = recipe.build_model(task.signature())
+    model.restore(load_arrays(folder / WEIGHTS).arrays)
+    return Run(folder, recipe, task, model)
+
+
+def find(name: str, runs: Path = RUNS) -> Path:
+    """The folder of a run: a path, or a name in the runs folder."""
+    for folder in (Path(name), runs / name):
+        if (folder / RECIPE).is_file():
+            return folder
+    if Path(name).is_file():
+        _refuse_file(Path(name))
+    known = [folder.name for folder in run_folders(runs)]
+    near = nearest(name, known)
+    hints = [f"did you mean {near!r}?"] if near else []
+    hints += [f"you have: {', '.join(known)}"] if known else ["seqloom train … makes one"]
+    raise UsageError("U008", f"there is no run called {name!r}", help=hints)
+
+
+def run_folders(runs: Path = RUNS) -> list[Path]:
+    """All run folders, oldest first."""
+    found = [path.parent for path in runs.glob(f"*/{RECIPE}")] if runs.is_dir() else []
+    return sorted(found, key=lambda folder: (folder / RECIPE).stat().st_mtime)
+
+
+def read_task(folder: Path) -> dict[str, Any]:
+    """What the task learned, and the fingerprints of the data it learned from."""
+    try:
+        state = json.loads((folder / TASK).read_text(encoding="utf-8"))
+        if not isinstance(state["codecs"], dict) or not isinstance(state["fingerprint"], dict):
+            raise ValueError("it lacks a part")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ModelError(
+            "M113",
+            f"{folder / TASK} is missing or damaged",
+            notes=[str(error)],
+            help=["copy the run again, or train it again"],
+        ) from error
+    return dict(state)
+
+
+def wrong_task(run: Run, verb: str) -> ModelError:
+    """A run of another task than the command is for."""
+    task = run.recipe.task["name"]
+    return ModelError(
+        "M110",
+        f"{run.folder} is a {task} run; {verb!r} is for another task",
+        help=[f"seqloom {run.task.verb} {run.name} …"],
+    )
+
+
+def _refuse_file(path: Path) -> None:
+    """A file where a run folder is wanted: say what it is."""
+    load_arrays(path)
+    raise ModelError(
+        "M115",
+        f"{path} is a file of weights; a run is the folder around it",
+        help=[f"give the folder: {path.parent}"],
+    )
+
+
+def _unknown_labels(path: Path, unknown: dict[str, list[int]]) -> ModelError:
+    label, lines = next(iter(unknown.items()))
+    more = f" and {len(unknown) - 1} other labels" if len(unknown) > 1 else ""
+    return ModelError(
+        "M101",
+        f"label {label!r} ({len(lines)} rows){more} was not in the training data",
+        place=Place(str(path), lines[0]),
+        help=["--unknown-labels skip   score the other rows"],
+    )

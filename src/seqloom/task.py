@@ -1,0 +1,143 @@
+"""What every task can do: read files, speak to models in numbers, and judge predictions."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from .batch import Batch, Item, collate
+from .data.codec import Codec
+from .data.formats import Row, Sentence, Source, read_rows
+from .data.settings import Data
+from .errors import DataError, Place
+from .forms import Form, Signature
+from .metrics import Ratio
+
+
+class Task(ABC):
+    """From a user's file to batches, and from predictions back to what the user understands.
+
+    Attributes that are codecs (vocabularies, label sets) are saved and restored by themselves, as
+    parameters are in a torch module.
+    """
+
+    form: ClassVar[Form]
+    verb: ClassVar[str]  # the command that uses a model of this task
+    roles: ClassVar[tuple[str, ...]]  # what the columns of a file are called
+    headline: ClassVar[str]  # the metric that chooses the best checkpoint
+
+    def read(self, path: Path, data: Data) -> list[Any]:
+        """The examples in a file, none longer than the settings allow."""
+        source = self.open(path, data)
+        examples = [self.example(row) for row in source.rows]
+        for row, example in zip(source.rows, examples, strict=True):
+            if data.max_length and self.length(example) > data.max_length:
+                raise _too_long(path, row.line, self.length(example), data.max_length)
+        return self.related(examples)
+
+    def open(self, path: Path, data: Data) -> Source:
+        """The rows of a file, in the columns of this task."""
+        return read_rows(path, self.roles, data)
+
+    def related(self, examples: list[Any]) -> list[Any]:
+        """The examples, each told what the others say of it; most tasks need nothing."""
+        return examples
+
+    def distinct(self, examples: Sequence[Any]) -> Sequence[Any]:
+        """The examples to be judged: all, unless several are one question."""
+        return examples
+
+    @abstractmethod
+    def example(self, row: Row | Sentence) -> Any:
+        """One row of a file as this task understands it."""
+
+    @abstractmethod
+    def question(self, text: str) -> Any:
+        """An example without an answer, from what a user typed."""
+
+    @abstractmethod
+    def answered(self, question: Any, answer: Any) -> Any:
+        """A question with an answer as its target."""
+
+    @abstractmethod
+    def key(self, example: Any) -> Hashable:
+        """What makes two examples the same sequence."""
+
+    @abstractmethod
+    def length(self, example: Any) -> int:
+        """How many symbols the longest side of an example has."""
+
+    @abstractmethod
+    def prepare(self, examples: Sequence[Any]) -> None:
+        """Let the codecs learn from training examples."""
+
+    @abstractmethod
+    def signature(self) -> Signature:
+        """What a model will see; right after `prepare` or `restore`."""
+
+    @abstractmethod
+    def encode(self, example: Any) -> Item:
+        """An example as numbers."""
+
+    def ask(self, example: Any) -> Any:
+        """The numbers a model reads before it answers."""
+        return self.encode(example).source
+
+    @abstractmethod
+    def decode(self, row: Sequence[int]) -> Any:
+        """A predicted row as an answer."""
+
+    @abstractmethod
+    def judge(self, example: Any, answer: Any, nats: float) -> dict[str, Ratio]:
+        """How good an answer is, `nats` being how much the right one surprised the model.
+
+        The first metric is the most telling; `answer` is None where the form is NEXT.
+        """
+
+    @abstractmethod
+    def show(self, answer: Any) -> str:
+        """An answer in one line, as it is printed."""
+
+    @abstractmethod
+    def shown_question(self, example: Any) -> str:
+        """What was asked, in one line."""
+
+    @abstractmethod
+    def symbols(self, example: Any, answer: Any) -> tuple[list[str], list[str]]:
+        """The source and the target as the symbols a picture is labelled with."""
+
+    def unknown_labels(self, examples: Sequence[Any]) -> dict[str, list[int]]:
+        """Labels that training never showed, with the lines they stand on."""
+        return {}
+
+    def unknown_share(self, examples: Sequence[Any]) -> float:
+        """The share of source symbols that training never showed."""
+        return 0.0
+
+    def batch(self, examples: Sequence[Any]) -> Batch:
+        """Examples as one padded batch."""
+        return collate([self.encode(example) for example in examples])
+
+    def state(self) -> dict[str, Any]:
+        """What the codecs learned, as JSON can hold it."""
+        return {name: codec.state() for name, codec in self._codecs().items()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take up what `state` gave."""
+        for name, codec in self._codecs().items():
+            codec.restore(state[name])
+
+    def _codecs(self) -> dict[str, Codec]:
+        return {name: value for name, value in vars(self).items() if isinstance(value, Codec)}
+
+
+def _too_long(path: Path, line: int, length: int, limit: int) -> DataError:
+    return DataError(
+        "D041",
+        f"a sequence has {length:,} symbols; at most {limit:,} are allowed",
+        place=Place(str(path), line),
+        help=[
+            f"--set data.max_length={length}   allow it (memory and time grow with it)",
+            "split the line into shorter ones",
+        ],
+    )

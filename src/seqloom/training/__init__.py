@@ -1,0 +1,1 @@
+"""How models learn: one loop, a generator of events."""

@@ -1,0 +1,99 @@
+"""Judge a model on examples, the same way whatever the model."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..batch import Sequences, collate
+from ..data.batching import in_order_of_length
+from ..forms import Form
+from ..metrics import METRICS, Measured, Ratio, measure, value_of
+from ..model import Model, Search
+from ..task import Task
+
+SEQUENCES_AT_ONCE = 256
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a model says to an example, and the natural log-probability it gives that."""
+
+    value: Any
+    log_prob: float
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How every example was judged."""
+
+    examples: list[Any]
+    answers: list[Answer | None]
+    ratios: dict[str, list[Ratio]]
+    seconds: float
+
+    def values(self) -> dict[str, float]:
+        """Each metric over all examples, the most telling first."""
+        return {name: value_of(name, ratios) for name, ratios in self.ratios.items()}
+
+    def measured(self) -> dict[str, Measured]:
+        """Each metric with its bootstrap interval."""
+        return {name: measure(r, METRICS[name].transform) for name, r in self.ratios.items()}
+
+
+def evaluate(
+    model: Model,
+    task: Task,
+    examples: Sequence[Any],
+    search: Search,
+    tell: Callable[[int], None] = lambda done: None,
+) -> Evaluation:
+    """Surprise and the task's own metrics; `tell` hears how many examples are done."""
+    began = time.perf_counter()
+    examples = task.distinct(examples)
+    items = [task.encode(example) for example in examples]
+    nats = [0.0] * len(examples)
+    answers: list[Answer | None] = [None] * len(examples)
+    done = 0
+    with model.at_rest():
+        for which in in_order_of_length([len(item.source) for item in items], SEQUENCES_AT_ONCE):
+            batch = collate([items[i] for i in which])
+            surprise = -model.log_prob(batch)
+            found = None if task.form is Form.NEXT else _answers(model, task, batch.source, search)
+            for place, i in enumerate(which):
+                nats[i] = float(surprise[place])
+                answers[i] = found[place] if found else None
+            done += len(which)
+            tell(done)
+    judged = [
+        task.judge(example, answer and answer.value, surprise)
+        for example, answer, surprise in zip(examples, answers, nats, strict=True)
+    ]
+    ratios = {name: [one[name] for one in judged] for name in (judged[0] if judged else {})}
+    return Evaluation(list(examples), answers, ratios, time.perf_counter() - began)
+
+
+def predict(
+    model: Model,
+    task: Task,
+    examples: Sequence[Any],
+    search: Search,
+    tell: Callable[[int], None] = lambda done: None,
+) -> list[Answer]:
+    """The model's answers, in the order of the examples."""
+    asked = [task.ask(example) for example in examples]
+    found: dict[int, Answer] = {}
+    with model.at_rest():
+        for which in in_order_of_length([len(ids) for ids in asked], SEQUENCES_AT_ONCE):
+            source = Sequences.pad([asked[i] for i in which])
+            answers = _answers(model, task, source, search)
+            found.update(zip(which.tolist(), answers, strict=True))
+            tell(len(found))
+    return [found[place] for place in range(len(examples))]
+
+
+def _answers(model: Model, task: Task, source: Sequences, search: Search) -> list[Answer]:
+    prediction = model.predict(source, search)
+    rows = prediction.target.rows()
+    chances = prediction.log_prob.tolist()
+    return [Answer(task.decode(row), chance) for row, chance in zip(rows, chances, strict=True)]

@@ -1,0 +1,177 @@
+"""Learning by gradient descent."""
+
+import math
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, cast
+
+import torch
+from torch import Tensor, nn
+
+from ..data.batching import Batches
+from ..errors import TrainingError
+from ..model import LearnsByGradient
+from .schedules import factor
+from .settings import Training
+from .way import Snapshot, Step, Way
+
+
+class Descent(Way):
+    """Gradient descent over batches, exact to the bit when it is stopped and taken up again.
+
+    An epoch's batches follow from the seed and the epoch, so the place in the data is two numbers;
+    the rest of the state is the weights, the optimiser, and torch's random state for dropout.
+    """
+
+    def __init__(self, model: LearnsByGradient, batches: Batches, settings: Training) -> None:
+        self.model, self.batches, self.settings = model, batches, settings
+        self.module = cast(nn.Module, model)
+        self.parameters = [cast(Tensor, weight) for weight in model.parameters()]
+        self.optimizer = _optimizer(self.parameters, settings)
+        self.average = [w.detach().clone() for w in self.parameters] if settings.average else []
+        self.step, self.epoch, self.place = 0, 0, 0
+        self.seconds, self.slowed = 0.0, 1.0
+        self._last: dict[str, float] = {}
+
+    def steps(self) -> Iterator[Step]:
+        self.module.train()
+        while self._progress() < 1:
+            order = self.batches.epoch(self.epoch)
+            for which in order[self.place :]:
+                began = time.perf_counter()
+                batch = self.batches.batch(which)
+                values = self._descend(self.model.loss(batch))
+                self.step, self.place = self.step + 1, self.place + 1
+                if ends := self.place == len(order):
+                    self.epoch, self.place = self.epoch + 1, 0
+                self.seconds += time.perf_counter() - began
+                symbols = int(batch.target.lengths.sum())
+                epoch = self.epoch + self.place / len(order)
+                yield Step(self.step, epoch, self._progress(), symbols, values, ends)
+                if self._progress() >= 1:
+                    return
+
+    def _descend(self, loss: Tensor) -> dict[str, float]:
+        """One step down the gradient; nothing is changed where the loss is not a number."""
+        settings = self.settings
+        rate = settings.learning_rate * self.slowed
+        rate *= factor(settings.schedule, self.step, self._progress(), settings.warmup)
+        self.optimizer.zero_grad()
+        loss.backward()
+        if settings.l1:
+            for weight in self.parameters:
+                cast(Tensor, weight.grad).add_(weight.detach().sign(), alpha=settings.l1)
+        norm = nn.utils.clip_grad_norm_(self.parameters, settings.clip or math.inf)
+        values = {"loss": loss.item(), "gradient": norm.item(), "rate": rate}
+        if not math.isfinite(values["loss"]) or not math.isfinite(values["gradient"]):
+            raise _diverged(self.step + 1, values, self._last, settings)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        self.optimizer.step()
+        self._follow()
+        self._last = values
+        return values
+
+    def _follow(self) -> None:
+        """Move the running mean a little towards the weights; more at the start."""
+        if self.average:
+            keep = min(self.settings.average, (self.step + 1) / (self.step + 10))
+            with torch.no_grad():
+                torch._foreach_lerp_(self.average, self.parameters, 1 - keep)
+
+    def _progress(self) -> float:
+        """How far training is: by epochs, steps or time, whichever ends it first."""
+        settings = self.settings
+        epochs = self.epoch + self.place / len(self.batches.epoch(self.epoch))
+        steps = self.step / settings.steps if settings.steps else 0.0
+        return max(epochs / settings.epochs, steps, self.seconds / settings.seconds())
+
+    @contextmanager
+    def judged(self) -> Iterator[None]:
+        """The running mean stands in for the weights."""
+        own = [weight.detach().clone() for weight in self.parameters] if self.average else []
+        _copy(self.average, self.parameters)
+        try:
+            yield
+        finally:
+            _copy(own, self.parameters)
+
+    def disappointed(self) -> None:
+        if self.settings.schedule == "plateau":
+            self.slowed /= 2
+
+    def snapshot(self) -> Snapshot:
+        tensors: dict[str, Tensor] = {
+            f"model/{name}": tensor for name, tensor in self.module.state_dict().items()
+        }
+        for number, state in self.optimizer.state_dict()["state"].items():
+            tensors |= {f"optimizer/{number}/{name}": value for name, value in state.items()}
+        tensors |= {f"average/{number}": mean for number, mean in enumerate(self.average)}
+        tensors["random"] = torch.get_rng_state()
+        facts = {name: getattr(self, name) for name in _FACTS}
+        return Snapshot({k: t.detach().numpy().copy() for k, t in tensors.items()}, facts)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        tensors = {name: torch.from_numpy(array) for name, array in snapshot.arrays.items()}
+        self.module.load_state_dict(_under("model/", tensors))
+        state: dict[int, dict[str, Tensor]] = {}
+        for path, value in _under("optimizer/", tensors).items():
+            number, name = path.split("/")
+            state.setdefault(int(number), {})[name] = value
+        groups = self.optimizer.state_dict()["param_groups"]
+        self.optimizer.load_state_dict({"state": state, "param_groups": groups})
+        _copy([tensors[f"average/{n}"] for n in range(len(self.average))], self.average)
+        torch.set_rng_state(tensors["random"])
+        for name in _FACTS:
+            setattr(self, name, snapshot.facts[name])
+
+
+_FACTS = ("step", "epoch", "place", "seconds", "slowed")
+
+
+def _optimizer(parameters: list[Tensor], settings: Training) -> torch.optim.Optimizer:
+    """The fused kernels are the quickest on a CPU, where an optimiser has one."""
+    rate, l2 = settings.learning_rate, settings.l2
+    makers: dict[str, Any] = {
+        "adam": lambda: torch.optim.Adam(parameters, rate, weight_decay=l2, fused=True),
+        "sgd": lambda: torch.optim.SGD(
+            parameters, rate, momentum=settings.momentum, weight_decay=l2, fused=True
+        ),
+        "adagrad": lambda: torch.optim.Adagrad(parameters, rate, weight_decay=l2, fused=True),
+        "rmsprop": lambda: torch.optim.RMSprop(
+            parameters, rate, momentum=settings.momentum, weight_decay=l2
+        ),
+    }
+    made: torch.optim.Optimizer = makers[settings.optimizer]()
+    return made
+
+
+def _copy(origin: Iterable[Tensor], to: Iterable[Tensor]) -> None:
+    with torch.no_grad():
+        for source, target in zip(origin, to, strict=False):
+            target.copy_(source)
+
+
+def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {k.removeprefix(prefix): t for k, t in tensors.items() if k.startswith(prefix)}
+
+
+def _diverged(
+    step: int, now: dict[str, float], before: dict[str, float], settings: Training
+) -> TrainingError:
+    what = "loss" if not math.isfinite(now["loss"]) else "gradient"
+    clip = f"clip {settings.clip:g}" if settings.clip else "clip off"
+    told = (
+        f"the step before: loss {before['loss']:.4g}, gradient norm {before['gradient']:.3g}"
+        f" ({clip}), learning rate {before['rate']:.3g}"
+        if before
+        else f"it was the first step: learning rate {now['rate']:.3g}, {clip}"
+    )
+    smaller = f"--set training.learning_rate={settings.learning_rate / 10:g}"
+    return TrainingError(
+        "T130",
+        f"the {what} became {now[what]} at step {step}",
+        notes=[told, "Most likely the learning rate is too high. The last checkpoint is kept."],
+        help=[f"{smaller} --set training.clip=1.0"],
+    )

@@ -1,0 +1,194 @@
+"""The loop: whichever way a model learns, it is judged, kept and stopped the same way."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Protocol
+
+from ..data.batching import Batches
+from ..forms import Form
+from ..metrics import METRICS
+from ..model import LearnsFromStatistics, Model, Search
+from ..task import Task
+from .counting import Counting
+from .evaluation import evaluate
+from .events import Event
+from .settings import Training
+from .way import Snapshot, Step, Way
+
+SAMPLES = 4
+NEWS_SECONDS = 1.0
+
+
+class Keeper(Protocol):
+    """Whoever keeps what training makes."""
+
+    def keep_best(self) -> None:
+        """The model as it is now is the best so far."""
+
+    def keep_place(self, snapshot: Snapshot) -> None:
+        """Training can be taken up again from here."""
+
+
+@dataclass
+class Standing:
+    """How training stands: what a resumed run must know beside the way's own state."""
+
+    step: int = 0
+    epoch: float = 0.0
+    symbols: int = 0
+    seconds: float = 0.0
+    best: list[float] | None = None  # the metrics in order, turned so that less is better
+    best_step: int = 0
+    since_best: int = 0
+    evaluated_step: int = 0
+
+
+def way_of(model: Model, task: Task, train: Sequence[Any], settings: Training) -> Way:
+    """By counting or by gradients, as the model can."""
+    items = [task.encode(example) for example in train]
+    if isinstance(model, LearnsFromStatistics):
+        return Counting(model, items)
+    gradient = import_module(".gradient", __package__)  # torch is imported only where it is needed
+    batches = Batches(items, settings.batch_size, settings.batch_tokens, settings.seed)
+    way: Way = gradient.Descent(model, batches, settings)
+    return way
+
+
+def learn(
+    learner: "Learner", keeper: Keeper, must_stop: Callable[[], bool] = lambda: False
+) -> Iterator[Event]:
+    """Train to the end, yielding what happens; stops after the step where `must_stop` is true."""
+    news, saved = _News(), time.monotonic()
+    steps = learner.way.steps()
+    while not learner.gave_up() and (step := next(steps, None)) is not None:
+        learner.note(step)
+        news.add(step)
+        stopping = must_stop()
+        if news.is_due() or stopping:
+            yield news.event(step)
+        if learner.is_due(step) and not stopping:
+            yield from learner.judge(keeper)
+        if stopping or time.monotonic() - saved > learner.settings.save_seconds:
+            keeper.keep_place(learner.snapshot())
+            saved = time.monotonic()
+            yield Event("checkpoint", step.number)
+        if stopping:
+            yield Event("end", step.number, {"reason": "stopped"})
+            return
+    yield from learner.last_words(keeper)
+
+
+class Learner:
+    """A model on its way, with the standing by which it is judged."""
+
+    def __init__(
+        self, model: Model, task: Task, way: Way, valid: Sequence[Any], settings: Training
+    ) -> None:
+        self.model, self.task, self.way, self.settings = model, task, way, settings
+        self.valid = list(valid)[: settings.evaluate_examples]
+        self.standing = Standing()
+        self._judged_at = self._noted_at = time.monotonic()
+
+    def note(self, step: Step) -> None:
+        """A step was taken."""
+        self.standing.step, self.standing.epoch = step.number, step.epoch
+        self.standing.symbols += step.symbols
+        now = time.monotonic()
+        self.standing.seconds += now - self._noted_at
+        self._noted_at = now
+
+    def is_due(self, step: Step) -> bool:
+        """Whether to evaluate after this step."""
+        settings = self.settings
+        if settings.evaluate_seconds:
+            waited = time.monotonic() - self._judged_at
+            if waited >= settings.evaluate_seconds:
+                return True
+        if settings.evaluate_steps:
+            return step.number % settings.evaluate_steps == 0
+        return step.ends_epoch and not settings.evaluate_seconds
+
+    def judge(self, keeper: Keeper) -> Iterator[Event]:
+        """Evaluate; keep the model if it is the best so far, and the place in any case."""
+        with self.way.judged():
+            found = evaluate(self.model, self.task, self.valid, Search())
+            values = found.values()
+            rank = [v if METRICS[name].lower_is_better else -v for name, v in values.items()]
+            is_best = self.standing.best is None or rank < self.standing.best
+            if is_best:
+                keeper.keep_best()
+        self._judged_at = time.monotonic()
+        standing = self.standing
+        standing.evaluated_step = standing.step
+        if is_best:
+            standing.best, standing.best_step, standing.since_best = rank, standing.step, 0
+        else:
+            standing.since_best += 1
+            self.way.disappointed()
+        yield Event("eval", standing.step, {**values, "epoch": standing.epoch, "best": is_best})
+        yield from self._samples(found.examples, found.answers)
+        keeper.keep_place(self.snapshot())
+        yield Event("checkpoint", standing.step)
+
+    def gave_up(self) -> bool:
+        """Whether patience has run out."""
+        return 0 < self.settings.patience <= self.standing.since_best
+
+    def last_words(self, keeper: Keeper) -> Iterator[Event]:
+        """A last evaluation where the last step had none, and the end."""
+        standing = self.standing
+        if standing.evaluated_step != standing.step:
+            yield from self.judge(keeper)
+        reason = "no improvement" if self.gave_up() else "finished"
+        facts = {"reason": reason, "best_step": standing.best_step, "seconds": standing.seconds}
+        yield Event("end", standing.step, facts)
+
+    def snapshot(self) -> Snapshot:
+        """The way's state with the standing beside it."""
+        taken = self.way.snapshot()
+        return Snapshot(taken.arrays, {**taken.facts, "standing": vars(self.standing)})
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go back to where a snapshot was taken."""
+        self.way.restore(snapshot)
+        self.standing = Standing(**snapshot.facts["standing"])
+
+    def _samples(self, examples: list[Any], answers: list[Any]) -> Iterator[Event]:
+        """The same few validation examples each time, so that people see them improve."""
+        if self.task.form is Form.NEXT:
+            return
+        pairs = [
+            {"question": self.task.shown_question(e), "answer": self.task.show(a.value)}
+            for e, a in list(zip(examples, answers, strict=True))[:SAMPLES]
+        ]
+        yield Event("sample", self.standing.step, {"samples": pairs})
+
+
+class _News:
+    """Steps come too often to tell each: means over a second or so."""
+
+    def __init__(self) -> None:
+        self._clear()
+
+    def add(self, step: Step) -> None:
+        self._symbols += step.symbols
+        self._steps += 1
+        for name, value in step.values.items():
+            self._sums[name] = self._sums.get(name, 0.0) + value
+
+    def is_due(self) -> bool:
+        return time.monotonic() - self._since >= NEWS_SECONDS
+
+    def event(self, step: Step) -> Event:
+        seconds = max(1e-9, time.monotonic() - self._since)
+        values: dict[str, Any] = {name: total / self._steps for name, total in self._sums.items()}
+        values |= {"epoch": step.epoch, "progress": step.progress}
+        values["symbols_per_second"] = self._symbols / seconds
+        self._clear()
+        return Event("train", step.number, values)
+
+    def _clear(self) -> None:
+        self._since, self._symbols, self._steps = time.monotonic(), 0, 0
+        self._sums: dict[str, float] = {}

@@ -1,0 +1,81 @@
+"""The [training] table: how a model learns."""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from ..errors import UsageError
+
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Training:
+    """How a model learns.
+
+    Args:
+        epochs: How often all training examples are seen.
+        steps: The most steps taken; 0 is no limit.
+        max_time: The longest training may take, as 90s, 10m or 2h; empty is no limit.
+        batch_size: How many sequences a step learns from.
+        batch_tokens: How many padded target symbols a step learns from, instead of a number of
+            sequences; 0 is off.
+        optimizer: The way of descent.
+        learning_rate: How far a step goes at first.
+        momentum: How much of the last step sgd and rmsprop keep.
+        l1: The weight of the sum of all weights' sizes in the loss (lasso).
+        l2: The weight of half the sum of all squared weights in the loss (ridge).
+        clip: The longest a gradient may be; 0 is off.
+        schedule: How the learning rate falls: not at all, in a line or a half cosine to almost
+            nothing at the end, or by half each time validation does not improve.
+        warmup: Over how many steps the learning rate rises at the start.
+        average: How slowly a running mean of the weights, which is what is evaluated and kept,
+            follows them, as 0.999; 0 is off.
+        patience: After how many evaluations without improvement training stops; 0 is never.
+        evaluate_steps: After how many steps the model is evaluated; 0 is once an epoch.
+        evaluate_seconds: After how many seconds the model is evaluated as well; 0 is off.
+        evaluate_examples: The most validation examples an evaluation during training looks at.
+        save_seconds: After how many seconds a checkpoint is written, besides every evaluation.
+        seed: Where randomness starts.
+    """
+
+    epochs: int = 10
+    steps: int = 0
+    max_time: str = ""
+    batch_size: int = 64
+    batch_tokens: int = 0
+    optimizer: Literal["adam", "sgd", "adagrad", "rmsprop"] = "adam"
+    learning_rate: float = 0.002
+    momentum: float = 0.9
+    l1: float = 0.0
+    l2: float = 0.0
+    clip: float = 1.0
+    schedule: Literal["constant", "linear", "cosine", "plateau"] = "cosine"
+    warmup: int = 100
+    average: float = 0.0
+    patience: int = 0
+    evaluate_steps: int = 0
+    evaluate_seconds: float = 0.0
+    evaluate_examples: int = 2000
+    save_seconds: float = 30.0
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch_size", "evaluate_examples"):
+            if getattr(self, name) < 1:
+                raise UsageError("U010", f"[training] {name} must be at least 1")
+        for name in ("learning_rate", "clip", "l1", "l2", "patience", "warmup", "steps"):
+            if getattr(self, name) < 0:
+                raise UsageError("U010", f"[training] {name} must not be negative")
+        self.seconds()
+
+    def seconds(self) -> float:
+        """The time budget in seconds; infinite where none is set."""
+        if not self.max_time:
+            return float("inf")
+        found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smh])", self.max_time.strip())
+        if found is None:
+            raise UsageError(
+                "U010", f"max_time = {self.max_time!r}: expected a time like 90s, 10m or 2h"
+            )
+        return float(found[1]) * _UNITS[found[2]]

@@ -1,0 +1,62 @@
+"""The colours of numbers: each function turns a value into a colour such as "#1f988b".
+
+Quantities from 0 to 1 are never stretched: the same value has the same colour in every picture.
+"""
+
+PAGE, CARD, INK, MUTED = "#ffffff", "#f6f8fa", "#1b1f24", "#57606a"
+DARK_PAGE, DARK_CARD = "#111418", "#1a1f26"
+BLUE, ORANGE = "#0072b2", "#d55e00"
+
+
+def viridis(value: float) -> str:
+    """A magnitude from 0 (dark violet) to 1 (yellow), for cells without text on them."""
+    place = _clamp(value) * (len(_VIRIDIS) - 1)
+    below = min(int(place), len(_VIRIDIS) - 2)
+    return mix(_VIRIDIS[below], _VIRIDIS[below + 1], place - below)
+
+
+def shade(value: float, *, dark: bool = False) -> str:
+    """A magnitude from 0 (the page) to 1 (blue), pale enough for one ink over every shade."""
+    if dark:
+        return mix(DARK_PAGE, BLUE, _clamp(value))
+    return mix(PAGE, BLUE, 0.80 * _clamp(value))
+
+
+def signed(value: float, *, behind_text: bool = False, dark: bool = False) -> str:
+    """A value from -1 (orange) through 0 (the card, so it disappears) to 1 (blue)."""
+    end = ORANGE if value < 0 else BLUE
+    cap = _TEXT_CAPS[dark, end] if behind_text else 1.0
+    return mix(_signed_neutral(behind_text, dark), end, cap * _clamp(abs(value)))
+
+
+def mix(first: str, second: str, share: float) -> str:
+    """The colour `share` of the way from the first colour to the second."""
+    pairs = zip(_channels(first), _channels(second), strict=True)
+    return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in pairs)
+
+
+def _signed_neutral(behind_text: bool, dark: bool) -> str:
+    if not dark:
+        return CARD
+    # White ink is only readable on every shade when the ramp starts from the darker page.
+    return DARK_PAGE if behind_text else DARK_CARD
+
+
+def _channels(colour: str) -> tuple[int, int, int]:
+    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
+
+
+def _clamp(value: float) -> float:
+    return min(1.0, max(0.0, float(value)))
+
+
+_VIRIDIS = (
+    "#440154", "#481a6c", "#472f7d", "#414487", "#39568c", "#31688e", "#2a788e", "#23888e",
+    "#1f988b", "#22a884", "#35b779", "#54c568", "#7ad151", "#a5db36", "#d2e21b", "#fde725",
+)  # fmt: skip
+_TEXT_CAPS = {
+    (False, BLUE): 0.80,
+    (False, ORANGE): 0.96,
+    (True, BLUE): 1.0,
+    (True, ORANGE): 0.90,
+}

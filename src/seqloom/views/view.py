@@ -1,0 +1,160 @@
+"""What every picture is: numbers with a sentence about them, in all forms a reader may need."""
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import Any, ClassVar
+
+from ..errors import MachineError, UsageError
+from .drawing import Picture
+from .symbols import fold, to_ascii
+from .text_grid import text_width
+
+
+class View(ABC):
+    """A look inside a model that prints as text, draws as a picture and saves as a file.
+
+    Args:
+        model: name of the model that was looked into.
+        caption: a sentence computed from the numbers.
+        data: the numbers themselves.
+        notes: what a reader must know about how the numbers came about.
+    """
+
+    kind: ClassVar[str]
+    version: ClassVar[int] = 1
+
+    def __init__(
+        self, model: str, caption: str, data: dict[str, Any], notes: Sequence[str] = ()
+    ) -> None:
+        self.model, self.caption, self.data, self.notes = model, caption, data, tuple(notes)
+
+    @abstractmethod
+    def to_picture(self) -> Picture:
+        """The picture as shapes, from which SVG and PNG are made."""
+
+    @abstractmethod
+    def to_table(self) -> list[list[str]]:
+        """The numbers for those who cannot see the picture, the first row being the heading."""
+
+    @abstractmethod
+    def grid_lines(self, width: int, ascii: bool) -> list[str]:
+        """The picture in block characters, at most `width` columns wide."""
+
+    @abstractmethod
+    def content(self) -> dict[str, Any]:
+        """What is particular to this kind of view in its JSON."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The view as plain lists and numbers: the form the studio draws from."""
+        head = {"view": self.kind, "version": self.version, "model": self.model}
+        return {**head, **self.content(), "caption": self.caption, "notes": list(self.notes)}
+
+    def to_text(self, width: int = 80, ascii: bool = False) -> str:
+        """The view for a terminal, with the caption and the notes below.
+
+        Args:
+            width: columns of the terminal; fewer than 12 are taken as 12.
+            ascii: use only characters that every terminal has.
+        """
+        width = text_width(width)
+        lines = self.grid_lines(width, ascii)
+        for sentence in (self.caption, *(f"Note: {note}" for note in self.notes)):
+            lines += ["", *fold(to_ascii(sentence) if ascii else sentence, width)]
+        return "\n".join(lines).strip("\n")
+
+    def to_svg(self) -> str:
+        """The picture as SVG that needs nothing from outside."""
+        return self.to_picture().to_svg()
+
+    def to_html(self) -> str:
+        """A whole page in one file: the picture and its numbers as a table."""
+        title = escape(f"{self.kind.capitalize()}: {self.model}")
+        return (
+            '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+            f"<title>{title}</title>\n<style>{_STYLE}</style>\n</head>\n"
+            f"<body>\n{self._figure()}\n</body>\n</html>\n"
+        )
+
+    def save(self, path: str | Path) -> Path:
+        """Write the view to a file; the suffix says in which form."""
+        path = Path(path)
+        suffix = path.suffix.lower()
+        if suffix not in _SUFFIXES:
+            raise UsageError(
+                "U011",
+                f"cannot save a picture as {path.name!r}: the suffix says the form",
+                help=[f"end the name with one of: {', '.join(_SUFFIXES)}"],
+            )
+        try:
+            self._write(path, suffix)
+        except OSError as error:
+            raise _cannot_write(path, error) from error
+        return path
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        """What a notebook shows: it takes the richest form it can."""
+        return {
+            "text/plain": self.to_text(),
+            "text/html": self._figure(),
+            "image/svg+xml": self.to_svg(),
+        }
+
+    def _write(self, path: Path, suffix: str) -> None:
+        if suffix == ".png":
+            self.to_picture().to_png(path)
+            return
+        if suffix == ".json":
+            text = json.dumps(self.to_json(), ensure_ascii=False) + "\n"
+        else:
+            text = self.to_svg() if suffix == ".svg" else self.to_html()
+        # Half a surrogate pair has no UTF-8; written as \udc80 it is still right in JSON.
+        path.write_text(text, encoding="utf-8", errors="backslashreplace")
+
+    def _figure(self) -> str:
+        """The picture and its table as a piece of HTML without scripts."""
+        heading, *rows = self.to_table()
+        head = "".join(f'<th scope="col" dir="auto">{_html(cell)}</th>' for cell in heading)
+        body = "\n".join(_row(cells) for cells in rows)
+        notes = " ".join(_html(note) for note in self.notes)
+        return (
+            f'<figure style="margin:0">\n{self.to_svg()}\n'
+            f"<figcaption>{notes}</figcaption>\n"
+            "<details><summary>The numbers as a table</summary>\n"
+            '<div style="overflow-x:auto"><table>\n'
+            f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n"
+            "</table></div></details>\n</figure>"
+        )
+
+
+def _row(cells: Sequence[str]) -> str:
+    first, *others = cells
+    numbers = "".join(f"<td>{_html(cell)}</td>" for cell in others)
+    return f'<tr><th scope="row" dir="auto">{_html(first)}</th>{numbers}</tr>'
+
+
+def _html(text: str) -> str:
+    return escape(text.encode("utf-8", "replace").decode("utf-8"))
+
+
+def _cannot_write(path: Path, error: OSError) -> MachineError:
+    reason = error.strerror or str(error)
+    help = ["save to a folder that exists and that you may write to"]
+    if not path.parent.exists():
+        help = [f"make the folder first:  mkdir -p '{path.parent}'"]
+    return MachineError("E302", f"cannot write {str(path)!r}: {reason}", help=help)
+
+
+_SUFFIXES = (".svg", ".png", ".json", ".html")
+_STYLE = (
+    "body{font:15px/1.5 system-ui,sans-serif;color:#1b1f24;background:#fff;margin:1.5rem}"
+    "table{border-collapse:collapse;font-variant-numeric:tabular-nums}"
+    "th,td{border:1px solid #d0d7de;padding:.15rem .5rem;text-align:right}"
+    "figcaption,summary{color:#57606a}"
+)

@@ -13,7 +13,7 @@ from jaxtyping import Bool, Int
 
 from .forms import PAD
 
-Ids = Int[np.ndarray, " time"]
+Ids = Int[np.ndarray, " _"]  # of any length: each row of a list has its own
 
 
 @dataclass(frozen=True)

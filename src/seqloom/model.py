@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -97,18 +97,12 @@ class Generator(Protocol):
         ...
 
 
-class Statistics(Protocol):
-    """Sums over data: those of two batches can be added."""
-
-    def __add__(self, other: Self) -> Self: ...
-
-
 @runtime_checkable
 class LearnsFromStatistics(Protocol):
     """Learns by counting or expectation-maximisation instead of gradients."""
 
     def statistics(self, batch: Batch) -> Any:
-        """What a batch adds to what is known."""
+        """What a batch adds to what is known; two of them can be added."""
         ...
 
     def update(self, statistics: Any) -> None:

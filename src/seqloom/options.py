@@ -66,9 +66,16 @@ def problems(thing: Callable[..., Any], given: Mapping[str, Any]) -> list[str]:
     return found
 
 
+def taken(thing: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings as the constructor takes them: a whole number where a number is wanted is one."""
+    kinds = {option.name: option.kind for option in options(thing)}
+    return {k: float(v) if kinds.get(k) is float else v for k, v in given.items()}
+
+
 def filled(thing: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """The settings with every default written out."""
-    return {option.name: given.get(option.name, option.default) for option in options(thing)}
+    defaults = {option.name: option.default for option in options(thing)}
+    return taken(thing, {name: given.get(name, default) for name, default in defaults.items()})
 
 
 def summary(thing: Callable[..., Any]) -> str:

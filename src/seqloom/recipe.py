@@ -19,7 +19,7 @@ from .errors import Place, UsageError, unknown
 from .forms import Signature
 from .model import Model, checked
 from .models import MODELS
-from .options import filled, problems
+from .options import filled, problems, taken
 from .task import Task
 from .tasks import TASKS
 from .training.settings import Training
@@ -97,7 +97,8 @@ class Recipe:
         """The model, before it has learned anything."""
         kind = self.model_kind()
         kind.seed(self.build_training().seed)
-        able = [name for name, other in MODELS.items() if signature.form in other.forms]
+        # A generator: only a refusal has to import every model, and with them torch.
+        able = (name for name, other in MODELS.items() if signature.form in other.forms)
         checked(kind, signature, self.model["name"], able)
         return _make(kind, "model", self.model, signature)
 
@@ -147,7 +148,7 @@ def _make(kind: Callable[..., T], what: str, table: Table, *inputs: Any) -> T:
     arguments = _arguments(table)
     if wrong := problems(kind, arguments):
         raise _wrong([f"[{what}] {problem}" for problem in wrong])
-    return kind(*inputs, **arguments)
+    return kind(*inputs, **taken(kind, arguments))
 
 
 def _wrong(problems: list[str]) -> UsageError:

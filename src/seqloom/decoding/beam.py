@@ -85,23 +85,27 @@ class _Finished:
         ended &= np.isfinite(candidates.score[:, :width])
         for place, rank in zip(*np.nonzero(ended), strict=True):
             history = beams.symbols[place, candidates.origin[place, rank]]
-            self._add(beams.rows[place], np.append(history, END), candidates.score[place, rank])
+            score = float(candidates.score[place, rank])
+            self._add(int(beams.rows[place]), np.append(history, END), score)
         growing = np.where(candidates.symbol == END, -np.inf, candidates.score).max(1)
         return np.array(
-            [self._is_done(row, best) for row, best in zip(beams.rows, growing, strict=True)],
+            [
+                self._is_done(*pair)
+                for pair in zip(beams.rows.tolist(), growing.tolist(), strict=True)
+            ],
             dtype=bool,
         )
 
     def cut_off(self, beams: _Beams) -> None:
         """Where the limit came before any end, take the best of what there is."""
-        for row, symbols, scores in zip(beams.rows, beams.symbols, beams.scores, strict=True):
+        for place, row in enumerate(beams.rows.tolist()):
             if not self.found[row]:
-                self._add(row, symbols[0], scores[0])
+                self._add(row, beams.symbols[place, 0], float(beams.scores[place, 0]))
 
     def _add(self, row: int, symbols: np.ndarray, log_prob: float) -> None:
         answer = symbols[1 + self.skip[row] :]
-        score = float(log_prob) / self._scale(len(answer))
-        self.found[row].append(_Hypothesis(answer, float(log_prob), score))
+        score = log_prob / self._scale(len(answer))
+        self.found[row].append(_Hypothesis(answer, log_prob, score))
 
     def _is_done(self, row: int, growing: float) -> bool:
         """As many have ended as the beam is wide, or nothing that grows can be better."""

@@ -33,7 +33,7 @@ class Symbols(nn.Module):
     ) -> Float[Tensor, ""]:
         """Nats per real target symbol; padded places are never multiplied.
 
-        With smoothing ε the right symbol counts 1 - ε and all symbols share ε (Szegedy et al., 2016).
+        With smoothing ε the right symbol counts 1 - ε and all share ε (Szegedy et al., 2016).
         """
         mask = target.mask
         real = states[torch.from_numpy(mask)]

@@ -64,9 +64,9 @@ class Translate(Task):
 
     def related(self, examples: list[Pair]) -> list[Pair]:
         """One pair for each right answer, each told all right answers of its source."""
-        right: dict[Hashable, dict[tuple[str, ...], int]] = {}
+        right: dict[tuple[str, ...], dict[tuple[str, ...], int]] = {}
         for example in examples:
-            known = right.setdefault(self.key(example), {})
+            known = right.setdefault(tuple(example.source), {})
             for target in example.references:
                 known.setdefault(tuple(target), example.line)
         return [

@@ -37,10 +37,12 @@ def write_whole(path: Path, content: bytes) -> None:
         raise cannot_write(path, error, len(content)) from error
 
 
-def save_arrays(path: Path, arrays: Mapping[str, np.ndarray], facts: Any = None) -> None:
+def save_arrays(
+    path: Path, arrays: Mapping[str, np.ndarray], facts: Mapping[str, Any] | None = None
+) -> None:
     """Arrays by name, with facts that JSON can hold, as one safetensors file."""
     whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    write_whole(path, save(whole, metadata={"facts": json.dumps(facts)}))
+    write_whole(path, save(whole, metadata={"facts": json.dumps(facts or {})}))
 
 
 def load_arrays(path: Path) -> Snapshot:
@@ -58,7 +60,7 @@ def load_arrays(path: Path) -> Snapshot:
     try:
         with safetensors.safe_open(path, framework="numpy") as file:
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-            facts = json.loads((file.metadata() or {}).get("facts", "null"))
+            facts = json.loads((file.metadata() or {}).get("facts", "{}"))
     except (safetensors.SafetensorError, ValueError, OSError) as error:
         raise ModelError(
             "M113",

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from ..data.batching import Batches
 from ..forms import Form
@@ -21,6 +21,7 @@ SAMPLES = 4
 NEWS_SECONDS = 1.0
 
 
+@runtime_checkable
 class Keeper(Protocol):
     """Whoever keeps what training makes."""
 

@@ -21,12 +21,13 @@ class Cell(nn.Module, ABC):
     """
 
     tensors: ClassVar[int] = 1  # how many (batch, hidden) tensors a state has
+    products: ClassVar[int]  # how many products W x, and U h, a step needs
 
-    def __init__(self, inputs: int, hidden: int, gates: int) -> None:
+    def __init__(self, inputs: int, hidden: int) -> None:
         super().__init__()
         self.hidden = hidden
-        self.read = nn.Linear(inputs, gates * hidden)
-        self.recur = nn.Linear(hidden, gates * hidden, bias=False)
+        self.read = nn.Linear(inputs, self.products * hidden)
+        self.recur = nn.Linear(hidden, self.products * hidden, bias=False)
         bound = hidden**-0.5
         for parameter in self.parameters():
             nn.init.uniform_(parameter, -bound, bound)

@@ -13,8 +13,7 @@ class Elman(Cell):
     h' = tanh(W x + b + U h)
     """
 
-    def __init__(self, inputs: int, hidden: int) -> None:
-        super().__init__(inputs, hidden, gates=1)
+    products = 1
 
     def forward(self, x: Step, state: State) -> State:
         (h,) = state

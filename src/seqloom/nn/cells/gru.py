@@ -16,8 +16,7 @@ class GRU(Cell):
     h'   = (1 - z) ⊙ n + z ⊙ h
     """
 
-    def __init__(self, inputs: int, hidden: int) -> None:
-        super().__init__(inputs, hidden, gates=3)
+    products = 3
 
     def forward(self, x: Step, state: State) -> State:
         (h,) = state

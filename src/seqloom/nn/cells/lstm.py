@@ -18,9 +18,7 @@ class LSTM(Cell):
     """
 
     tensors = 2
-
-    def __init__(self, inputs: int, hidden: int) -> None:
-        super().__init__(inputs, hidden, gates=4)
+    products = 4
 
     def forward(self, x: Step, state: State) -> State:
         h, c = state

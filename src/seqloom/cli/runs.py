@@ -1,0 +1,95 @@
+"""seqloom runs: every run in the runs folder, the newest last."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from ..run import run_folders
+from .records import Record, read_record, shown_metric, to_json
+from .terminal import say, show, sparkline, table
+
+CURVE = 16
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """The arguments of the command."""
+    parser.add_argument("--task", metavar="TASK", help="only runs of this task")
+
+
+def run(given: argparse.Namespace) -> int:
+    """Print a line for each run; with --quiet only their names."""
+    folder = Path(given.runs_dir)
+    records = [read_record(found) for found in run_folders(folder)]
+    chosen = [record for record in records if given.task in (None, record.task)]
+    if given.json:
+        for record in chosen:
+            show(to_json(as_dict(record)))
+    elif given.quiet:
+        for record in chosen:
+            show(record.name)
+    elif chosen:
+        heading = ["run", "task", "model", "state", "best", "", "curve", "age"]
+        for line in table([heading, *map(_row, chosen)], "lllllllr"):
+            show(line)
+    else:
+        _say_none(folder, given.task, records)
+    return 0
+
+
+def as_dict(record: Record) -> dict[str, Any]:
+    """A run for machines."""
+    return {
+        "name": record.name,
+        "folder": str(record.folder),
+        "task": record.task,
+        "model": record.model,
+        "state": record.state,
+        "progress": record.progress(),
+        "metric": record.headline,
+        "best": record.best[record.headline] if record.best and record.headline else None,
+        "curve": record.curve,
+        "age": record.age(),
+    }
+
+
+def age(seconds: float) -> str:
+    """A time that has passed, in one unit."""
+    for length, name in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= length:
+            return f"{int(seconds // length)} {name}"
+    return f"{int(seconds)} s"
+
+
+def state(record: Record) -> str:
+    """The state, with how far it is where it is running."""
+    progress = record.progress()
+    if record.state == "running" and progress is not None:
+        return f"running {100 * progress:.0f} %"
+    return record.state
+
+
+def thinned(values: list[float], most: int) -> list[float]:
+    """At most so many of the values, evenly taken, the last one kept."""
+    if len(values) <= most:
+        return values
+    return [values[(place + 1) * len(values) // most - 1] for place in range(most)]
+
+
+def _row(record: Record) -> list[str]:
+    curve = sparkline(thinned(record.curve, CURVE), sys.stdout)
+    name, best = record.headline, record.best
+    value = shown_metric(name, best[name]) if name and best else ""
+    title = (name or "").replace("_", " ")
+    told = [record.name, record.task, record.model, state(record), value, title, curve]
+    return [*told, age(record.age())]
+
+
+def _say_none(folder: Path, task: str | None, records: list[Record]) -> None:
+    if records:
+        others = sorted({record.task for record in records})
+        say(f"No runs of {task} in {folder}; there are runs of: {', '.join(others)}")
+    else:
+        say(f"No runs in {folder} yet.\nNext: seqloom demo, or  seqloom train TASK FILE")
+
+

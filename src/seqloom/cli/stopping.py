@@ -1,0 +1,79 @@
+"""Ctrl-C: the first asks training to save and stop, the second stops at once."""
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from types import FrameType
+
+from ..training.events import Event
+from .terminal import say, several
+
+ASKED = "Stopping after this step… (Ctrl-C again to quit now without saving)"
+SHOW_CURSOR = b"\033[?25h\n"
+
+
+class Stopper:
+    """Listens to the signals that end a program, and counts what would be lost."""
+
+    def __init__(self, announce: Callable[[str], None] = say) -> None:
+        self.signal: int | None = None
+        self.step, self.saved = 0, 0
+        self._began = False
+        self._announce = announce
+
+    @property
+    def exit_code(self) -> int:
+        """130 for Ctrl-C, 143 for a polite kill."""
+        return 128 + (self.signal or signal.SIGINT)
+
+    def must_stop(self) -> bool:
+        """Training asks this after every step, which is how steps are counted here."""
+        self.step += 1
+        return self.signal is not None
+
+    def tell(self, event: Event) -> None:
+        """Follow what happened."""
+        if event.kind in ("start", "resume"):
+            self._began, self.step, self.saved = True, event.step, event.step
+        elif event.kind == "checkpoint":
+            self.saved = event.step
+
+    @contextlib.contextmanager
+    def listening(self) -> Iterator[None]:
+        """Take both signals while training, and give them back after."""
+        if threading.current_thread() is not threading.main_thread():
+            yield  # Python gives signals to the main thread only
+            return
+        kinds = (signal.SIGINT, signal.SIGTERM)
+        before = {kind: signal.signal(kind, self._heard) for kind in kinds}
+        try:
+            yield
+        finally:
+            for kind, handler in before.items():
+                signal.signal(kind, handler)
+
+    def _heard(self, number: int, frame: FrameType | None) -> None:
+        if not self._began:  # the data is still being read: there is nothing to save
+            raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
+        if self.signal is None:
+            self.signal = number
+            self._announce(ASKED)
+            return
+        _write(SHOW_CURSOR if sys.stderr.isatty() else b"")
+        _write(f"{self._loss()}\n".encode())
+        os._exit(128 + number)  # nothing may stand in the way, not even a save under way
+
+    def _loss(self) -> str:
+        lost = several(max(0, self.step - self.saved), "step")
+        if not self.saved:
+            return f"Stopped at once. No checkpoint yet ({lost} lost)."
+        return f"Stopped at once. Last checkpoint: step {self.saved:,} ({lost} lost)."
+
+
+def _write(text: bytes) -> None:
+    """Straight to the system: a signal may come in the middle of a print."""
+    with contextlib.suppress(OSError):
+        os.write(sys.stderr.fileno(), text)

@@ -1,0 +1,60 @@
+"""What all tests share: one thread, fixed seeds, and a few lines of every kind of data."""
+
+import os
+import random
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch: tests run side by side
+
+import pytest
+import torch
+
+torch.set_num_threads(1)
+
+
+@pytest.fixture(autouse=True)
+def seeded():
+    torch.manual_seed(0)
+    random.seed(0)
+
+
+def sentences(count: int = 60) -> list[list[str]]:
+    chance = random.Random(0)
+    nouns, verbs = ["cat", "dog", "bird", "fish"], ["sees", "hears", "likes"]
+    return [
+        [
+            chance.choice(["the", "a"]),
+            chance.choice(nouns),
+            chance.choice(verbs),
+            chance.choice(["the", "a"]),
+            chance.choice(nouns),
+        ][: chance.choice([3, 5])]
+        for _ in range(count)
+    ]
+
+
+TAG = {
+    **dict.fromkeys(["cat", "dog", "bird", "fish"], "N"),
+    **dict.fromkeys(["sees", "hears", "likes"], "V"),
+    "the": "D",
+    "a": "D",
+}
+
+
+def write_data(folder: Path) -> Path:
+    """A file for each task: text.txt, tags.tsv, labels.csv and pairs.tsv."""
+    made = sentences()
+    text = "\n".join(" ".join(sentence) for sentence in made) + "\n"
+    (folder / "text.txt").write_text(text)
+    tagged = "\n\n".join("\n".join(f"{word}\t{TAG[word]}" for word in s) for s in made)
+    (folder / "tags.conll").write_text(tagged + "\n")
+    labels = "".join(f"{' '.join(s)},{'long' if len(s) > 3 else 'short'}\n" for s in made)
+    (folder / "labels.csv").write_text("text,label\n" + labels)
+    pairs = "".join(f"{' '.join(s)}\t{' '.join(reversed(s))}\n" for s in made)
+    (folder / "pairs.tsv").write_text(pairs)
+    return folder
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return write_data(tmp_path)

@@ -1,0 +1,161 @@
+"""Promises every model keeps, over MODELS × forms: a new model is tested by being listed."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+import torch
+
+from seqloom.batch import Batch, Sequences
+from seqloom.errors import ModelError
+from seqloom.forms import BEGIN, Form, Signature
+from seqloom.model import Generator, LearnsByGradient, LearnsFromStatistics, Search
+from seqloom.models import MODELS
+from seqloom.options import options
+from seqloom.trace import watching
+
+from .cases import CASES, IDS, SIZE, SPACES, batch_for, build, numbers
+
+every_case = pytest.mark.parametrize("name, form, settings", CASES, ids=IDS)
+
+
+def close(one, other):
+    torch.testing.assert_close(numbers(one), numbers(other), rtol=1e-4, atol=1e-5)
+
+
+@every_case
+def test_padding_changes_nothing(name, form, settings):
+    model, batch = build(name, form, settings), batch_for(form)
+
+    def wider(sequences, extra):
+        more = np.zeros((len(sequences), extra), dtype=np.int64)
+        return Sequences(np.concatenate([sequences.values, more], 1), sequences.lengths)
+
+    padded = Batch(wider(batch.source, 3), wider(batch.target, 0 if form is Form.WHOLE else 3))
+    with model.at_rest():
+        close(model.log_prob(batch), model.log_prob(padded))
+        found, again = (model.predict(b.source, Search(limit=6)) for b in (batch, padded))
+    assert found.target.rows() == again.target.rows()
+
+
+@every_case
+def test_alone_or_together_is_the_same(name, form, settings):
+    model, batch = build(name, form, settings), batch_for(form, (4, 2, 3))
+
+    def alone(s, i):
+        return Sequences(s.values[i : i + 1, : s.lengths[i]], s.lengths[i : i + 1])
+
+    with model.at_rest():
+        single = [
+            model.log_prob(Batch(alone(batch.source, i), alone(batch.target, i))) for i in range(3)
+        ]
+        close(model.log_prob(batch), np.concatenate([numbers(s).numpy() for s in single]))
+        together = model.predict(batch.source, Search(beam=2, limit=6)).target.rows()
+        one = [model.predict(alone(batch.source, i), Search(beam=2, limit=6)) for i in range(3)]
+    assert together == [found.target.rows()[0] for found in one]
+
+
+@every_case
+@pytest.mark.parametrize("seed", range(3))
+def test_probabilities_sum_to_one(name, form, settings, seed):
+    """Over every possible target: of one length, or for generators all prefixes of that length."""
+    model = build(name, form, settings, seed)
+    time = 1 if form is Form.WHOLE else 3
+    targets = np.array(list(product(range(SPACES[form][1].size), repeat=time)))
+    every = Sequences(targets, np.full(len(targets), time))
+    read = Sequences(np.tile([3, 5, 4], (len(targets), 1)), np.full(len(targets), 3))
+    source = every if form is Form.NEXT else read
+    with model.at_rest():
+        total = numbers(model.log_prob(Batch(source, every))).exp().sum().item()
+    assert total == pytest.approx(1, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    "name, form, settings",
+    [case for case in CASES if case[1] in (Form.NEXT, Form.TRANSDUCE)],
+    ids=[i for i, case in zip(IDS, CASES, strict=True) if case[1] in (Form.NEXT, Form.TRANSDUCE)],
+)
+def test_steps_agree_with_the_whole(name, form, settings):
+    """One symbol at a time gives the log-probability that `log_prob` gives at once."""
+    model, batch = build(name, form, settings), batch_for(form, (4, 4, 4))
+    assert isinstance(model, Generator)
+    with model.at_rest():
+        state, symbols, total = model.begin(batch.source), np.full(3, BEGIN), np.zeros(3)
+        for t in range(4):
+            log_probs, state = model.step(symbols, state)
+            symbols = batch.target.values[:, t]
+            total = total + log_probs[np.arange(3), symbols]
+        close(total, model.log_prob(batch))
+
+
+@every_case
+def test_every_parameter_learns(name, form, settings):
+    model = build(name, form, settings)
+    if isinstance(model, LearnsFromStatistics):
+        before = {k: v.copy() for k, v in model.weights().items()}
+        model.update(model.statistics(batch_for(form, (7, 7, 7), seed=9)))
+        after = model.weights()
+        assert any(not np.array_equal(before[k], after[k]) for k in before)
+        return
+    assert isinstance(model, LearnsByGradient)
+    model.loss(batch_for(form, (4, 5))).backward()
+    still = [
+        n
+        for n, p in model.named_parameters()
+        if p.grad is None or not p.grad.isfinite().all() or not p.grad.any()
+    ]
+    assert not still
+
+
+@every_case
+def test_loss_is_surprise_per_symbol(name, form, settings):
+    model, batch = build(name, form, settings), batch_for(form)
+    if not isinstance(model, LearnsByGradient):
+        pytest.skip("learns by counting")
+    model.smoothing = 0.0
+    with model.at_rest():
+        surprise = -numbers(model.log_prob(batch)).sum() / batch.target.lengths.sum()
+        close(model.loss(batch), surprise)
+
+
+@every_case
+def test_watching_changes_nothing(name, form, settings):
+    """The fused kernels and the readable steps agree; what is recorded is what it is called."""
+    model, batch = build(name, form, settings), batch_for(form)
+    with model.at_rest():
+        before = model.log_prob(batch)
+        with watching(model) as trace:
+            after = model.log_prob(batch)
+    close(before, after)
+    for seen in trace.of_kind("attention"):
+        np.testing.assert_allclose(seen.value.sum(-1), 1, atol=1e-5)
+        assert seen.path.endswith("attention")
+    for seen in trace.of_kind("gate.*"):
+        assert ((seen.value > 0) & (seen.value < 1)).all()
+
+
+@every_case
+def test_weights_bring_back_the_same_model(name, form, settings):
+    model, other = build(name, form, settings), build(name, form, settings, seed=5)
+    batch = batch_for(form)
+    other.restore({name: np.array(array) for name, array in model.weights().items()})
+    with model.at_rest(), other.at_rest():
+        assert numbers(model.log_prob(batch)).tolist() == numbers(other.log_prob(batch)).tolist()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_weights_of_another_model_are_refused(name):
+    form = next(iter(MODELS[name].forms))
+    model = MODELS[name](Signature(form, *SPACES[form]))
+    with pytest.raises(ModelError) as told:
+        model.restore({"something": np.zeros(3)})
+    assert told.value.code == "M111"
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_option_is_explained(name):
+    assert all(option.help and option.expects for option in options(MODELS[name]))
+
+
+def test_the_vocabulary_of_cases_is_small_enough_to_try_everything():
+    assert SIZE**3 < 1000

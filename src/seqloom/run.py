@@ -91,7 +91,7 @@ class Run:
         examples = self.task.read(Path(path), data)
         if unknown := self.task.unknown_labels(examples):
             if not skip_unknown_labels:
-                raise _unknown_labels(Path(path), unknown)
+                raise unknown_labels(Path(path), unknown)
             lines = {line for found in unknown.values() for line in found}
             examples = [example for example in examples if example.line not in lines]
         if not examples:
@@ -176,7 +176,8 @@ def _refuse_file(path: Path) -> None:
     )
 
 
-def _unknown_labels(path: Path, unknown: dict[str, list[int]]) -> ModelError:
+def unknown_labels(path: Path, unknown: dict[str, list[int]]) -> ModelError:
+    """Labels in a file that the model can never answer."""
     label, lines = next(iter(unknown.items()))
     more = f" and {len(unknown) - 1} other labels" if len(unknown) > 1 else ""
     return ModelError(

@@ -28,7 +28,9 @@ class Command(NamedTuple):
 
 COMMANDS = {
     "demo": Command("demo", "train a model in two minutes and see what it learned", "demo"),
-    "check": Command("check", "look at a data file and say what is wrong with it", "check words.tsv"),
+    "check": Command(
+        "check", "look at a data file and say what is wrong with it", "check words.tsv"
+    ),
     "train": Command(
         "train", "train a model, or go on with one", "train translate words.tsv -m encoder-decoder"
     ),
@@ -74,15 +76,8 @@ def main(arguments: list[str] | None = None) -> int:
         return stopped.code if isinstance(stopped.code, int) else 1
     except KeyboardInterrupt:
         return INTERRUPTED
-    except BrokenPipeError:
-        _close_stdout()
-        return 0
-    except SeqloomError as error:
-        return _tell(error, given)
     except Exception as error:
-        if _is_out_of_memory(error):
-            return _tell(_out_of_memory(), given)
-        return _tell_bug(error, given)
+        return _answer_for(error, given)
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -104,7 +99,6 @@ class CommandParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """A mistake in the command line, in the same form as all others."""
-        # argparse lists the arguments it could not place after a colon
         raise UsageError("U001", _plain(message), help=[f"seqloom {self.name} --help"])
 
     def read(self, arguments: Sequence[str]) -> argparse.Namespace:
@@ -179,6 +173,18 @@ def _run(arguments: list[str]) -> int:
     return code
 
 
+def _answer_for(error: Exception, arguments: list[str]) -> int:
+    """The exit code for what went wrong, after telling the user about it."""
+    if isinstance(error, BrokenPipeError):
+        _close_stdout()
+        return 0
+    if isinstance(error, SeqloomError):
+        return _tell(error, arguments)
+    if _is_out_of_memory(error):
+        return _tell(_out_of_memory(), arguments)
+    return _tell_bug(error, arguments)
+
+
 def _without_command(options: list[str]) -> int:
     for option in options:
         if option in ("--version", "-V"):
@@ -208,7 +214,7 @@ def _formatter(prog: str) -> argparse.HelpFormatter:
 
 def _plain(message: str) -> str:
     """argparse's words, without its habits."""
-    message = re.sub(r"^argument (\S+?)(/\S+)?: ", r"\1: ", message)
+    message = re.sub(r"^argument (?:\S+/)?(\S+): ", r"\1: ", message)
     return message.replace("the following arguments are required", "this is missing")
 
 

@@ -9,6 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+from safetensors import SafetensorError, safe_open
+
 from ..card import best_evaluation, metrics_in
 from ..errors import SeqloomError
 from ..metrics import METRICS
@@ -87,6 +89,15 @@ class Record:
         """The share of training that is done, where training has said so."""
         told = [event["progress"] for event in self.events if "progress" in event]
         return float(told[-1]) if told else None
+
+    def learned(self) -> int | None:
+        """How many numbers were learned; a model that counts has none before it has counted."""
+        try:
+            with safe_open(self.folder / WEIGHTS, framework="numpy") as file:
+                shapes = [file.get_slice(name).get_shape() for name in file.keys()]  # noqa: SIM118
+        except (OSError, SafetensorError):
+            return self.start.get("size")
+        return sum(math.prod(shape) for shape in shapes)
 
     def weights_bytes(self) -> int:
         """The size of the weights on disk."""

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from ..metrics import METRICS
 from ..run import run_folders
 from .records import Record, read_record, shown_metric, to_json
 from .terminal import say, show, sparkline, table
@@ -29,9 +30,10 @@ def run(given: argparse.Namespace) -> int:
         for record in chosen:
             show(record.name)
     elif chosen:
-        heading = ["run", "task", "model", "state", "best", "", "curve", "age"]
-        for line in table([heading, *map(_row, chosen)], "lllllllr"):
+        heading = ["run", "task", "model", "state", "best", "curve", "age"]
+        for line in table([heading, *map(_row, chosen)], "llllrlr"):
             show(line)
+        show(f"best: {_legend(chosen)}")
     else:
         _say_none(folder, given.task, records)
     return 0
@@ -80,9 +82,18 @@ def _row(record: Record) -> list[str]:
     curve = sparkline(thinned(record.curve, CURVE), sys.stdout)
     name, best = record.headline, record.best
     value = shown_metric(name, best[name]) if name and best else ""
-    title = (name or "").replace("_", " ")
-    told = [record.name, record.task, record.model, state(record), value, title, curve]
+    told = [record.name, record.task, record.model, state(record), value, curve]
     return [*told, age(record.age())]
+
+
+def _legend(records: list[Record]) -> str:
+    """Which metric the best of each task is, on validation."""
+    tasks: dict[str, dict[str, None]] = {}
+    for record in records:
+        if record.headline:
+            tasks.setdefault(record.headline, {})[record.task] = None
+    told = [f"{METRICS[name].title} for {' and '.join(who)}" for name, who in tasks.items()]
+    return f"{', '.join(told)}, on validation" if told else "no evaluation yet"
 
 
 def _say_none(folder: Path, task: str | None, records: list[Record]) -> None:
@@ -91,5 +102,3 @@ def _say_none(folder: Path, task: str | None, records: list[Record]) -> None:
         say(f"No runs of {task} in {folder}; there are runs of: {', '.join(others)}")
     else:
         say(f"No runs in {folder} yet.\nNext: seqloom demo, or  seqloom train TASK FILE")
-
-

@@ -3,6 +3,7 @@
 import argparse
 import sys
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 from ..card import metrics_in
@@ -14,7 +15,7 @@ from ..run import CARD, find
 from ..tasks import TASKS
 from ..training.settings import Training
 from .records import Record, read_record, shown_bytes, shown_metric, to_json
-from .terminal import can_show, duration, mark, say, several, show, table
+from .terminal import can_show, duration, mark, say, several, show, table, width
 
 MOST_EVALUATIONS = 12
 
@@ -22,9 +23,7 @@ MOST_EVALUATIONS = 12
 def add(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     parser.add_argument("run", metavar="RUN", help="the name of a run, or its folder")
-    parser.add_argument(
-        "--all", action="store_true", help="every setting and every evaluation"
-    )
+    parser.add_argument("--all", action="store_true", help="every setting and every evaluation")
 
 
 def run(given: argparse.Namespace) -> int:
@@ -33,7 +32,7 @@ def run(given: argparse.Namespace) -> int:
     if given.json:
         show(to_json(as_dict(record)))
         return 0
-    for line in [*table(_facts(record, given.all)), "", *_evaluations(record, given.all)]:
+    for line in [*_folded(_facts(record, given.all)), "", *_evaluations(record, given.all)]:
         show(line)
     if not given.quiet:
         _say_next(record)
@@ -48,7 +47,7 @@ def as_dict(record: Record) -> dict[str, Any]:
         "state": record.state,
         "progress": record.progress(),
         "examples": record.start.get("examples", {}),
-        "size": record.start.get("size"),
+        "learned": record.learned(),
         "weights_bytes": record.weights_bytes(),
         "folder_bytes": record.folder_bytes(),
         "seconds": record.seconds(),
@@ -71,7 +70,7 @@ def _facts(record: Record, is_all: bool) -> list[list[str]]:
         ["folder", str(record.folder)],
         ["data", dot.join(files)],
         ["examples", dot.join(counts)],
-        ["", *[dot.join(record.start["notes"])]] if record.start.get("notes") else [],
+        ["", dot.join(record.start.get("notes", []))],
         ["task", dot.join(_settings(record.recipe.task))],
         ["model", dot.join(_settings(record.recipe.model))],
         ["training", dot.join(_training(record, is_all))],
@@ -80,7 +79,17 @@ def _facts(record: Record, is_all: bool) -> list[list[str]]:
         ["best", dot.join(_best(record))],
         ["card", _card(record) or ""],
     ]
-    return [row for row in rows if len(row) > 1 and row[1]]
+    return [row for row in rows if row[1]]
+
+
+def _folded(rows: list[list[str]]) -> list[str]:
+    """Names on the left, and beside them their texts, over several lines where they are long."""
+    room = max(len(name) for name, _ in rows) + 2
+    found = []
+    for name, text in rows:
+        lines = wrap(text, max(20, width() - room), break_long_words=False, break_on_hyphens=False)
+        found += [f"{name:<{room}}{lines[0]}", *(" " * room + line for line in lines[1:])]
+    return found
 
 
 def _evaluations(record: Record, is_all: bool) -> list[str]:
@@ -111,7 +120,7 @@ def _training(record: Record, is_all: bool) -> list[str]:
 
 
 def _size(record: Record) -> str:
-    known = record.start.get("size")
+    known = record.learned()
     learned = f"{known:,} learned numbers, " if known is not None else ""
     on_disk = f"{shown_bytes(record.weights_bytes())} of weights"
     return f"{learned}{on_disk}, {shown_bytes(record.folder_bytes())} in all"

@@ -26,10 +26,10 @@ class Stopper:
 
     @property
     def exit_code(self) -> int:
-        """130 for Ctrl-C, 143 for a polite kill."""
+        """130 for Ctrl-C, 143 for a polite kill, 129 for a terminal that was closed."""
         return 128 + (self.signal or signal.SIGINT)
 
-    def must_stop(self) -> bool:
+    def ask(self) -> bool:
         """Training asks this after every step, which is how steps are counted here."""
         self.step += 1
         return self.signal is not None
@@ -43,12 +43,15 @@ class Stopper:
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
-        """Take both signals while training, and give them back after."""
+        """Take the signals while training, and give them back after."""
         if threading.current_thread() is not threading.main_thread():
             yield  # Python gives signals to the main thread only
             return
-        kinds = (signal.SIGINT, signal.SIGTERM)
-        before = {kind: signal.signal(kind, self._heard) for kind in kinds}
+        before = {
+            kind: signal.signal(kind, self._heard)
+            for kind in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+            if signal.getsignal(kind) is not signal.SIG_IGN  # nohup means: go on
+        }
         try:
             yield
         finally:
@@ -60,7 +63,10 @@ class Stopper:
             raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
         if self.signal is None:
             self.signal = number
-            self._announce(ASKED)
+            try:
+                self._announce(ASKED)
+            except RuntimeError:  # the signal came in the middle of a print
+                _write(f"{ASKED}\n".encode())
             return
         _write(SHOW_CURSOR if sys.stderr.isatty() else b"")
         _write(f"{self._loss()}\n".encode())

@@ -9,7 +9,7 @@ import shutil
 import sys
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, TextIO
+from typing import Final, Protocol, runtime_checkable
 
 MARKS: Final[Mapping[str, tuple[str, str]]] = {  # the sign, and the one every terminal can show
     "good": ("✔", "+"),
@@ -34,6 +34,15 @@ _BARS = "▁▂▃▄▅▆▇█"
 _ASCII_BARS = "_.-=+*%#"
 
 
+@runtime_checkable
+class Stream(Protocol):
+    """What is asked of stdout and stderr here."""
+
+    def isatty(self) -> bool:
+        """Whether a person may be looking."""
+        ...
+
+
 def show(text: str = "") -> None:
     """Print a result."""
     print(text)
@@ -47,23 +56,23 @@ def say(text: str = "") -> None:
         return
 
 
-def is_live(stream: TextIO) -> bool:
+def is_live(stream: Stream) -> bool:
     """Whether a bar may be drawn and drawn again: a person is looking at a real terminal."""
     is_plain = os.environ.get("TERM") == "dumb" or bool(os.environ.get("CI"))
     return _is_terminal(stream) and not is_plain
 
 
-def wants_colour(stream: TextIO) -> bool:
+def wants_colour(stream: Stream) -> bool:
     """Whether colour is welcome."""
     return is_live(stream) and not os.environ.get("NO_COLOR")
 
 
-def coloured(text: str, colour: str, stream: TextIO) -> str:
+def coloured(text: str, colour: str, stream: Stream) -> str:
     """The text in a colour, where colour is welcome."""
     return f"\033[{COLOURS[colour]}m{text}\033[0m" if wants_colour(stream) else text
 
 
-def can_show(text: str, stream: TextIO) -> bool:
+def can_show(text: str, stream: Stream) -> bool:
     """Whether the encoding of a stream has all these characters."""
     try:
         text.encode(getattr(stream, "encoding", None) or "ascii")
@@ -72,14 +81,14 @@ def can_show(text: str, stream: TextIO) -> bool:
     return True
 
 
-def mark(name: str, stream: TextIO) -> str:
+def mark(name: str, stream: Stream) -> str:
     """A sign such as ✔, in its colour, or what stands for it in ASCII."""
     sign, plain = MARKS[name]
     found = sign if can_show(sign, stream) else plain
     return coloured(found, _MARK_COLOURS[name], stream) if name in _MARK_COLOURS else found
 
 
-def heading(text: str, stream: TextIO) -> str:
+def heading(text: str, stream: Stream) -> str:
     """A line that opens a part: ── text ──────."""
     rule = MARKS["rule"][0 if can_show(MARKS["rule"][0], stream) else 1]
     room = min(width(), 72) - columns(text) - 4
@@ -155,7 +164,7 @@ def several(number: int, what: str) -> str:
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
-def sparkline(values: Iterable[float], stream: TextIO) -> str:
+def sparkline(values: Iterable[float], stream: Stream) -> str:
     """A curve in one line, a character for each value."""
     known = list(values)
     if not known:
@@ -171,7 +180,7 @@ def visible(text: str) -> str:
     return "".join(character if character.isprintable() else "·" for character in text)
 
 
-def _is_terminal(stream: TextIO) -> bool:
+def _is_terminal(stream: Stream) -> bool:
     try:
         return stream.isatty()
     except ValueError:  # it was closed

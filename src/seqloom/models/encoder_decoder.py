@@ -12,6 +12,7 @@ from ..decoding import search as find
 from ..forms import BEGIN, Form, Signature
 from ..model import Prediction, Search, State
 from ..nn.attention import AdditiveAttention
+from ..nn.dropout import SequenceDropout
 from ..nn.inputs import input_layer, tensors
 from ..nn.outputs import output_layer
 from ..nn.recurrence import Recurrence
@@ -71,7 +72,7 @@ class EncoderDecoder(Neural):
         attends = attention == "additive"
         self.attention = AdditiveAttention(hidden, hidden, attention_width) if attends else None
         self.join = nn.Linear(2 * hidden if attends else hidden, hidden)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = SequenceDropout(dropout)
         self.output = output_layer(signature.target, hidden)
 
     def log_prob(self, batch: Batch) -> Float[Tensor, " batch"]:

@@ -50,7 +50,7 @@ class NGram(Model):
     def __init__(self, signature: Signature, *, order: int = 3) -> None:
         super().__init__(signature)
         if not isinstance(signature.target, Tokens):
-            raise ModelError("M122", "an n-gram model counts symbols; it cannot predict numbers")
+            raise ModelError("M122", "an n-gram model counts symbols; it cannot predict labels")
         if order < 1:
             raise ModelError("M122", f"an n-gram has at least one symbol, not {order}")
         self.order, self.vocabulary = order, signature.target.size

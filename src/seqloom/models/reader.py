@@ -12,6 +12,7 @@ from ..batch import Batch, Sequences
 from ..decoding import search as find
 from ..forms import BEGIN, Form, Signature
 from ..model import Prediction, Search, State
+from ..nn.dropout import SequenceDropout
 from ..nn.inputs import input_layer, tensors
 from ..nn.outputs import output_layer
 from .neural import Neural
@@ -46,7 +47,7 @@ class Reader(Neural, ABC):
         super().__init__(signature)
         self.input = input_layer(signature.source, width, dropout)
         self.body = body
-        self.dropout = torch.nn.Dropout(dropout)
+        self.dropout = SequenceDropout(dropout)
         self.output = output_layer(signature.target, hidden)
 
     def log_prob(self, batch: Batch) -> Float[Tensor, " batch"]:

@@ -6,6 +6,7 @@ from torch import Tensor, nn
 
 from ..batch import Sequences
 from ..forms import PAD, Labels, Space, Tokens
+from .dropout import SequenceDropout
 
 
 class Embedding(nn.Module):
@@ -14,7 +15,7 @@ class Embedding(nn.Module):
     def __init__(self, size: int, width: int, dropout: float = 0.0) -> None:
         super().__init__()
         self.table = nn.Embedding(size, width, padding_idx=PAD)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = SequenceDropout(dropout)
 
     def forward(self, symbols: Int[Tensor, "*place"]) -> Float[Tensor, "*place width"]:
         return self.dropout(self.table(symbols))

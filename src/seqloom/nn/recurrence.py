@@ -5,6 +5,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from .cells import CELLS, Cell, State
+from .dropout import SequenceDropout
 
 
 class Recurrence(nn.Module):
@@ -34,7 +35,7 @@ class Recurrence(nn.Module):
         self.backward_cells = nn.ModuleList(
             CELLS[cell](size, width) for size in (sizes if both else [])
         )
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = SequenceDropout(dropout)
 
     def initial(self, batch: int) -> State:
         """A state of zeros for every layer."""

@@ -49,25 +49,12 @@ def load_arrays(path: Path) -> Snapshot:
     """What `save_arrays` wrote; a file that is not whole, or of another kind, is an error."""
     if not path.exists():
         raise ModelError("M113", f"{path} is missing", help=["train the run again"])
-    with path.open("rb") as file:
-        begin = file.read(4)
-    if any(begin.startswith(mark) for mark in PICKLES):
-        raise ModelError(
-            "M112",
-            f"{path} is a Python pickle, which can run code when opened",
-            notes=["Only .safetensors files are loaded."],
-        )
     try:
         with safetensors.safe_open(path, framework="numpy") as file:
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
             facts = json.loads((file.metadata() or {}).get("facts", "{}"))
     except (safetensors.SafetensorError, ValueError, OSError) as error:
-        raise ModelError(
-            "M113",
-            f"{path} is damaged or cut short",
-            notes=[f"{path.stat().st_size:,} bytes; {error}"],
-            help=["copy the file again, or train the run again"],
-        ) from error
+        raise _unreadable(path, error) from error
     return Snapshot(arrays, facts)
 
 
@@ -110,6 +97,24 @@ def cannot_write(path: Path, error: OSError, needed: int = 0) -> MachineError:
         "E320",
         f"cannot write to {path} ({error.strerror or error})",
         help=["--runs-dir FOLDER   keep runs in another folder"],
+    )
+
+
+def _unreadable(path: Path, error: Exception) -> ModelError:
+    """Say whether a file is a pickle or merely damaged; it has been opened as neither."""
+    begin = path.read_bytes()[:9] if path.is_file() else b""
+    # The first eight bytes of a safetensors file are a length, which may look like a pickle's mark.
+    if begin.startswith(PICKLES) and begin[8:] != b"{":
+        return ModelError(
+            "M112",
+            f"{path} is a Python pickle, which can run code when opened",
+            notes=["Only .safetensors files are loaded."],
+        )
+    return ModelError(
+        "M113",
+        f"{path} is damaged or cut short",
+        notes=[f"{path.stat().st_size:,} bytes; {error}"],
+        help=["copy the file again, or train the run again"],
     )
 
 

@@ -56,7 +56,7 @@ class Descent(Way):
         """One step down the gradient; nothing is changed where the loss is not a number."""
         settings = self.settings
         rate = settings.learning_rate * self.slowed
-        rate *= factor(settings.schedule, self.step, self._progress(), settings.warmup)
+        rate *= factor(settings.schedule, self._progress(), settings.warmup)
         self.optimizer.zero_grad()
         loss.backward()
         if settings.l1:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 
-FLOOR = 0.01  # the share of the rate that is left at the very end
+FLOOR = 0.01  # the share of the rate at the very start and the very end
 
 
 def _cosine(progress: float) -> float:
@@ -19,7 +19,7 @@ SCHEDULES: dict[str, Callable[[float], float]] = {
 }
 
 
-def factor(schedule: str, step: int, progress: float, warmup: int) -> float:
-    """What the learning rate is multiplied by at a step, `progress` of the way from 0 to 1."""
-    rise = min(1.0, (step + 1) / warmup) if warmup else 1.0
+def factor(schedule: str, progress: float, warmup: float) -> float:
+    """What the learning rate is multiplied by, `progress` of the way from 0 to 1."""
+    rise = min(1.0, max(FLOOR, progress / warmup)) if warmup else 1.0
     return rise * SCHEDULES[schedule](min(1.0, progress))

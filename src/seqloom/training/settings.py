@@ -28,7 +28,7 @@ class Training:
         clip: The longest a gradient may be; 0 is off.
         schedule: How the learning rate falls: not at all, in a line or a half cosine to almost
             nothing at the end, or by half each time validation does not improve.
-        warmup: Over how many steps the learning rate rises at the start.
+        warmup: The share of training over which the learning rate rises at the start.
         average: How slowly a running mean of the weights, which is what is evaluated and kept,
             follows them, as 0.999; 0 is off.
         patience: After how many evaluations without improvement training stops; 0 is never.
@@ -51,7 +51,7 @@ class Training:
     l2: float = 0.0
     clip: float = 1.0
     schedule: Literal["constant", "linear", "cosine", "plateau"] = "cosine"
-    warmup: int = 100
+    warmup: float = 0.02
     average: float = 0.0
     patience: int = 0
     evaluate_steps: int = 0

@@ -1,0 +1,140 @@
+"""Which of several runs is better, and whether chance alone could have made it so."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..metrics import METRICS, Measured, Ratio
+from .judging import with_interval
+from .records import shown_bytes
+from .terminal import MARKS, can_show, duration, table
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A run with all that it is compared by."""
+
+    name: str
+    settings: Mapping[str, Any]
+    measured: Mapping[str, Measured]
+    ratios: Mapping[str, list[Ratio]]
+    lines: tuple[int, ...]  # which examples, in order: equal where two runs answered the same
+    seconds: float
+    learned: int
+    bytes: int
+    milliseconds: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """The numbers for machines."""
+        return {
+            "name": self.name,
+            "n": len(self.lines),
+            "metrics": {name: vars(value) for name, value in self.measured.items()},
+            "training_seconds": self.seconds,
+            "learned": self.learned,
+            "bytes": self.bytes,
+            "milliseconds_per_example": self.milliseconds,
+        }
+
+
+def differences(runs: Sequence[Contender]) -> tuple[dict[str, list[Any]], dict[str, Any]]:
+    """The settings that differ, with each run's value, and those that are the same everywhere."""
+    names = list(dict.fromkeys(name for run in runs for name in run.settings))
+    values = {name: [run.settings.get(name) for run in runs] for name in names}
+    differ = {name: found for name, found in values.items() if found.count(found[0]) < len(found)}
+    return differ, {name: found[0] for name, found in values.items() if name not in differ}
+
+
+def comparison(runs: Sequence[Contender], show_all: bool) -> list[str]:
+    """Everything side by side, the best of each row with a star."""
+    differ, equal = differences(runs)
+    rows = [["", *(run.name for run in runs)]]
+    rows += [[name, *map(_setting, values)] for name, values in differ.items()]
+    if show_all:
+        rows += [[name, *[_setting(value)] * len(runs)] for name, value in equal.items()]
+    rows += [_metric_row(name, runs) for name in runs[0].measured]
+    rows += [
+        _row("training time", [run.seconds for run in runs], duration),
+        _row("learned numbers", [run.learned for run in runs], lambda number: f"{number:,}"),
+        _row("size on disk", [run.bytes for run in runs], shown_bytes),
+        _row("ms per example", [run.milliseconds for run in runs], lambda time: f"{time:.3g}"),
+    ]
+    return table(rows)
+
+
+def verdict(runs: Sequence[Contender]) -> str:
+    """A sentence: which is better by the most telling metric, and how sure that is."""
+    name = next(iter(runs[0].measured))
+    sign = 1 if METRICS[name].lower_is_better else -1
+    first, second, *_ = sorted(runs, key=lambda run: sign * run.measured[name].value)
+    show, better, worse = METRICS[name].show, first.measured[name], second.measured[name]
+    if better.value == worse.value:
+        return (
+            f"{first.name} and {second.name} are equal: {METRICS[name].title} {show(better.value)}."
+        )
+    told = (
+        f"{first.name} is better: {METRICS[name].title} {show(better.value)}"
+        f" against {show(worse.value)} of {second.name}"
+    )
+    overlap = better.low <= worse.high and worse.low <= better.high
+    if not overlap:
+        return f"{told}; their intervals do not overlap."
+    if first.lines != second.lines:
+        return f"{told}; their intervals overlap, so this may be chance."
+    return f"{told}; their intervals overlap, {_paired(name, first, second)}."
+
+
+def difference(name: str, first: Contender, second: Contender, repeats: int = 1000) -> Measured:
+    """The second's metric minus the first's, drawing the same examples again for both.
+
+    Hard examples are hard for both, so this is narrower than the two intervals suggest.
+    """
+    pairs = [np.array(run.ratios[name], dtype=np.float64).reshape(-1, 2) for run in (first, second)]
+    chance, size = np.random.default_rng(1), len(pairs[0])
+    draws = []
+    for _ in range(repeats):
+        which = chance.integers(size, size=size)
+        draws.append(_value(name, pairs[1][which]) - _value(name, pairs[0][which]))
+    low, high = np.quantile(draws, [0.025, 0.975])
+    return Measured(_value(name, pairs[1]) - _value(name, pairs[0]), float(low), float(high))
+
+
+def _paired(name: str, first: Contender, second: Contender) -> str:
+    """What remains of a difference when both are asked the same."""
+    found = difference(name, first, second)
+    if found.low <= 0 <= found.high:
+        return "and example by example the difference may be chance"
+    return "but example by example the difference is more than chance (95 %)"
+
+
+def _value(name: str, pairs: np.ndarray) -> float:
+    top, bottom = pairs.sum(0)
+    return METRICS[name].transform(float(top / max(bottom, 1e-12)))
+
+
+def _metric_row(name: str, runs: Sequence[Contender]) -> list[str]:
+    metric = METRICS[name]
+    values = [run.measured[name].value for run in runs]
+    best = min(values) if metric.lower_is_better else max(values)
+    cells = [with_interval(name, run.measured[name]) for run in runs]
+    return [metric.title, *_starred(cells, [value == best for value in values])]
+
+
+def _row(title: str, values: Sequence[Any], show: Any) -> list[str]:
+    """A row where less is better."""
+    return [title, *_starred([show(v) for v in values], [v == min(values) for v in values])]
+
+
+def _starred(cells: list[str], is_best: list[bool]) -> list[str]:
+    """A star behind the best; none where all are equally good."""
+    star = MARKS["best"][0 if can_show(MARKS["best"][0], sys.stdout) else 1]
+    return [
+        f"{c} {star}" if b and not all(is_best) else c for c, b in zip(cells, is_best, strict=True)
+    ]
+
+
+def _setting(value: Any) -> str:
+    return "" if value is None else str(value)

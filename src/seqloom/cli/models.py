@@ -1,0 +1,59 @@
+"""seqloom models: what can be trained, and for what."""
+
+import argparse
+from typing import Any
+
+from ..forms import Form
+from ..model import LearnsFromStatistics, Model
+from ..models import MODELS
+from ..options import summary
+from ..tasks import TASKS
+from .records import to_json
+from .terminal import say, show
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """The arguments of the command."""
+    parser.add_argument("task", metavar="TASK", nargs="?", help="only models that can do this task")
+
+
+def run(given: argparse.Namespace) -> int:
+    """Print each model with what it is and what it can do, from simple to large."""
+    wanted = None if given.task is None else TASKS.find(given.task).form
+    able = {name: kind for name, kind in MODELS.items() if wanted in (None, *kind.forms)}
+    for name, kind in able.items():
+        if given.json:
+            show(to_json(_as_dict(name, kind)))
+        else:
+            show(name if given.quiet else "\n  ".join([name, *_told(kind)]))
+    if not (given.quiet or given.json):
+        say("Next: seqloom explain MODEL   shows its equations and options")
+    return 0
+
+
+def _told(kind: type[Model]) -> list[str]:
+    predicts = [f"predicts {form.value}  ({', '.join(_tasks(form))})" for form in _forms(kind)]
+    return [summary(kind), *predicts, f"learns by {_way(kind)}"]
+
+
+def _as_dict(name: str, kind: type[Model]) -> dict[str, Any]:
+    forms = _forms(kind)
+    return {
+        "name": name,
+        "summary": summary(kind),
+        "forms": [form.name.lower() for form in forms],
+        "tasks": [task for form in forms for task in _tasks(form)],
+        "learns_by": _way(kind),
+    }
+
+
+def _forms(kind: type[Model]) -> list[Form]:
+    return [form for form in Form if form in kind.forms]
+
+
+def _tasks(form: Form) -> list[str]:
+    return [name for name, task in TASKS.items() if task.form is form]
+
+
+def _way(kind: type[Model]) -> str:
+    return "counting" if issubclass(kind, LearnsFromStatistics) else "gradient descent"

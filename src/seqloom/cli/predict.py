@@ -1,0 +1,214 @@
+"""seqloom predict, and the verb of each task: let a run answer, one result a line."""
+
+import argparse
+import math
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..decoding import Sampling
+from ..errors import UsageError
+from ..forms import END, UNKNOWN, Form, Tokens
+from ..model import Search
+from ..run import Run, wrong_task
+from ..training.evaluation import Answer
+from ..views import View
+from .evaluate import at_least_one
+from .inputs import STANDARD_INPUT, arguments, batches, lines_of
+from .judging import Progress, load_run, say_notes
+from .records import to_json
+from .terminal import can_show, several, show, width
+
+GENERATE = "generate"
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """The arguments of the command; only `generate` draws at random."""
+    parser.add_argument("run", metavar="RUN", help="the name of a run, or its folder")
+    parser.add_argument("inputs", metavar="INPUT", nargs="*", help="what to answer")
+    parser.add_argument(
+        "-f", "--file", metavar="FILE", help="a file of inputs, one a line; - is standard input"
+    )
+    parser.add_argument("--encoding", default="utf-8", metavar="NAME", help="of FILE")
+    if parser.prog.endswith(GENERATE):
+        _add_sampling(parser)
+        return
+    parser.add_argument(
+        "--beam", type=int, default=1, metavar="N", help="candidates kept; 1 is greedy search"
+    )
+    parser.add_argument(
+        "--length-penalty",
+        type=float,
+        default=Search().length_penalty,
+        metavar="A",
+        help="scores are divided by length to this power",
+    )
+    parser.add_argument(
+        "--explain", action="store_true", help="draw what happened inside under each answer"
+    )
+
+
+def run(given: argparse.Namespace) -> int:
+    """Answer every input, in order."""
+    run = load_run(given.run, given.runs_dir)
+    if given.command not in ("predict", run.task.verb):
+        raise wrong_task(run, given.command)
+    answer = _drawn(run, given) if given.command == GENERATE else _found(run, given)
+    unknown = _Unknown(run)
+    shown = _as_json if given.json else _as_text
+    with Progress(f"asking {run.name}", quiet=given.quiet or sys.stdout.isatty()) as progress:
+        done = 0
+        for texts in batches(_inputs(given)):
+            unknown.count(texts)
+            for result in answer(texts):
+                show(shown(run, result))
+            sys.stdout.flush()
+            done += len(texts)
+            progress.tell(done)
+    say_notes(unknown.notes(), given.quiet)
+    return 0
+
+
+@dataclass(frozen=True)
+class Result:
+    """What was asked and what came of it; blank lines have no answer."""
+
+    text: str
+    answer: Answer | None = None
+    view: View | None = None
+
+
+def _add_sampling(parser: argparse.ArgumentParser) -> None:
+    default = Sampling()
+    parser.add_argument("--prompt", metavar="TEXT", help="what the text begins with")
+    parser.add_argument(
+        "--temperature",
+        type=float,
+        default=default.temperature,
+        metavar="T",
+        help="below 1 the likely becomes likelier, above 1 the choice wilder",
+    )
+    parser.add_argument(
+        "--length", type=int, default=default.limit, metavar="N", help="the most symbols drawn"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=default.seed, metavar="N", help="the same seed, the same text"
+    )
+    parser.add_argument("--number", type=int, default=1, metavar="N", help="how many texts")
+
+
+def _inputs(given: argparse.Namespace) -> Iterator[str]:
+    """Arguments if there are any, else the file, else standard input."""
+    texts = [*given.inputs, *([given.prompt] if getattr(given, "prompt", None) else [])]
+    if texts and given.file:
+        raise UsageError("U010", "inputs are given both as arguments and by --file: choose one")
+    if texts:
+        return arguments(texts)
+    if given.command == GENERATE and not given.file:
+        return iter([""])  # a text may begin from nothing
+    if getattr(given, "explain", False):
+        raise UsageError("U010", "--explain draws inputs that are given as arguments only")
+    return lines_of(given.file or STANDARD_INPUT, given.encoding)
+
+
+def _found(run: Run, given: argparse.Namespace) -> Callable[[list[str]], list[Result]]:
+    """Answers by search; a blank line of a file has a blank answer, so that lines still match."""
+    search = Search(beam=at_least_one("--beam", given.beam), length_penalty=given.length_penalty)
+
+    def answer(texts: list[str]) -> list[Result]:
+        asked = [text for text in texts if text.strip() or given.inputs]
+        answers = iter(run.answers(asked, search))
+        return [
+            Result(text, next(answers), view(text))
+            if text.strip() or given.inputs
+            else Result(text)
+            for text in texts
+        ]
+
+    def view(text: str) -> View | None:
+        return run.inspect(text, beam=search.beam) if given.explain else None
+
+    return answer
+
+
+def _drawn(run: Run, given: argparse.Namespace) -> Callable[[list[str]], list[Result]]:
+    """Texts drawn at random, each with a seed of its own."""
+    number = at_least_one("--number", given.number)
+    limit = at_least_one("--length", given.length)
+    if given.temperature <= 0:
+        raise UsageError("U010", f"--temperature {given.temperature:g}: expected more than 0")
+
+    def answer(texts: list[str]) -> list[Result]:
+        results: list[Result] = []
+        for text in texts:
+            if given.file and not text.strip():
+                results.append(Result(text))
+                continue
+            for seed in range(given.seed, given.seed + number):
+                settings = Sampling(temperature=given.temperature, limit=limit, seed=seed)
+                results.append(Result(text, Answer(run.generate(text, settings), math.nan)))
+        return results
+
+    return answer
+
+
+def _as_text(run: Run, result: Result) -> str:
+    """One line; with a picture below it, and its probability beside it, if asked for."""
+    if result.answer is None:
+        return ""
+    told = run.task.show(result.answer.value)
+    if run.task.form is Form.NEXT:
+        told = _joined(run, result.text, told)
+    if result.view is None:
+        return told
+    is_plain = not can_show("▁█·", sys.stdout)
+    picture = result.view.to_text(width(), ascii=is_plain)
+    return f"{told}   p={math.exp(result.answer.log_prob):.2g}\n{picture}\n"
+
+
+def _as_json(run: Run, result: Result) -> str:
+    found: dict[str, Any] = {"input": result.text, "output": None}
+    if (answer := result.answer) is not None:
+        found["output"] = answer.value
+        if run.task.form is Form.EACH:
+            symbols = run.task.symbols(run.task.question(result.text), answer.value)
+            found["output"] = list(zip(*symbols, strict=True))
+        if math.isfinite(answer.log_prob):
+            found |= {"log_prob": answer.log_prob, "probability": math.exp(answer.log_prob)}
+    if result.view is not None:
+        found["view"] = result.view.to_json()
+    return to_json(found)
+
+
+def _joined(run: Run, prompt: str, text: str) -> str:
+    """A prompt and how it goes on."""
+    are_words = getattr(run.task, "unit", "") == "words"
+    return f"{prompt} {text}".strip() if are_words else prompt + text
+
+
+class _Unknown:
+    """Counts the symbols that training never showed."""
+
+    def __init__(self, run: Run) -> None:
+        self.run, self.total, self.unknown = run, 0, 0
+
+    def count(self, texts: Sequence[str]) -> None:
+        """Look at inputs as the model reads them."""
+        task = self.run.task
+        if not isinstance(task.signature().source, Tokens):
+            return
+        for text in texts:
+            symbols = np.asarray(task.ask(task.question(text)))
+            self.total += int((symbols != END).sum())
+            self.unknown += int((symbols == UNKNOWN).sum())
+
+    def notes(self) -> list[str]:
+        """A note if there were any."""
+        if not self.unknown:
+            return []
+        are = "is" if self.unknown == 1 else "are"
+        whole = several(self.total, "symbol")
+        return [f"{self.unknown:,} of {whole} {are} unknown and read as <unk>"]

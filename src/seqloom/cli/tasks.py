@@ -1,0 +1,47 @@
+"""seqloom tasks: what models can be trained for, and the files each task reads."""
+
+import argparse
+from typing import Any
+
+from ..metrics import METRICS
+from ..options import summary
+from ..task import Task
+from ..tasks import TASKS
+from .records import to_json
+from .terminal import say, show
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """The command has no arguments of its own."""
+
+
+def run(given: argparse.Namespace) -> int:
+    """Print each task with what it does, what it reads and how it is judged."""
+    for name, kind in TASKS.items():
+        if given.json:
+            show(to_json(_as_dict(name, kind)))
+        else:
+            show(name if given.quiet else "\n  ".join([name, *_told(kind)]))
+    if not (given.quiet or given.json):
+        say("Next: seqloom models TASK   what can do it;  seqloom explain TASK   its options")
+    return 0
+
+
+def _told(kind: type[Task]) -> list[str]:
+    title = METRICS[kind.headline].title
+    return [
+        summary(kind),
+        f"predicts {kind.form.value}; judged by {title}",
+        f"reads {' and '.join(kind.roles)}; used with seqloom {kind.verb}",
+    ]
+
+
+def _as_dict(name: str, kind: type[Task]) -> dict[str, Any]:
+    return {
+        "name": name,
+        "summary": summary(kind),
+        "form": kind.form.name.lower(),
+        "columns": list(kind.roles),
+        "verb": kind.verb,
+        "headline": kind.headline,
+    }

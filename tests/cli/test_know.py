@@ -1,0 +1,104 @@
+"""models, tasks, explain and doctor: commands that tell what there is."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from seqloom.explanations import pages
+from seqloom.models import MODELS
+from seqloom.tasks import TASKS
+
+
+def lines(text: str) -> list[dict]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_models_lists_all_or_those_that_can(say):
+    said = say("models")
+    assert all(name in said.out.splitlines() for name in MODELS)
+    assert "learns by counting" in said.out and "seqloom explain" in said.err
+    assert [one["name"] for one in lines(say("models", "translate", "--json").out)] == [
+        "encoder-decoder"
+    ]
+    assert say("models", "tag", "--quiet").out == "recurrent\n"
+    said = say("models", "tags")
+    assert said.code == 2 and "did you mean 'tag'?" in said.err
+
+
+def test_tasks_lists_what_they_read(say):
+    said = say("tasks")
+    assert all(name in said.out.splitlines() for name in TASKS)
+    assert "reads text and label; used with seqloom classify" in said.out
+    found = {one["name"]: one for one in lines(say("tasks", "--json").out)}
+    assert found["tag"]["columns"] == ["word", "tag"] and found["tag"]["headline"] == "accuracy"
+
+
+@pytest.mark.parametrize("code", sorted(pages()))
+def test_every_code_is_explained(say, code):
+    said = say("explain", code.lower())
+    assert said.code == 0 and said.out.startswith(f"{code}: {pages()[code].title}")
+    assert json.loads(say("explain", code, "--json").out)["fix"] == pages()[code].fix
+
+
+@pytest.mark.parametrize("name", [*MODELS, *TASKS, "training", "data"])
+def test_every_model_task_and_table_is_explained(say, name):
+    said = say("explain", name)
+    assert said.code == 0 and "Options" in said.out and "Args:" not in said.out
+    found = json.loads(say("explain", name, "--json").out)
+    assert found["options"] and all(option["help"] for option in found["options"])
+
+
+def test_explain_shows_equations_and_defaults(say):
+    said = say("explain", "recurrent")
+    assert "h_t = cell(E x_t, h_{t-1})" in said.out
+    assert """cell = "lstm"   ('elman' or 'lstm' or 'gru')""" in said.out
+
+
+def test_explain_without_a_topic_lists_them(say):
+    assert "D011    A row has the wrong number of fields" in say("explain").out
+    assert {"topic": "ngram"} in lines(say("explain", "--json").out)
+
+
+@pytest.mark.parametrize(
+    ("topic", "hint"),
+    [
+        ("recurent", "did you mean 'recurrent'?"),
+        ("D111", "did you mean D011?"),
+        ("x", "choose from"),
+    ],
+)
+def test_explain_what_does_not_exist(say, topic, hint):
+    said = say("explain", topic)
+    assert said.code == 2 and "error[U002]" in said.err and hint in said.err
+
+
+def test_doctor_reports_and_says_what_to_do(say, monkeypatch):
+    monkeypatch.setenv("SEQLOOM_DATA", "/nowhere/at/all")
+    said = say("doctor")
+    assert said.code == 0 and "✔ torch" in said.out and "✔ runs folder" in said.out
+    assert "⚠ SEQLOOM_DATA  /nowhere/at/all   there is no such folder" in said.out
+    found = json.loads(say("doctor", "--full", "--json").out)["lines"]
+    assert {"python", "cores", "memory", "disk", "torch loads"} <= {line["what"] for line in found}
+    assert "✔" not in say("doctor", "--quiet").out
+
+
+def test_doctor_finds_a_folder_that_cannot_be_written(capsys, tmp_path):
+    from seqloom.cli.main import main
+
+    file = tmp_path / "file"
+    file.touch()
+    assert main(["doctor", "--runs-dir", str(file / "runs")]) == 6
+    assert "cannot write   --runs-dir FOLDER" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "arguments", [["tasks"], ["explain", "D011"], ["explain", "translate"], ["doctor"]]
+)
+def test_no_torch_for_what_does_not_need_it(arguments):
+    code = "import sys; from seqloom.cli.main import main; code = main(sys.argv[1:]); sys.exit(code or 99 * ('torch' in sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr

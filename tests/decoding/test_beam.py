@@ -1,0 +1,117 @@
+"""Beam search against trying everything, on small random models."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from seqloom.batch import Batch, Sequences
+from seqloom.decoding import Sampling, sample, search
+from seqloom.forms import BEGIN, END, PAD, Form
+from seqloom.model import Search
+from tests.contracts.cases import SIZE, build, numbers
+
+LIMIT = 4
+ALLOWED = [symbol for symbol in range(SIZE) if symbol not in (PAD, BEGIN, END)]
+MODELS = [("ngram", Form.NEXT, {"order": 2}), ("recurrent", Form.NEXT, {"width": 6, "hidden": 8})]
+MODELS += [("encoder-decoder", Form.TRANSDUCE, {"width": 6, "hidden": 8, "attention": "additive"})]
+
+
+def source_of(rows):
+    return Sequences.pad([np.array(row, dtype=np.int64) for row in rows])
+
+
+def every_target():
+    """All that may be said in at most LIMIT symbols, the last one END."""
+    return [
+        [*body, END] for length in range(LIMIT) for body in product(ALLOWED, repeat=length)
+    ]
+
+
+def sharpened(model):
+    """Random weights are almost even; larger ones make a search worth the name."""
+    if hasattr(model, "parameters"):
+        for weight in model.parameters():
+            weight.data.mul_(3)
+    return model
+
+
+def best_by_trying(model, form, row, penalty):
+    targets = every_target()
+    target = source_of(targets)
+    source = target if form is Form.NEXT else source_of([row] * len(targets))
+    with model.at_rest():
+        scores = numbers(model.log_prob(Batch(source, target))).numpy()
+    ranked = scores / np.array([len(t) for t in targets]) ** penalty
+    return targets[int(ranked.argmax())], scores[int(ranked.argmax())]
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("penalty", [0.0, 0.7, 1.0])
+@pytest.mark.parametrize("name, form, options", MODELS, ids=[m[0] for m in MODELS])
+def test_a_wide_beam_finds_the_best_of_all(name, form, options, seed, penalty):
+    model = sharpened(build(name, form, options, seed))
+    rows = [[3, 5, 2], [4, 2]]
+    width = len(ALLOWED) ** LIMIT
+    settings = Search(beam=width, length_penalty=penalty, limit=LIMIT)
+    start = source_of([[], []]) if form is Form.NEXT else source_of(rows)
+    with model.at_rest():
+        found = search(model, start, settings)
+    for place, row in enumerate(rows):
+        right, score = best_by_trying(model, form, row, penalty)
+        assert found.target.rows()[place] == right
+        assert found.log_prob[place] == pytest.approx(score, abs=1e-4)
+
+
+@pytest.mark.parametrize("name, form, options", MODELS, ids=[m[0] for m in MODELS])
+def test_greedy_takes_the_likeliest_symbol_each_time(name, form, options):
+    model = sharpened(build(name, form, options, 3))
+    source = source_of([[] if form is Form.NEXT else [3, 5, 2]])
+    with model.at_rest():
+        found = search(model, source, Search(limit=6)).target.rows()[0]
+        state, symbol, expected = model.begin(source), np.array([BEGIN]), []
+        while len(expected) < 6 and END not in expected:
+            log_probs, state = model.step(symbol, state)
+            log_probs[:, [PAD, BEGIN]] = -np.inf
+            symbol = log_probs.argmax(1)
+            expected.append(int(symbol[0]))
+    assert found == expected
+
+
+def test_a_prefix_is_forced_and_costs_nothing():
+    model = build("ngram", Form.NEXT, {"order": 3}, 1)
+    prefix = source_of([[4, 5], [3]])
+    found = search(model, prefix, Search(limit=5), prefix)
+    for row, answer, log_prob in zip(
+        prefix.rows(), found.target.rows(), found.log_prob, strict=True
+    ):
+        whole = source_of([[*row, *answer]])
+        before = source_of([row])
+        cost = numbers(model.log_prob(Batch(whole, whole))) - numbers(
+            model.log_prob(Batch(before, before))
+        )
+        assert log_prob == pytest.approx(cost.item(), abs=1e-9)
+
+
+def test_the_limit_cuts_off():
+    model = build("ngram", Form.NEXT, {"order": 1}, 1)
+    empty = source_of([[]])
+    assert len(search(model, empty, Search(limit=1)).target.rows()[0]) == 1
+
+
+def test_sampling_follows_the_distribution():
+    """Draws of the first symbol against the model's own probabilities, by chi-square."""
+    model = build("ngram", Form.NEXT, {"order": 2}, 2)
+    count = 20_000
+    empty = Sequences(np.zeros((count, 0), dtype=np.int64), np.zeros(count, dtype=np.int64))
+    drawn = sample(model, empty, Sampling(limit=1, seed=3), empty)
+    seen = np.bincount([row[0] if len(row) else END for row in drawn], minlength=SIZE)
+    log_probs, _ = model.step(np.array([BEGIN]), model.begin(source_of([[]])))
+    chance = np.exp(log_probs[0])
+    chance[[PAD, BEGIN]] = 0
+    expected = count * chance / chance.sum()
+    real = expected > 0
+    statistic = ((seen[real] - expected[real]) ** 2 / expected[real]).sum()
+    assert statistic < 18.5  # 99.9 % of chi-square with three or four degrees of freedom
+    again = sample(model, empty, Sampling(limit=1, seed=3), empty)
+    assert all(np.array_equal(a, b) for a, b in zip(drawn, again, strict=True))

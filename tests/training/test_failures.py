@@ -1,0 +1,197 @@
+"""What can go wrong while training: each gets its sentence, and the last checkpoint stays whole."""
+
+import ctypes
+import os
+import pickle
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from seqloom.errors import MachineError, ModelError, SeqloomError, TrainingError
+from seqloom.fitting import resume, train
+from seqloom.run import load
+from seqloom.training.checkpoints import load_arrays, locked, save_arrays, write_whole
+
+from .test_resume import recipe
+
+COMMAND = [sys.executable, "-m", "seqloom", "train"]
+
+
+def command(data: Path, *more: str) -> list[str]:
+    file = data / "recipe.toml"
+    file.write_text(recipe(data).to_toml())
+    return [*COMMAND, str(file), "--runs-dir", str(data / "runs"), *more]
+
+
+def run_limited(arguments, before):
+    """A real process that the test has taken something from before it starts."""
+    return subprocess.run(arguments, capture_output=True, text=True, preexec_fn=before, timeout=120)
+
+
+def test_a_full_disk_keeps_the_last_checkpoint(data):
+    run = train(recipe(data), name="full", runs=data / "runs")
+    before = (run.folder / "checkpoint" / "last.safetensors").read_bytes()
+    limit = len(before) // 2  # no file may grow beyond this: to the process the disk is full
+
+    def small_disk():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+    arguments = [*COMMAND, "--resume", "full", "--runs-dir", str(data / "runs")]
+    done = run_limited([*arguments, "--set", "training.epochs=80"], small_disk)
+    assert done.returncode == 6, done.stderr
+    assert "error[E301]: disk full while saving" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert (run.folder / "checkpoint" / "last.safetensors").read_bytes() == before
+    assert not list(run.folder.rglob(".*.part"))
+    assert load(run.folder).predict(["the cat sees"])
+
+
+def without_the_right_to_ignore_permissions():
+    """Even root then has to respect a folder that may not be written."""
+    for capability in (1, 2):  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
+        ctypes.CDLL(None).prctl(24, capability, 0, 0, 0)  # PR_CAPBSET_DROP
+
+
+def test_a_folder_that_may_not_be_written(data):
+    runs = data / "runs"
+    runs.mkdir()
+    runs.chmod(0o555)
+    try:
+        done = run_limited(command(data), without_the_right_to_ignore_permissions)
+    finally:
+        runs.chmod(0o755)
+    assert done.returncode == 6, done.stderr
+    assert "error[E320]: cannot write to" in done.stderr
+    assert "--runs-dir" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_folder_in_use(data):
+    run = train(recipe(data), name="busy", runs=data / "runs")
+    with locked(run.folder), pytest.raises(TrainingError) as told:
+        resume(run.folder)
+    assert told.value.code == "T121"
+    assert f"in use by another training process (pid {os.getpid()})" in str(told.value)
+
+
+def test_changed_data_is_noticed(data):
+    run = train(recipe(data), name="changed", runs=data / "runs")
+    with (data / "pairs.tsv").open("a") as file:
+        file.write("a new line\tline new a\n")
+    with pytest.raises(TrainingError) as told:
+        resume(run.folder)
+    assert told.value.code == "T120" and "pairs.tsv has changed since" in str(told.value)
+    assert "--data-changed" in str(told.value)
+    resume(run.folder, data_changed=True)
+    (data / "pairs.tsv").unlink()
+    with pytest.raises(TrainingError, match=r"pairs.tsv is gone since"):
+        resume(run.folder)
+
+
+def test_a_loss_that_is_not_a_number(data):
+    wild = recipe(data, optimizer="sgd", learning_rate=1e20, clip=0.0, warmup=0.0, l2=1.0)
+    with pytest.raises(TrainingError) as told:
+        train(wild, name="wild", runs=data / "runs")
+    assert told.value.code == "T130" and told.value.exit_code == 5
+    text = str(told.value)
+    assert "learning rate" in text and "clip off" in text
+    assert "--set training.learning_rate=1e+19" in text
+    last = data / "runs" / "wild" / "checkpoint" / "last.safetensors"
+    if last.exists():
+        arrays = load_arrays(last).arrays
+        assert all(np.isfinite(a).all() for k, a in arrays.items() if k.startswith("model/"))
+
+
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.5, 0.99])
+def test_a_checkpoint_cut_short(data, share):
+    run = train(recipe(data), name="cut", runs=data / "runs")
+    for file in ("weights.safetensors", "checkpoint/last.safetensors"):
+        whole = (run.folder / file).read_bytes()
+        (run.folder / file).write_bytes(whole[: int(share * len(whole))])
+        with pytest.raises(ModelError) as told:
+            load(run.folder) if file.startswith("weights") else resume(run.folder)
+        assert told.value.code == "M113" and "damaged or cut short" in str(told.value)
+        (run.folder / file).write_bytes(whole)
+    load(run.folder)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_checkpoint_with_flipped_bytes_is_refused_or_loads(tmp_path, seed):
+    """Nothing but the project's own error escapes, whatever the bytes."""
+    path = tmp_path / "a.safetensors"
+    save_arrays(path, {"w": np.arange(6.0)}, {"step": 3})
+    chance = np.random.default_rng(seed)
+    for _ in range(40):
+        content = bytearray(path.read_bytes())
+        for place in chance.integers(0, len(content), 3):
+            content[place] = chance.integers(0, 256)
+        (tmp_path / "b.safetensors").write_bytes(content)
+        try:
+            load_arrays(tmp_path / "b.safetensors")
+        except SeqloomError as told:
+            assert told.code in ("M112", "M113")
+
+
+def test_a_pickle_is_never_opened(data):
+    run = train(recipe(data), name="pickled", runs=data / "runs")
+    for content in (pickle.dumps({"a": 1}), b"PK\x03\x04rest"):
+        (run.folder / "weights.safetensors").write_bytes(content)
+        with pytest.raises(ModelError) as told:
+            load(run.folder)
+        assert told.value.code == "M112" and "pickle" in str(told.value)
+    torch.save({"a": torch.zeros(2)}, data / "model.pt")
+    with pytest.raises(ModelError, match="is a Python pickle, which can run code"):
+        load(data / "model.pt")
+
+
+def test_task_file_damaged(data):
+    run = train(recipe(data), name="task", runs=data / "runs")
+    (run.folder / "task.json").write_text('{"codecs": ')
+    with pytest.raises(ModelError) as told:
+        load(run.folder)
+    assert told.value.code == "M113" and "task.json is missing or damaged" in str(told.value)
+
+
+def test_a_write_that_fails_leaves_what_was_there(tmp_path, monkeypatch):
+    path = tmp_path / "file"
+    write_whole(path, b"before")
+
+    def full(handle):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(MachineError) as told:
+        write_whole(path, b"after")
+    assert told.value.code == "E301" and "MB free" in str(told.value)
+    assert path.read_bytes() == b"before"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_the_command_killed_and_resumed_ends_like_one_never_stopped(data):
+    """The same as the forked processes of test_resume, once through the real command."""
+    whole = train(recipe(data), name="whole", runs=data / "runs")
+    arguments = command(data, "--name", "killed")
+    started = subprocess.Popen(arguments, stderr=subprocess.PIPE)
+    folder = data / "runs" / "killed"
+    deadline = time.monotonic() + 60
+    while not (folder / "checkpoint" / "last.safetensors").exists():
+        assert time.monotonic() < deadline and started.poll() is None
+        time.sleep(0.002)
+    started.send_signal(signal.SIGKILL)
+    started.communicate()
+    done = subprocess.run(
+        [*COMMAND, "--resume", "killed", "--runs-dir", str(data / "runs")],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    ours, theirs = (f.joinpath("weights.safetensors").read_bytes() for f in (folder, whole.folder))
+    assert ours == theirs

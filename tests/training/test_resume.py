@@ -1,0 +1,145 @@
+"""Killed at any moment and resumed, a run ends with the same weights, bit for bit."""
+
+import hashlib
+import os
+import random
+import signal
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import seqloom
+from seqloom.fitting import Watcher, resume, train
+from seqloom.recipe import Recipe
+from seqloom.training.checkpoints import load_arrays
+from seqloom.training.events import read_events
+
+KILLS = 20
+
+
+def recipe(data: Path, **training) -> Recipe:
+    settings = {"epochs": 40, "batch_size": 8, "average": 0.99, "evaluate_steps": 37}
+    settings |= {"save_seconds": 0.02, "learning_rate": 0.01, "evaluate_examples": 8}
+    return Recipe(
+        {"train": str(data / "pairs.tsv"), "valid_fraction": 0.2, "test_fraction": 0.0},
+        {"name": "translate"},
+        {"name": "encoder-decoder", "width": 12, "hidden": 16, "dropout": 0.2},
+        {**settings, **training},
+    )
+
+
+def in_a_process_of_its_own(work) -> int:
+    """Fork and run; a fork needs no second import of torch, and is as killable as any process."""
+    child = os.fork()
+    if child == 0:
+        try:
+            work()
+        except BaseException:
+            import traceback
+
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    return child
+
+
+def kill_until_done(work, chance: random.Random, longest: float) -> int:
+    """Start the work again and again, killing it at random moments; how often it was killed."""
+    for kills in range(1000):
+        child = in_a_process_of_its_own(work)
+        time.sleep(chance.uniform(0.01, longest))
+        os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+        if os.WIFEXITED(status):
+            assert os.WEXITSTATUS(status) == 0
+            return kills
+    raise AssertionError("it never came to an end")
+
+
+def fingerprint(folder: Path):
+    weights = hashlib.sha256((folder / "weights.safetensors").read_bytes()).hexdigest()
+    last = load_arrays(folder / "checkpoint" / "last.safetensors").arrays
+    return weights, {k: hashlib.sha256(v.tobytes()).hexdigest() for k, v in last.items()}
+
+
+@pytest.mark.parametrize(
+    "training",
+    [
+        {},
+        {"schedule": "plateau", "patience": 30, "optimizer": "sgd", "learning_rate": 0.1},
+        {"batch_tokens": 40, "optimizer": "rmsprop", "learning_rate": 0.001, "l1": 1e-4},
+    ],
+    ids=["adam", "sgd-plateau-patience", "rmsprop-tokens-l1"],
+)
+def test_killed_runs_end_like_undisturbed_ones(data, training):
+    began = time.monotonic()
+    whole = train(recipe(data, **training), name="whole", runs=data / "runs")
+    seconds = time.monotonic() - began
+    chance, kills, tries = random.Random(7), 0, 0
+    while kills < KILLS:
+        tries += 1
+        folder = data / "runs" / f"killed-{tries}"
+
+        def work(folder=folder):
+            if (folder / "recipe.toml").exists():
+                resume(folder)
+            else:
+                train(recipe(data, **training), name=folder.name, runs=data / "runs")
+
+        kills += kill_until_done(work, chance, longest=seconds / 4)
+        assert fingerprint(folder) == fingerprint(whole.folder)
+        story, undisturbed = (
+            [(e["kind"], e["step"], e.get("loss")) for e in read_events(f / "events.jsonl") if e["kind"] == "eval"]
+            for f in (folder, whole.folder)
+        )
+        assert story == undisturbed
+
+
+def test_a_stop_in_the_middle_of_an_epoch_is_exact(data):
+    whole = train(recipe(data), name="whole", runs=data / "runs")
+    steps = [0]
+
+    def stop_after(count):
+        def must_stop():
+            steps[0] += 1
+            return steps[0] == count
+
+        return must_stop
+
+    train(recipe(data), name="stopped", runs=data / "runs", watcher=Watcher(must_stop=stop_after(33)))
+    folder = data / "runs" / "stopped"
+    assert read_events(folder / "events.jsonl")[-1]["reason"] == "stopped"
+    torch.manual_seed(99)  # nothing of this process's state may matter
+    np.random.seed(99)
+    resume(folder)
+    assert fingerprint(folder) == fingerprint(whole.folder)
+
+
+def test_a_run_with_a_time_budget_ends_in_time_and_resumes(data):
+    began = time.monotonic()
+    run = train(recipe(data, max_time="1s", epochs=10_000), name="timed", runs=data / "runs")
+    assert time.monotonic() - began < 20
+    last = run.events()[-1]
+    assert last["kind"] == "end" and last["reason"] == "finished"
+    again = resume(run.folder)
+    assert again.events()[-1]["step"] == last["step"]
+
+
+def test_early_stopping_keeps_the_best(data):
+    run = train(recipe(data, patience=2, learning_rate=0.3, evaluate_steps=5), name="early", runs=data / "runs")
+    found = [e for e in run.events() if e["kind"] == "eval"]
+    end = run.events()[-1]
+    assert end["reason"] == "no improvement"
+    assert [e["best"] for e in found[-2:]] == [False, False]
+    best = next(e for e in found if e["step"] == end["best_step"])
+    assert best["sequence_error"] == min(e["sequence_error"] for e in found)
+
+
+def test_a_counting_model_can_be_resumed(data):
+    counted = Recipe({"train": str(data / "text.txt")}, {"name": "language"}, {"name": "ngram"})
+    run = seqloom.train(counted, name="counted", runs=data / "runs")
+    before = fingerprint(run.folder)[0]
+    assert fingerprint(resume(run.folder).folder)[0] == before

@@ -28,7 +28,9 @@ LAYERS = [  # lowest first; names in one set may not import each other
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 FILES = sorted(ROOT.rglob("*.py"))
-EVERYTHING = [p for d in ("src", "tests", "benchmarks") for p in ROOT.parent.parent.joinpath(d).rglob("*.py")]
+EVERYTHING = [
+    p for d in ("src", "tests", "benchmarks") for p in ROOT.parent.parent.joinpath(d).rglob("*.py")
+]
 FORBIDDEN = {"utils", "util", "helpers", "helper", "common", "misc"}
 
 

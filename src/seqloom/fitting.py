@@ -3,6 +3,7 @@
 import json
 import platform
 import re
+import shutil
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -13,7 +14,7 @@ from typing import Any
 from .card import card
 from .errors import TrainingError, UsageError
 from .model import Model
-from .parts import FILES, Parts, fingerprint, read_parts
+from .parts import FILES, Parts, fingerprint, read_parts, with_known_labels
 from .recipe import Recipe, shipped
 from .run import CARD, CHECKPOINT, EVENTS, RECIPE, RUNS, TASK, WEIGHTS, Run, load, read_task
 from .task import Task
@@ -21,6 +22,8 @@ from .training.checkpoints import cannot_write, load_arrays, locked, save_arrays
 from .training.events import Event, Story
 from .training.learning import Learner, learn, way_of
 from .training.way import Snapshot
+
+GOOD = CHECKPOINT.with_name("good.safetensors")
 
 
 @dataclass(frozen=True)
@@ -45,12 +48,13 @@ def train(
     folder = new_folder(recipe, name, Path(runs))
     task = recipe.build_task()
     parts = read_parts(task, recipe.build_data())
+    task.prepare(parts.train)
+    training = _Training(folder, recipe, task, parts, watcher or Watcher())
     with locked(folder):
-        task.prepare(parts.train)
         state = {"codecs": task.state(), "fingerprint": fingerprint(recipe.build_data())}
         write_whole(folder / TASK, json.dumps(state, ensure_ascii=False).encode())
         write_whole(folder / RECIPE, recipe.to_toml().encode())
-        return _Training(folder, recipe, task, parts, watcher or Watcher()).run(None)
+        return training.run(None)
 
 
 def resume(
@@ -124,7 +128,8 @@ class _Training:
     def run(self, snapshot: Snapshot | None) -> Run:
         """Learn to the end or until asked to stop; the run with its best weights."""
         way = way_of(self.model, self.task, self.parts.train, self.settings)
-        learner = Learner(self.model, self.task, way, self.parts.valid, self.settings)
+        valid = with_known_labels(self.task, self.parts.valid)
+        learner = Learner(self.model, self.task, way, valid, self.settings)
         if snapshot is not None and snapshot.arrays:
             learner.restore(snapshot)
         try:
@@ -134,6 +139,7 @@ class _Training:
                 for event in learn(learner, self, self.watcher.must_stop):
                     self._tell(story, event)
             except TrainingError as error:
+                self._go_back()
                 values = {"reason": "diverged", **error.as_dict()}
                 self._tell(story, Event("end", learner.standing.step, values))
                 raise
@@ -143,7 +149,7 @@ class _Training:
             raise cannot_write(self.folder / EVENTS, error) from error
         if not (self.folder / WEIGHTS).exists():  # stopped before the first evaluation
             self.keep_best()
-        run = load(self.folder)
+        run = replace(load(self.folder), parts=self.parts)
         write_whole(self.folder / CARD, card(run, self.parts).encode())
         return run
 
@@ -154,6 +160,23 @@ class _Training:
     def keep_place(self, snapshot: Snapshot) -> None:
         """Training can be taken up again from here."""
         save_arrays(self.folder / CHECKPOINT, snapshot.arrays, snapshot.facts)
+
+    def keep_good(self) -> None:
+        """A second name for the checkpoint just written; it outlives the next one."""
+        good, last = self.folder / GOOD, self.folder / CHECKPOINT
+        good.unlink(missing_ok=True)
+        try:
+            good.hardlink_to(last)
+        except OSError:  # a file system without links
+            shutil.copyfile(last, good)
+
+    def _go_back(self) -> None:
+        """After divergence the last checkpoint may hold ruined weights: take the last good one."""
+        good, last = self.folder / GOOD, self.folder / CHECKPOINT
+        if good.exists():
+            good.replace(last)
+        else:
+            last.unlink(missing_ok=True)
 
     def _first(self, learner: Learner, snapshot: Snapshot | None) -> Event:
         if snapshot is not None:

@@ -13,7 +13,6 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from .batch import Batch, Sequences
-from .errors import ModelError
 from .forms import Form, Signature
 
 State = tuple[Any, ...]  # every array batch-first, so that search reorders any state without asking
@@ -121,13 +120,3 @@ class LearnsByGradient(Protocol):
     def parameters(self) -> Iterable[Any]:
         """What descent moves."""
         ...
-
-
-def checked(model: type[Model], signature: Signature, name: str, able: Iterable[str]) -> None:
-    """Refuse a task whose form a model does not have, naming those models that have it."""
-    if signature.form not in model.forms:
-        raise ModelError(
-            "M120",
-            f"{name!r} cannot predict {signature.form.value}",
-            help=[f"models that can: {', '.join(sorted(able)) or 'none'}"],
-        )

@@ -38,6 +38,12 @@ def read_parts(task: Task, data: Data) -> Parts:
     return _apart(task, data, given)
 
 
+def with_known_labels(task: Task, examples: list[Any]) -> list[Any]:
+    """The examples whose labels training showed: a rare one may stand in another part alone."""
+    unknown = {line for lines in task.unknown_labels(examples).values() for line in lines}
+    return [example for example in examples if example.line not in unknown] if unknown else examples
+
+
 def fingerprint(data: Data) -> dict[str, str]:
     """The sha256 of each data file, to tell later whether it has changed."""
     found = {}

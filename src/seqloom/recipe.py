@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 import tomli_w
 
 from .data.settings import Data
-from .errors import Place, UsageError, unknown
-from .forms import Signature
-from .model import Model, checked
+from .errors import ModelError, Place, UsageError, unknown
+from .forms import Form, Signature
+from .model import Model
 from .models import MODELS
 from .options import filled, problems, taken
 from .task import Task
@@ -96,10 +96,8 @@ class Recipe:
     def build_model(self, signature: Signature) -> Model:
         """The model, before it has learned anything."""
         kind = self.model_kind()
+        _must_have(signature.form, kind, self.model["name"])
         kind.seed(self.build_training().seed)
-        # A generator: only a refusal has to import every model, and with them torch.
-        able = (name for name, other in MODELS.items() if signature.form in other.forms)
-        checked(kind, signature, self.model["name"], able)
         return _make(kind, "model", self.model, signature)
 
     def model_kind(self) -> type[Model]:
@@ -108,7 +106,7 @@ class Recipe:
 
     def checked(self) -> "Recipe":
         """The recipe with every default written out, or everything that is wrong with it."""
-        kinds: dict[str, Callable[..., Any]] = {"data": Data, "training": Training}
+        kinds: dict[str, Any] = {"data": Data, "training": Training}
         kinds["task"] = _find("task", self.task, TASKS)
         kinds["model"] = self.model_kind()
         wrong = [
@@ -122,6 +120,7 @@ class Recipe:
             name: _name(getattr(self, name)) | filled(kinds[name], getattr(self, name))
             for name in TABLES
         }
+        _must_have(kinds["task"].form, kinds["model"], self.model["name"])
         self.build_training()
         return Recipe(**tables)
 
@@ -141,6 +140,17 @@ def _find(what: str, table: Table, choices: Any) -> Any:
             "U006", f"[{what}] has no name", help=[f"choose from: {', '.join(choices)}"]
         )
     return choices.find(table["name"])
+
+
+def _must_have(form: Form, kind: type[Model], name: str) -> None:
+    """Refuse a task whose form a model does not have, naming those models that have it."""
+    if form not in kind.forms:
+        able = sorted(other for other in MODELS if form in MODELS[other].forms)
+        raise ModelError(
+            "M120",
+            f"{name!r} cannot predict {form.value}",
+            help=[f"models that can: {', '.join(able)}"],
+        )
 
 
 def _make(kind: Callable[..., T], what: str, table: Table, *inputs: Any) -> T:

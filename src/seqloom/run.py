@@ -20,6 +20,7 @@ from .errors import DataError, ModelError, Place, UsageError, nearest
 from .forms import Form
 from .inspecting import look
 from .model import Generator, Model, Search
+from .parts import Parts
 from .recipe import Recipe
 from .task import Task
 from .training.checkpoints import load_arrays
@@ -40,6 +41,7 @@ class Run:
     recipe: Recipe
     task: Task
     model: Model
+    parts: Parts | None = None  # the data, where the run was trained just now
 
     @property
     def name(self) -> str:
@@ -182,7 +184,8 @@ def unknown_labels(path: Path, unknown: dict[str, list[int]]) -> ModelError:
     more = f" and {len(unknown) - 1} other labels" if len(unknown) > 1 else ""
     return ModelError(
         "M101",
-        f"label {label!r} ({len(lines)} rows){more} was not in the training data",
+        f"label {label!r}{more} was not in the training data",
         place=Place(str(path), lines[0]),
+        notes=[f"it stands in {len(lines):,} of the examples"],
         help=["--unknown-labels skip   score the other rows"],
     )

@@ -16,7 +16,12 @@ from seqloom.tasks import TASKS
 from seqloom.training.evaluation import evaluate
 from seqloom.training.settings import Training
 
-FILE = {"language": "text.txt", "tag": "tags.conll", "classify": "labels.csv", "translate": "pairs.tsv"}
+FILE = {
+    "language": "text.txt",
+    "tag": "tags.conll",
+    "classify": "labels.csv",
+    "translate": "pairs.tsv",
+}
 PAIRS = [(t, m) for t in TASKS for m in MODELS if TASKS[t].form in MODELS[m].forms]
 SETTINGS = {"epochs": 3, "batch_size": 16, "learning_rate": 0.01}
 

@@ -23,9 +23,7 @@ def source_of(rows):
 
 def every_target():
     """All that may be said in at most LIMIT symbols, the last one END."""
-    return [
-        [*body, END] for length in range(LIMIT) for body in product(ALLOWED, repeat=length)
-    ]
+    return [[*body, END] for length in range(LIMIT) for body in product(ALLOWED, repeat=length)]
 
 
 def sharpened(model):

@@ -55,9 +55,7 @@ def test_the_equation(order, seed):
     for row in held_out:
         padded = [BEGIN] * (order - 1) + list(row)
         places = range(order - 1, len(padded))
-        expected.append(
-            sum(np.log(chance(padded[t - order + 1 : t], padded[t])) for t in places)
-        )
+        expected.append(sum(np.log(chance(padded[t - order + 1 : t], padded[t])) for t in places))
     np.testing.assert_allclose(model.log_prob(Batch(target, target)), expected, rtol=1e-10)
 
 

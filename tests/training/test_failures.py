@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +17,10 @@ import torch
 
 from seqloom.errors import MachineError, ModelError, SeqloomError, TrainingError
 from seqloom.fitting import resume, train
+from seqloom.recipe import Recipe
 from seqloom.run import load
 from seqloom.training.checkpoints import load_arrays, locked, save_arrays, write_whole
+from seqloom.training.events import read_events
 
 from .test_resume import recipe
 
@@ -95,18 +98,43 @@ def test_changed_data_is_noticed(data):
         resume(run.folder)
 
 
-def test_a_loss_that_is_not_a_number(data):
-    wild = recipe(data, optimizer="sgd", learning_rate=1e20, clip=0.0, warmup=0.0, l2=1.0)
+@pytest.mark.parametrize("evaluate_steps", [1, 3, 1000])
+def test_a_loss_that_is_not_a_number(data, evaluate_steps):
+    """Diverged at once or after some good steps: the last good place is what a resume finds."""
+    wild = {"optimizer": "sgd", "clip": 0.0, "warmup": 0.9, "schedule": "constant", "l2": 1.0}
+    wild |= {"learning_rate": 1e10, "evaluate_steps": evaluate_steps, "save_seconds": 0.0}
     with pytest.raises(TrainingError) as told:
-        train(wild, name="wild", runs=data / "runs")
+        train(recipe(data, **wild), name="wild", runs=data / "runs")
     assert told.value.code == "T130" and told.value.exit_code == 5
     text = str(told.value)
-    assert "learning rate" in text and "clip off" in text
-    assert "--set training.learning_rate=1e+19" in text
-    last = data / "runs" / "wild" / "checkpoint" / "last.safetensors"
-    if last.exists():
-        arrays = load_arrays(last).arrays
-        assert all(np.isfinite(a).all() for k, a in arrays.items() if k.startswith("model/"))
+    assert "learning rate" in text and "The last good checkpoint is kept" in text
+    assert "--set training.learning_rate=1e+09" in text
+    folder = data / "runs" / "wild"
+    assert read_events(folder / "events.jsonl")[-1]["reason"] == "diverged"
+    tame = {"training.learning_rate": 0.01, "training.warmup": 0.0, "training.l2": 0.0}
+    run = resume(folder, settings=tame)
+    assert run.events()[-1]["reason"] == "finished"
+
+
+def test_a_model_that_cannot_leaves_nothing_behind(data):
+    wrong = replace(recipe(data), model={"name": "ngram"})
+    with pytest.raises(ModelError) as told:
+        train(wrong, runs=data / "runs")
+    assert told.value.code == "M120"
+    assert "'ngram' cannot predict a new sequence, from another" in str(told.value)
+    assert "models that can: encoder-decoder" in str(told.value)
+    assert not (data / "runs").exists()
+
+
+def test_a_label_that_only_validation_has(data):
+    (data / "valid.csv").write_text("text,label\nthe cat sees,strange\na dog likes,short\n")
+    rare = Recipe(
+        {"train": str(data / "labels.csv"), "valid": str(data / "valid.csv")},
+        {"name": "classify"},
+        {"name": "recurrent", "width": 8, "hidden": 8},
+        {"epochs": 1},
+    )
+    assert train(rare, runs=data / "runs").events()[-1]["reason"] == "finished"
 
 
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.5, 0.99])

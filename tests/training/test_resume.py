@@ -92,7 +92,11 @@ def test_killed_runs_end_like_undisturbed_ones(data, training):
         kills += kill_until_done(work, chance, longest=seconds / 4)
         assert fingerprint(folder) == fingerprint(whole.folder)
         story, undisturbed = (
-            [(e["kind"], e["step"], e.get("loss")) for e in read_events(f / "events.jsonl") if e["kind"] == "eval"]
+            [
+                (e["kind"], e["step"], e.get("loss"))
+                for e in read_events(f / "events.jsonl")
+                if e["kind"] == "eval"
+            ]
             for f in (folder, whole.folder)
         )
         assert story == undisturbed
@@ -109,7 +113,9 @@ def test_a_stop_in_the_middle_of_an_epoch_is_exact(data):
 
         return must_stop
 
-    train(recipe(data), name="stopped", runs=data / "runs", watcher=Watcher(must_stop=stop_after(33)))
+    train(
+        recipe(data), name="stopped", runs=data / "runs", watcher=Watcher(must_stop=stop_after(33))
+    )
     folder = data / "runs" / "stopped"
     assert read_events(folder / "events.jsonl")[-1]["reason"] == "stopped"
     torch.manual_seed(99)  # nothing of this process's state may matter
@@ -129,7 +135,11 @@ def test_a_run_with_a_time_budget_ends_in_time_and_resumes(data):
 
 
 def test_early_stopping_keeps_the_best(data):
-    run = train(recipe(data, patience=2, learning_rate=0.3, evaluate_steps=5), name="early", runs=data / "runs")
+    run = train(
+        recipe(data, patience=2, learning_rate=0.3, evaluate_steps=5),
+        name="early",
+        runs=data / "runs",
+    )
     found = [e for e in run.events() if e["kind"] == "eval"]
     end = run.events()[-1]
     assert end["reason"] == "no improvement"

@@ -14,7 +14,7 @@ from ..errors import TrainingError
 from ..fitting import Watcher, new_folder, resume, train
 from ..metrics import METRICS, Measured
 from ..model import Search
-from ..parts import read_parts
+from ..parts import read_parts, with_known_labels
 from ..recipe import Recipe
 from ..run import RUNS, Run
 from ..training.evaluation import Evaluation, evaluate
@@ -112,12 +112,14 @@ class Session:
         """What was kept apart to judge the run on; its labels must be those of training."""
         key = Recipe(data=run.recipe.data, task=run.recipe.task).to_toml()
         if key not in self._tests:
-            self._tests[key] = read_parts(run.task, run.recipe.build_data()).test
+            parts = run.parts or read_parts(run.task, run.recipe.build_data())
+            self._tests[key] = parts.test
         examples = self._tests[key]
-        unknown = {n for lines in run.task.unknown_labels(examples).values() for n in lines}
-        if unknown:  # a rare label may stand in the test part alone
-            say(f"{len(unknown):,} test examples left out: training never showed their labels")
-        return [example for example in examples if example.line not in unknown]
+        known = with_known_labels(run.task, examples)
+        if len(known) < len(examples):
+            left = len(examples) - len(known)
+            say(f"{left:,} test examples left out: training never showed their labels")
+        return known
 
     @contextlib.contextmanager
     def _watched(self, folder: Path) -> Iterator[tuple[Stopper, Watcher]]:

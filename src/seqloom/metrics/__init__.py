@@ -23,13 +23,20 @@ class Metric:
         return f"{100 * value:.2f} %" if self.percent else f"{value:.4g}"
 
 
+def _perplexity(nats: float) -> float:
+    """e to the nats per symbol, where a float can hold it."""
+    return math.exp(min(nats, 700.0))
+
+
 METRICS: dict[str, Metric] = {
     "sequence_error": Metric("sequence error rate", True, percent=True),
     "symbol_error": Metric("symbol error rate", True, percent=True),
     "accuracy": Metric("accuracy", False, percent=True),
     "sentence_accuracy": Metric("sentences all right", False, percent=True),
     "bits_per_character": Metric("bits per character", True),
-    "perplexity": Metric("perplexity per symbol", True, transform=math.exp),
+    "perplexity": Metric(
+        "perplexity per symbol", True, transform=lambda nats: math.exp(min(nats, 700.0))
+    ),
     "loss": Metric("loss, nats per symbol", True),
 }
 
@@ -38,4 +45,4 @@ def value_of(name: str, ratios: list[Ratio]) -> float:
     """A metric over all examples."""
     bottom = sum(ratio.bottom for ratio in ratios)
     share = sum(ratio.top for ratio in ratios) / bottom if bottom else math.nan
-    return METRICS[name].transform(min(share, 700.0))
+    return METRICS[name].transform(share)

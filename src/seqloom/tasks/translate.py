@@ -92,7 +92,7 @@ class Translate(Task):
         return tuple(example.source)
 
     def length(self, example: Pair) -> int:
-        return max(len(example.source), *(len(target) for target in example.references))
+        return max(map(len, (example.source, example.target, *example.references)))
 
     def prepare(self, examples: Sequence[Pair]) -> None:
         self.source.learn((pair.source for pair in examples), self.at_least)

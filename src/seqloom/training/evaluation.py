@@ -13,6 +13,7 @@ from ..model import Model, Search
 from ..task import Task
 
 SEQUENCES_AT_ONCE = 256
+ABSURD = 1e4  # nats per symbol that no model gives that can still learn
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,11 @@ class Evaluation:
     def values(self) -> dict[str, float]:
         """Each metric over all examples, the most telling first."""
         return {name: value_of(name, ratios) for name, ratios in self.ratios.items()}
+
+    def is_sound(self) -> bool:
+        """Whether no number is beyond all reason: weights that ran away surprise without bound."""
+        ratios = [ratio for found in self.ratios.values() for ratio in found]
+        return all(ratio.top <= ABSURD * max(ratio.bottom, 1) for ratio in ratios)
 
     def measured(self) -> dict[str, Measured]:
         """Each metric with its bootstrap interval."""

@@ -127,6 +127,7 @@ class Descent(Way):
             setattr(self, name, snapshot.facts[name])
 
 
+TOO_FAST = "Most likely the learning rate is too high. The last good checkpoint is kept."
 _FACTS = ("step", "epoch", "place", "seconds", "slowed")
 
 
@@ -172,6 +173,9 @@ def _diverged(
     return TrainingError(
         "T130",
         f"the {what} became {now[what]} at step {step}",
-        notes=[told, "Most likely the learning rate is too high. The last checkpoint is kept."],
+        notes=[
+            told,
+            "Most likely the learning rate is too high. The last good checkpoint is kept.",
+        ],
         help=[f"{smaller} --set training.clip=1.0"],
     )

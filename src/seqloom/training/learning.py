@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any, Protocol, runtime_checkable
 
 from ..data.batching import Batches
+from ..errors import TrainingError
 from ..forms import Form
 from ..metrics import METRICS
 from ..model import LearnsFromStatistics, Model, Search
@@ -30,6 +31,9 @@ class Keeper(Protocol):
 
     def keep_place(self, snapshot: Snapshot) -> None:
         """Training can be taken up again from here."""
+
+    def keep_good(self) -> None:
+        """The place just kept was judged and found sound: go back to it if training diverges."""
 
 
 @dataclass
@@ -67,9 +71,10 @@ def learn(
         learner.note(step)
         news.add(step)
         stopping = must_stop()
-        if news.is_due() or stopping:
+        judging = learner.is_due(step) and not stopping
+        if news.is_due() or stopping or judging:
             yield news.event(step)
-        if learner.is_due(step) and not stopping:
+        if judging:
             yield from learner.judge(keeper)
         if stopping or time.monotonic() - saved > learner.settings.save_seconds:
             keeper.keep_place(learner.snapshot())
@@ -115,6 +120,8 @@ class Learner:
         """Evaluate; keep the model if it is the best so far, and the place in any case."""
         with self.way.judged():
             found = evaluate(self.model, self.task, self.valid, Search())
+            if not found.is_sound():
+                raise self._ran_away()
             values = found.values()
             rank = [v if METRICS[name].lower_is_better else -v for name, v in values.items()]
             is_best = self.standing.best is None or rank < self.standing.best
@@ -131,6 +138,7 @@ class Learner:
         yield Event("eval", standing.step, {**values, "epoch": standing.epoch, "best": is_best})
         yield from self._samples(found.examples, found.answers)
         keeper.keep_place(self.snapshot())
+        keeper.keep_good()
         yield Event("checkpoint", standing.step)
 
     def gave_up(self) -> bool:
@@ -149,7 +157,7 @@ class Learner:
     def snapshot(self) -> Snapshot:
         """The way's state with the standing beside it."""
         taken = self.way.snapshot()
-        return Snapshot(taken.arrays, {**taken.facts, "standing": vars(self.standing)})
+        return Snapshot(taken.arrays, {**taken.facts, "standing": dict(vars(self.standing))})
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go back to where a snapshot was taken."""
@@ -165,6 +173,15 @@ class Learner:
             for e, a in list(zip(examples, answers, strict=True))[:SAMPLES]
         ]
         yield Event("sample", self.standing.step, {"samples": pairs})
+
+    def _ran_away(self) -> TrainingError:
+        rate = f"--set training.learning_rate={self.settings.learning_rate / 10:g}"
+        return TrainingError(
+            "T130",
+            f"the validation loss is beyond all bounds at step {self.standing.step}",
+            notes=["Most likely the learning rate is too high. The last good checkpoint is kept."],
+            help=[f"{rate} --set training.clip=1.0"],
+        )
 
 
 class _News:

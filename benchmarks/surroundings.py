@@ -1,0 +1,124 @@
+"""What every benchmark needs around it: the data, the machine's facts, a table, a file of results.
+
+Torch is not imported here: a script that measures the memory of a command must stay small itself.
+"""
+
+import argparse
+import json
+import os
+import platform
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+VARIABLE = "SEQLOOM_DATA"
+FOLDER = "g2p-cmudict"
+
+
+@dataclass(frozen=True)
+class Pronunciations:
+    """The files of the split of the CMU dictionary that the papers use."""
+
+    train: Path
+    test: Path
+    words: Path
+
+
+def pronunciations() -> Pronunciations:
+    """The files; where they are missing, a word about it, and the script ends with success."""
+    named = os.environ.get(VARIABLE, "")
+    stem = Path(named) / FOLDER / "g014b2b"
+    found = Pronunciations(*(stem.with_suffix(end) for end in (".train", ".ref", ".words")))
+    if named and all(path.is_file() for path in vars(found).values()):
+        return found
+    problem = f"{stem}.train, .ref and .words are not there" if named else f"{VARIABLE} is not set"
+    print(f"Skipped: {problem}. {VARIABLE} names the folder that has {FOLDER} inside.")
+    sys.exit(0)
+
+
+def arguments(about: str) -> argparse.ArgumentParser:
+    """A parser with the options that every benchmark has."""
+    parser = argparse.ArgumentParser(description=about.partition("\n")[0])
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there as well")
+    parser.add_argument(
+        "--threads", type=positive, default=cores(), metavar="N", help="(default: %(default)s)"
+    )
+    return parser
+
+
+def positive(text: str) -> int:
+    """A whole number of at least 1, for argparse."""
+    number = int(text)
+    if number < 1:
+        raise ValueError(text)
+    return number
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def machine(threads: int) -> dict[str, Any]:
+    """What the numbers depend on."""
+    return {
+        "processor": _processor(),
+        "cores": cores(),
+        "threads": threads,
+        "load_before": round(os.getloadavg()[0], 2),
+        "torch": version("torch"),
+        "seqloom": version("seqloom"),
+        "python": platform.python_version(),
+    }
+
+
+def in_words(facts: dict[str, Any]) -> str:
+    """The machine's facts as a line under a table."""
+    return (
+        f"{facts['processor']}, {facts['cores']} cores, {facts['threads']} threads used, "
+        f"load before {facts['load_before']:g}; torch {facts['torch']}, "
+        f"seqloom {facts['seqloom']}, Python {facts['python']}."
+    )
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1) -> str:
+    """A Markdown table: the first columns, which hold words, to the left, numbers to the right."""
+    widths = [max(len(row[place]) for row in [head, *rows]) for place in range(len(head))]
+
+    def line(cells: Sequence[str]) -> str:
+        padded = [
+            cell.ljust(width) if place < words else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(cells, widths, strict=True))
+        ]
+        return f"| {' | '.join(padded)} |"
+
+    rule = [
+        "-" * width if place < words else "-" * (width - 1) + ":"
+        for place, width in enumerate(widths)
+    ]
+    return "\n".join([line(head), line(rule), *(line(row) for row in rows)])
+
+
+def report(text: str, results: dict[str, Any], file: Path | None) -> None:
+    """Print the results for people; write them for machines where a file was named."""
+    print(text, flush=True)
+    if file is not None:
+        file.write_text(json.dumps(results, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def say(text: str) -> None:
+    """Progress goes to standard error: standard output is the report."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def _processor() -> str:
+    """The processor's own name where the system tells it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").split("\n")
+    except OSError:
+        return platform.processor() or platform.machine()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()

@@ -1,0 +1,88 @@
+"""Write docs/reference/recipes.md from the constructors that recipes call."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from seqloom.data.settings import Data
+from seqloom.models import MODELS
+from seqloom.options import Option, options, summary
+from seqloom.recipe import shipped
+from seqloom.tasks import TASKS
+from seqloom.training.settings import Training
+
+TARGET = Path(__file__).parents[1] / "docs" / "reference" / "recipes.md"
+HEAD = """# Recipes
+
+A recipe is a TOML file with four tables. Each table is the keyword arguments of one constructor.
+A key that is left out keeps its default; a key that does not exist is an error.
+
+| table | what it says | the name in it |
+|---|---|---|
+| `[data]` | which files to read, how, and how they are split | none |
+| `[task]` | what is read and what is predicted | a task |
+| `[model]` | what learns it | a model |
+| `[training]` | how it learns | none |
+
+```toml
+[data]
+train = "words.tsv"
+
+[task]
+name = "translate"
+source_symbols = "characters"
+
+[model]
+name = "encoder-decoder"
+hidden = 128
+
+[training]
+epochs = 20
+```
+
+- `seqloom train my.toml` trains it. `seqloom train my.toml other.tsv` takes another training file.
+- File names in a recipe are looked for beside the recipe.
+- `--set table.key=value` lays one setting over the recipe, and may be repeated.
+- `--dry-run` prints the recipe with every default and stops. A run keeps the same text.
+- `name = "my_models.py:MyModel"` takes a class from a Python file of your own, and runs that file.
+- `seqloom explain NAME` shows the options below in the terminal.
+
+<!-- Written by scripts/option_pages.py (make docs): edit the docstrings of the classes. -->
+"""
+
+
+def text() -> str:
+    """The whole document."""
+    parts = [HEAD, f"\nRecipes that come with Seqloom: {_listed(shipped())}.\n"]
+    parts += ["\n## `[data]`\n", _table(Data)]
+    parts += ["\n## `[task]`\n", *(_section(name, TASKS[name]) for name in TASKS)]
+    parts += ["\n## `[model]`\n", *(_section(name, MODELS[name]) for name in MODELS)]
+    parts += ["\n## `[training]`\n", _table(Training)]
+    return "".join(parts)
+
+
+def _section(name: str, thing: Callable[..., Any]) -> str:
+    return f'\n### `name = "{name}"`\n\n{summary(thing)}\n{_table(thing)}'
+
+
+def _table(thing: Callable[..., Any]) -> str:
+    rows = ["| option | default | takes | what it is |", "|---|---|---|---|"]
+    return "\n".join(["", *rows, *(_row(option) for option in options(thing))]) + "\n"
+
+
+def _row(option: Option) -> str:
+    default = f"`{json.dumps(option.default, ensure_ascii=False)}`"
+    takes = option.expects.replace("'", "`")
+    return f"| `{option.name}` | {default} | {takes} | {option.help} |"
+
+
+def _listed(names: dict[str, Path]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+if __name__ == "__main__":
+    TARGET.parent.mkdir(parents=True, exist_ok=True)
+    TARGET.write_text(text(), encoding="utf-8")
+    sys.stderr.write(f"wrote {TARGET}\n")

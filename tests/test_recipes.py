@@ -1,0 +1,76 @@
+"""Every recipe that is shipped trains and answers, and tells a user all of its settings."""
+
+import re
+import tomllib
+
+import pytest
+
+import seqloom
+from seqloom.cli.main import main
+from seqloom.data.settings import Data
+from seqloom.models import MODELS
+from seqloom.options import options
+from seqloom.recipe import TABLES, Recipe, shipped
+from seqloom.tasks import TASKS
+from seqloom.training.settings import Training
+
+FILE = {
+    "language": "text.txt",
+    "tag": "tags.conll",
+    "classify": "labels.csv",
+    "translate": "pairs.tsv",
+}
+every_recipe = pytest.mark.parametrize("name", shipped())
+
+
+def kinds(recipe: Recipe) -> dict:
+    """The constructor behind each table."""
+    task, model = TASKS[recipe.task["name"]], MODELS[recipe.model["name"]]
+    return {"data": Data, "task": task, "model": model, "training": Training}
+
+
+def test_there_are_some():
+    assert "pronounce" in shipped()
+
+
+@every_recipe
+def test_it_runs_two_steps_and_answers(name, data):
+    task = Recipe.read(shipped()[name]).task["name"]
+    file = data / FILE[task]
+    settings = {"data.train": str(file), "training.steps": 2, "training.batch_size": 8}
+    settings |= {"data.valid_fraction": 0.1, "data.test_fraction": 0.1}
+    run = seqloom.train(name, runs=data / "runs", settings=settings)
+    end = run.events()[-1]
+    assert (end["kind"], end["step"], end["reason"]) == ("end", 2, "finished")
+    examples = run.task.read(file, Data())
+    asked = [run.task.shown_question(example) for example in examples[:2]]
+    answers = run.predict(asked)
+    assert len(answers) == 2 and all(isinstance(run.task.show(answer), str) for answer in answers)
+    written = tomllib.loads((run.folder / "recipe.toml").read_text())
+    assert written["training"]["steps"] == 2
+    assert written["data"]["train"] == str(file)
+
+
+@every_recipe
+def test_the_resolved_recipe_has_every_default(name, data, capsys):
+    """What `--dry-run` prints is what a run would keep: nothing is left to later defaults."""
+    recipe = Recipe.read(shipped()[name])
+    assert main(["train", name, str(data / FILE[recipe.task["name"]]), "--dry-run"]) == 0
+    printed = Recipe.of_tables(tomllib.loads(capsys.readouterr().out), name)
+    assert printed.checked() == printed
+    for table, kind in kinds(recipe).items():
+        expected = {option.name: option.default for option in options(kind)}
+        found = {key: value for key, value in getattr(printed, table).items() if key != "name"}
+        assert found.keys() == expected.keys()
+        given = getattr(recipe, table)
+        changed = {key for key, value in found.items() if value != expected[key]}
+        assert changed <= given.keys() | {"train"}, table
+
+
+@every_recipe
+def test_it_says_how_it_is_used(name):
+    """A comment at the top tells what it is for and the command that trains it."""
+    text = shipped()[name].read_text(encoding="utf-8")
+    assert text.startswith("# ")
+    assert re.search(rf"^#\s+seqloom train {re.escape(name)} \S+", text, re.MULTILINE)
+    assert set(tomllib.loads(text)) <= set(TABLES)

@@ -2,7 +2,9 @@
 
 Runs `seqloom predict RUN -f WORDS` in a process of its own, start-up included, on 3,000, 12,000 and
 48,000 words (the test words, repeated as needed). Peak memory is that of each process alone. This
-script does not import torch: a process inherits the peak of the one that starts it.
+script does not import torch: a process inherits the peak of the one that starts it. The command
+reads some thousands of lines at a time, so only lists that fill such a piece can tell whether
+memory grows with length: the shorter ones are shown and not judged.
 
     python benchmarks/pronounce_decoding.py --run runs/pronounce
 
@@ -20,9 +22,11 @@ from typing import Any
 
 from surroundings import arguments, in_words, machine, positive, pronunciations, report, say, table
 
+from seqloom.cli.inputs import AT_ONCE
+
 SIZES = (3_000, 12_000, 48_000)
 TEST_WORDS, LIMIT_SECONDS = 12_000, 60
-FLAT = 1.1  # how much more memory the longest list may take than the shortest
+FLAT = 1.1  # how much more memory the longest list may take than the shortest that is judged
 MEGABYTE = 2**20
 RSS_UNIT = 1 if sys.platform == "darwin" else 1024  # ru_maxrss: bytes there, kibibytes elsewhere
 
@@ -114,12 +118,13 @@ def _verdicts(rows: list[dict[str, Any]]) -> list[str]:
             verdict = "reached" if row["seconds"] < LIMIT_SECONDS else "missed"
             aim = f"aim under {LIMIT_SECONDS} s: {verdict}"
             lines.append(f"The test words took {row['seconds']:.1f} s, {aim}.")
-    least, most = (pick(rows, key=lambda row: row["words"]) for pick in (min, max))
-    growth = most["peak_megabytes"] / least["peak_megabytes"]
-    if most["words"] > least["words"]:
+    judged = sorted((row for row in rows if row["words"] >= AT_ONCE), key=lambda row: row["words"])
+    if len(judged) > 1:
+        least, most = judged[0], judged[-1]
+        growth = most["peak_megabytes"] / least["peak_megabytes"]
         verdict = "flat" if growth <= FLAT else "NOT FLAT"
-        times = most["words"] / least["words"]
-        lines.append(f"{times:g} times the words take {growth:.2f} times the memory: {verdict}.")
+        sizes = f"From {least['words']:,} to {most['words']:,} words"
+        lines.append(f"{sizes} memory grows {growth:.2f} times: {verdict} (up to {FLAT:g}).")
     return lines
 
 

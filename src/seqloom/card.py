@@ -10,7 +10,7 @@ from .run import Run
 def card(run: Run, parts: Parts) -> str:
     """What was trained on what, with what result, as Markdown."""
     recipe, events = run.recipe, run.events()
-    lines = [f"# {run.name}", "", f"A {recipe.model['name']} model for {recipe.task['name']}.", ""]
+    lines = [f"# {run.name}", "", f"Model {recipe.model['name']}, task {recipe.task['name']}.", ""]
     lines += ["## Data", ""]
     lines += [
         f"- {name}: {len(getattr(parts, name)):,} examples" for name in ("train", "valid", "test")

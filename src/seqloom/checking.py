@@ -12,20 +12,16 @@ from statistics import median
 from typing import Any
 
 from .data.findings import Finding, Side, View, find
-from .data.formats import Row, Sentence, Source, guess_format, read_rows, read_sentences
+from .data.formats import Row, Sentence, Source, guess_format, read_rows
 from .data.formats.found import count, listed
 from .data.formats.roles import has_few_kinds
 from .data.settings import Data
 from .data.text import read_lines
 from .data.vocabulary import cut
-from .errors import SeqloomError, unknown
+from .errors import SeqloomError
+from .recipe import Recipe
+from .tasks import TASKS
 
-TASK_ROLES = {
-    "language": ("text",),
-    "classify": ("text", "label"),
-    "translate": ("source", "target"),
-    "tag": ("word", "tag"),
-}
 # The roles whose fields come from a closed set.
 _LABELS = {"label", "tag"}
 
@@ -73,8 +69,8 @@ class Report:
 
 def check(path: Path, task_name: str | None, settings: Data, options: Mapping[str, Any]) -> Report:
     """Read a file as a task would; whatever is wrong with it becomes a finding, not an error."""
-    if task_name is not None and task_name not in TASK_ROLES:
-        raise unknown("task", task_name, TASK_ROLES)
+    if task_name is not None:
+        TASKS.find(task_name)
     try:
         lines = read_lines(path, settings.encoding)
     except SeqloomError as unreadable:
@@ -92,11 +88,7 @@ def check(path: Path, task_name: str | None, settings: Data, options: Mapping[st
 
 def _open(path: Path, task: str, settings: Data, options: Mapping[str, Any]) -> Source:
     """The rows of a file, as the task reads them."""
-    roles = TASK_ROLES[task]
-    if task == "tag":
-        return read_sentences(path, roles, settings)
-    more = task == "translate" and bool(options.get("alternatives"))
-    return read_rows(path, roles, settings, more=more)
+    return Recipe(task={**options, "name": task}).build_task().open(path, settings)
 
 
 def _read(
@@ -122,7 +114,7 @@ def _guess(path: Path, lines: list[str], settings: Data) -> tuple[str, str]:
     lenient = replace(settings, skip_bad=True)
     for task in ("translate", "classify", "language"):
         try:
-            rows = read_rows(path, TASK_ROLES[task], lenient).rows
+            rows = read_rows(path, TASKS[task].roles, lenient).rows
         except SeqloomError:
             continue
         kinds = len({row.fields[-1] for row in rows if isinstance(row, Row)})
@@ -130,7 +122,7 @@ def _guess(path: Path, lines: list[str], settings: Data) -> tuple[str, str]:
             return task, "one column of text"
         if task == "translate" and name == "tsv" and _is_label([*rows]):
             return "classify", f"2 columns; the second has {count(kinds, 'value')}"
-        role = TASK_ROLES[task][-1]
+        role = TASKS[task].roles[-1]
         return task, f'2 columns; "{role}" has {count(kinds, "value")}'
     return "classify", f"a {name} file has columns"
 
@@ -139,7 +131,7 @@ def _layout(path: Path, lines: list[str], settings: Data) -> str:
     """The format, by the user's word, the file's name or its lines."""
     if settings.format != "auto":
         return settings.format
-    named = guess_format(path, lines, TASK_ROLES["language"])
+    named = guess_format(path, lines, TASKS["language"].roles)
     if named != "text":
         return named
     if _is_columns(lines):
@@ -147,7 +139,7 @@ def _layout(path: Path, lines: list[str], settings: Data) -> str:
     found = set()
     for task in ("translate", "classify"):
         try:
-            found.add(guess_format(path, lines, TASK_ROLES[task]))
+            found.add(guess_format(path, lines, TASKS[task].roles))
         except SeqloomError:
             continue
     written = [line for line in lines if line.strip()]
@@ -181,7 +173,7 @@ def _view(
     source: Source, task: str, lines: list[str], settings: Data, options: Mapping[str, Any]
 ) -> View:
     """The rows as sequences of symbols, each on its side."""
-    roles = TASK_ROLES[task]
+    roles = TASKS[task].roles
     sides = [
         _side(source, place, role, task, options)
         for place, role in enumerate(roles)

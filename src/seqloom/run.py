@@ -20,7 +20,7 @@ from .errors import DataError, ModelError, Place, UsageError, nearest
 from .forms import Form
 from .inspecting import look
 from .model import Generator, Model, Search
-from .parts import Parts
+from .parts import Parts, read_parts, with_known_labels
 from .recipe import Recipe
 from .task import Task
 from .training.checkpoints import load_arrays
@@ -81,23 +81,21 @@ class Run:
 
     def evaluate(
         self,
-        path: str | Path,
+        path: str | Path = "",
         *,
         search: Search | None = None,
         skip_unknown_labels: bool = False,
         settings: dict[str, Any] | None = None,
         tell: Callable[[int], None] = lambda done: None,
     ) -> Evaluation:
-        """Metrics on a file."""
+        """Metrics on a file, or on the run's own test part."""
         data = self.recipe.with_settings(settings or {}).build_data()
-        examples = self.task.read(Path(path), data)
-        if unknown := self.task.unknown_labels(examples):
-            if not skip_unknown_labels:
-                raise unknown_labels(Path(path), unknown)
-            lines = {line for found in unknown.values() for line in found}
-            examples = [example for example in examples if example.line not in lines]
+        examples = self.task.read(Path(path), data) if path else read_parts(self.task, data).test
+        if (unknown := self.task.unknown_labels(examples)) and not skip_unknown_labels:
+            raise unknown_labels(Path(path or data.test or data.train), unknown)
+        examples = with_known_labels(self.task, examples)
         if not examples:
-            raise DataError("D022", f"{path} has no examples to evaluate")
+            raise DataError("D022", f"{path or 'the test part'} has no examples to evaluate")
         return evaluate(self.model, self.task, examples, search or Search(), tell)
 
     def inspect(self, text: str, *, view: str = "", beam: int = 1) -> View:

@@ -110,9 +110,14 @@ class Task(ABC):
         """Labels that training never showed, with the lines they stand on."""
         return {}
 
+    @abstractmethod
+    def is_known(self, example: Any) -> list[bool]:
+        """For each source symbol of an example, whether training showed it."""
+
     def unknown_share(self, examples: Sequence[Any]) -> float:
         """The share of source symbols that training never showed."""
-        return 0.0
+        known = [seen for example in examples for seen in self.is_known(example)]
+        return known.count(False) / max(1, len(known))
 
     def batch(self, examples: Sequence[Any]) -> Batch:
         """Examples as one padded batch."""

@@ -57,7 +57,7 @@ def test_evaluate_on_labels_that_training_never_showed(say, tmp_path):
     file = tmp_path / "labels.csv"
     file.write_text("text,label\nthe cat sees,short\nthe dog sees,huge\n")
     said = say("evaluate", "judge", str(file))
-    assert said.code == 4 and "error[M101]: label 'huge' (1 rows)" in said.err
+    assert said.code == 4 and "error[M101]: label 'huge' was not in" in said.err
     assert f"{file}:3" in said.err
     said = say("evaluate", "judge", str(file), "--unknown-labels", "skip")
     assert said.code == 0 and "n = 1 example " in said.out

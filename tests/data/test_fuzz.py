@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seqloom.checking import TASK_ROLES, check
+from seqloom.checking import check
 from seqloom.data.formats import FORMATS, read_rows, read_sentences
 from seqloom.data.settings import Data
 from seqloom.errors import SeqloomError
+from seqloom.tasks import TASKS
 
 VALID = [
     b'text,label\nfine,good\n"so, so",bad\n',
@@ -78,15 +79,15 @@ def with_file(data: bytes, name: str, use: Callable[[Path], object]) -> None:
         use(path)
 
 
-@pytest.mark.parametrize("task", sorted(TASK_ROLES))
+@pytest.mark.parametrize("task", sorted(TASKS))
 @settings(max_examples=100, deadline=None)
 @given(data=files, name=st.sampled_from(NAMES), asked=asked, more=st.booleans())
 def test_readers_raise_only_their_own_error(task, data, name, asked, more):
     def read(path: Path) -> None:
         with suppress(SeqloomError):
-            read_rows(path, TASK_ROLES[task], asked, more=more)
+            read_rows(path, TASKS[task].roles, asked, more=more)
         with suppress(SeqloomError):
-            read_sentences(path, TASK_ROLES[task], asked)
+            read_sentences(path, TASKS[task].roles, asked)
 
     with_file(data, name, read)
 
@@ -114,7 +115,7 @@ def test_what_is_read_has_a_field_for_each_role(name, data, skip_bad):
 @given(
     data=files,
     name=st.sampled_from(NAMES),
-    task=st.none() | st.sampled_from(sorted(TASK_ROLES)),
+    task=st.none() | st.sampled_from(sorted(TASKS)),
     asked=asked,
 )
 def test_check_raises_nothing(data, name, task, asked):

@@ -5,12 +5,13 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import get_args
 
-from ..checking import TASK_ROLES, Part, Report, check
+from ..checking import Part, Report, check
 from ..data.findings import Finding
 from ..data.formats.fields import DELIMITER_NAMES
-from ..data.settings import Data
+from ..recipe import Recipe
+from ..tasks import TASKS
+from .arguments import add_reading, reading_of
 
 EXIT_PROBLEM = 3
 _MARKS = {"problem": "✘", "warning": "⚠", "note": "ℹ"}
@@ -19,27 +20,16 @@ _COLOURS = {"✔": "32", "⚠": "33", "✘": "31", "ℹ": "36"}
 
 def add(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
-    formats = get_args(Data.__annotations__["format"])
     parser.add_argument("file", metavar="FILE", type=Path, help="the file to look at")
-    parser.add_argument("--task", choices=sorted(TASK_ROLES), help="read it for this task")
-    parser.add_argument("--format", choices=formats, default="auto", help="how it is laid out")
-    parser.add_argument("--encoding", default="utf-8", metavar="NAME", help="such as cp1252")
-    parser.add_argument(
-        "--columns", default="", metavar="ROLES", help="such as text=review,label=stars, or 1,2"
-    )
-    parser.add_argument("--skip-bad", action="store_true", help="leave out lines that are wrong")
+    parser.add_argument("--task", choices=sorted(TASKS), help="read it for this task")
+    add_reading(parser)
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
 
 
 def run(given: argparse.Namespace) -> int:
     """Print the report; the exit code is 3 if something blocks training."""
-    settings = Data(
-        format=given.format,
-        encoding=given.encoding,
-        columns=given.columns,
-        skip_bad=given.skip_bad,
-    )
-    report = check(given.file, given.task, settings, {})
+    recipe = Recipe().with_settings(reading_of(given))
+    report = check(given.file, given.task, recipe.build_data(), recipe.task)
     if given.json:
         print(json.dumps(report.as_dict(), ensure_ascii=False))
     else:
@@ -88,7 +78,7 @@ def _lengths(part: Part) -> str:
 
 
 def _label_name(report: Report) -> str:
-    return TASK_ROLES[report.task][-1]
+    return TASKS[report.task].roles[-1]
 
 
 def _labels(report: Report) -> str:

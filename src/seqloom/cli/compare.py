@@ -11,8 +11,9 @@ from ..forms import Form
 from ..model import Search
 from ..parts import read_parts
 from ..run import Run
+from .arguments import at_least_one
 from .comparison import Contender, comparison, difference, differences, verdict
-from .evaluate import at_least_one, searched
+from .evaluate import searched
 from .judging import Exam, exam, judged, load_run, say_notes
 from .records import read_record, to_json
 from .terminal import say, several, show

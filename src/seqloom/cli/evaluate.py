@@ -1,7 +1,6 @@
 """seqloom evaluate: a run's metrics on a file, with how far chance could have moved them."""
 
 import argparse
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from ..metrics import METRICS
 from ..model import Search
 from ..run import Run
 from ..training.evaluation import Evaluation
+from .arguments import add_reading, add_search, reading_of, search_of
 from .judging import (
     Exam,
     exam,
@@ -30,28 +30,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file", metavar="FILE", type=Path, nargs="?", help="left out: the run's own test part"
     )
-    parser.add_argument(
-        "--beam", type=int, default=1, metavar="N", help="candidates kept; 1 is greedy search"
-    )
-    parser.add_argument(
-        "--length-penalty",
-        type=float,
-        default=Search().length_penalty,
-        metavar="A",
-        help="scores are divided by length to this power",
-    )
-    parser.add_argument("--encoding", metavar="NAME", help="of FILE, such as cp1252")
-    parser.add_argument(
-        "--columns", metavar="ROLES", help="of FILE, such as text=review,label=stars"
-    )
-    parser.add_argument("--skip-bad", action="store_true", help="leave out lines that are wrong")
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="data.KEY=VALUE",
-        help="another way to read FILE, such as data.skip_bad=true",
-    )
+    add_search(parser)
+    add_reading(parser)
     parser.add_argument(
         "--unknown-labels",
         choices=("error", "skip"),
@@ -62,7 +42,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Print each metric with its interval."""
-    search = Search(beam=at_least_one("--beam", given.beam), length_penalty=given.length_penalty)
+    search = search_of(given)
     run = load_run(given.run, given.runs_dir)
     found = exam(run, given.file, _settings(given), given.unknown_labels == "skip")
     say_notes(found.notes, given.quiet)
@@ -88,13 +68,6 @@ def searched(run: Run, search: Search) -> str:
     return ", greedy search" if search.beam == 1 else f", beam {search.beam}"
 
 
-def at_least_one(option: str, value: int) -> int:
-    """A count that makes sense, or an error that names its option."""
-    if value < 1:
-        raise UsageError("U010", f"{option} {value}: expected a whole number of at least 1")
-    return value
-
-
 def _as_dict(run: Run, found: Exam, score: Evaluation, search: Search) -> dict[str, Any]:
     """The score for machines."""
     return {
@@ -111,25 +84,13 @@ def _as_dict(run: Run, found: Exam, score: Evaluation, search: Search) -> dict[s
 
 def _settings(given: argparse.Namespace) -> dict[str, Any]:
     """What is to be read otherwise than the recipe says."""
-    found: dict[str, Any] = {}
-    for text in given.set:
-        name, equals, value = text.partition("=")
-        if not name.startswith("data.") or not equals:
+    settings = reading_of(given)
+    for path in settings:
+        if not path.startswith("data."):
             raise UsageError(
                 "U005",
-                f"--set {text}: expected data.KEY=VALUE",
+                f"--set {path}: expected data.KEY=VALUE",
                 notes=["The other tables of a recipe belong to the trained model."],
                 help=["for example --set data.skip_bad=true"],
             )
-        found[name] = _value(value)
-    named = {"data.encoding": given.encoding, "data.columns": given.columns}
-    found |= {"data.skip_bad": True} if given.skip_bad else {}
-    return found | {name: value for name, value in named.items() if value is not None}
-
-
-def _value(text: str) -> Any:
-    """A value as TOML reads it; text needs no quotation marks."""
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text
+    return settings

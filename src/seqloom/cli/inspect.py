@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from .evaluate import at_least_one
+from .arguments import at_least_one
 from .inputs import arguments
 from .judging import load_run
 from .records import to_json

@@ -12,11 +12,10 @@ import numpy as np
 from ..decoding import Sampling
 from ..errors import UsageError
 from ..forms import END, UNKNOWN, Form, Tokens
-from ..model import Search
 from ..run import Run, wrong_task
 from ..training.evaluation import Answer
 from ..views import View
-from .evaluate import at_least_one
+from .arguments import add_search, at_least_one, search_of
 from .inputs import STANDARD_INPUT, arguments, batches, lines_of
 from .judging import Progress, load_run, say_notes
 from .records import to_json
@@ -36,16 +35,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     if parser.prog.endswith(GENERATE):
         _add_sampling(parser)
         return
-    parser.add_argument(
-        "--beam", type=int, default=1, metavar="N", help="candidates kept; 1 is greedy search"
-    )
-    parser.add_argument(
-        "--length-penalty",
-        type=float,
-        default=Search().length_penalty,
-        metavar="A",
-        help="scores are divided by length to this power",
-    )
+    add_search(parser)
     parser.add_argument(
         "--explain", action="store_true", help="draw what happened inside under each answer"
     )
@@ -116,7 +106,7 @@ def _inputs(given: argparse.Namespace) -> Iterator[str]:
 
 def _found(run: Run, given: argparse.Namespace) -> Callable[[list[str]], list[Result]]:
     """Answers by search; a blank line of a file has a blank answer, so that lines still match."""
-    search = Search(beam=at_least_one("--beam", given.beam), length_penalty=given.length_penalty)
+    search = search_of(given)
 
     def answer(texts: list[str]) -> list[Result]:
         asked = [text for text in texts if text.strip() or given.inputs]

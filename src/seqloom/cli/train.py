@@ -2,13 +2,11 @@
 
 import argparse
 import sys
-import tomllib
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
-from typing import Any, get_args
+from typing import Any
 
-from ..data.settings import Data
 from ..errors import UsageError, nearest
 from ..fitting import named
 from ..forms import Form
@@ -18,6 +16,7 @@ from ..recipe import Recipe, shipped
 from ..run import find, run_folders
 from ..task import Task
 from ..tasks import TASKS
+from .arguments import add_reading, reading_of
 from .records import to_json
 from .session import Outcome, Session, call, shown_interval
 from .terminal import count, duration, heading, say, several, show, table, visible
@@ -39,15 +38,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-m", "--model", action="append", default=[], metavar="MODEL", help="may be repeated"
     )
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="TABLE.KEY=VALUE", help="may be repeated"
-    )
     parser.add_argument("-n", "--name", default="", help="what to call the run")
     parser.add_argument("-s", "--seed", type=int, help="where randomness starts")
     parser.add_argument("--max-time", metavar="TIME", help="stop after, as 90s, 10m or 2h")
     parser.add_argument("--valid", metavar="FILE", help="choose the best step on this file")
     parser.add_argument("--test", metavar="FILE", help="judge the result on this file")
-    _add_reading(parser)
+    add_reading(parser)
     parser.add_argument(
         "--dry-run", action="store_true", help="print the whole recipe and stop there"
     )
@@ -117,18 +113,6 @@ def _resume(given: argparse.Namespace) -> int:
     elif not (given.json or given.quiet):
         _say_next([outcome])
     return outcome.exit_code
-
-
-def _add_reading(parser: argparse.ArgumentParser) -> None:
-    formats = get_args(Data.__annotations__["format"])
-    parser.add_argument("--format", choices=formats, help="how the files are laid out")
-    parser.add_argument("--encoding", metavar="NAME", help="such as cp1252")
-    parser.add_argument(
-        "--columns", metavar="ROLES", help="such as text=review,label=stars, or 1,2"
-    )
-    parser.add_argument(
-        "--skip-bad", action="store_true", default=None, help="leave out lines that are wrong"
-    )
 
 
 def _recipes(given: argparse.Namespace) -> list[Recipe]:
@@ -202,28 +186,9 @@ def _settings(given: argparse.Namespace) -> dict[str, Any]:
         "training.max_time": given.max_time,
         "data.valid": given.valid,
         "data.test": given.test,
-        "data.format": given.format,
-        "data.encoding": given.encoding,
-        "data.columns": given.columns,
-        "data.skip_bad": given.skip_bad,
     }
     settings = {path: value for path, value in paths.items() if value is not None}
-    return settings | dict(_setting(text) for text in given.set)
-
-
-def _setting(text: str) -> tuple[str, Any]:
-    path, equals, value = text.partition("=")
-    if not equals:
-        raise UsageError(
-            "U005",
-            f"--set {text}: expected table.key=value",
-            help=["for example  --set model.hidden=256"],
-        )
-    try:
-        found: Any = tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
-        found = value  # plain words need no quotes here
-    return path.strip(), found
+    return settings | reading_of(given)
 
 
 def _name(name: str, model: str, models: int) -> str:

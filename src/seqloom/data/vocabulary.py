@@ -36,9 +36,9 @@ class Vocabulary:
         """Symbols for numbers, without those that only mark places."""
         return [self.symbols[i] for i in ids if i not in (PAD, BEGIN, END)]
 
-    def unknown(self, symbols: Iterable[str]) -> list[str]:
-        """Those symbols that were never seen."""
-        return [symbol for symbol in symbols if symbol not in self._index]
+    def knows(self, symbols: Iterable[str]) -> list[bool]:
+        """For each symbol, whether training showed it."""
+        return [symbol in self._index for symbol in symbols]
 
     @property
     def space(self) -> Tokens:

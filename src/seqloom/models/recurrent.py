@@ -4,6 +4,7 @@ from typing import Literal
 
 from ..errors import ModelError
 from ..forms import Form, Signature
+from ..nn.cells import CellName
 from ..nn.recurrence import Recurrence
 from .reader import Reader
 
@@ -29,7 +30,7 @@ class Recurrent(Reader):
         self,
         signature: Signature,
         *,
-        cell: Literal["elman", "lstm", "gru"] = "lstm",
+        cell: CellName = "lstm",
         width: int = 128,
         hidden: int = 128,
         layers: int = 1,

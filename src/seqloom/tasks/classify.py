@@ -92,10 +92,8 @@ class Classify(Task):
                 found.setdefault(label, []).append(example.line)
         return found
 
-    def unknown_share(self, examples: Sequence[Labelled]) -> float:
-        total = sum(len(example.symbols) for example in examples)
-        unknown = sum(len(self.vocabulary.unknown(example.symbols)) for example in examples)
-        return unknown / max(1, total)
+    def is_known(self, example: Labelled) -> list[bool]:
+        return self.vocabulary.knows(example.symbols)
 
     def _cut(self, text: str) -> list[str]:
         return cut(text.lower() if self.lowercase else text, self.unit)

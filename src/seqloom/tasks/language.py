@@ -88,7 +88,5 @@ class Language(Task):
         read = ["<s>", *example.symbols]
         return read, [*example.symbols, "</s>"]
 
-    def unknown_share(self, examples: Sequence[Text]) -> float:
-        total = sum(len(example.symbols) for example in examples)
-        unknown = sum(len(self.vocabulary.unknown(example.symbols)) for example in examples)
-        return unknown / max(1, total)
+    def is_known(self, example: Text) -> list[bool]:
+        return self.vocabulary.knows(example.symbols)

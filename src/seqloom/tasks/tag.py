@@ -94,10 +94,8 @@ class Tag(Task):
                 found.setdefault(tag, []).append(example.line)
         return found
 
-    def unknown_share(self, examples: Sequence[Tagged]) -> float:
-        total = sum(len(example.words) for example in examples)
-        unknown = sum(len(self.words.unknown(self._read(example))) for example in examples)
-        return unknown / max(1, total)
+    def is_known(self, example: Tagged) -> list[bool]:
+        return self.words.knows(self._read(example))
 
     def _read(self, example: Tagged) -> list[str]:
         return [word.lower() for word in example.words] if self.lowercase else example.words

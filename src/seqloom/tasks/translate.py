@@ -129,10 +129,8 @@ class Translate(Task):
     def symbols(self, example: Pair, answer: str) -> tuple[Symbols, Symbols]:
         return [*example.source, "</s>"], [*cut(answer, self.target_unit), "</s>"]
 
-    def unknown_share(self, examples: Sequence[Pair]) -> float:
-        total = sum(len(pair.source) for pair in examples)
-        unknown = sum(len(self.source.unknown(pair.source)) for pair in examples)
-        return unknown / max(1, total)
+    def is_known(self, example: Pair) -> list[bool]:
+        return self.source.knows(example.source)
 
     def _cut(self, text: str) -> Symbols:
         return cut(text.lower() if self.lowercase else text, self.source_unit)

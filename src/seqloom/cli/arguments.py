@@ -1,0 +1,78 @@
+"""Arguments that several commands share: how a file is read, how to search, what to set."""
+
+import argparse
+import tomllib
+from typing import Any, get_args
+
+from ..data.settings import Data
+from ..errors import UsageError
+from ..model import Search
+
+
+def add_reading(parser: argparse.ArgumentParser) -> None:
+    """How FILE is read; what is left out is as the recipe says."""
+    formats = get_args(Data.__annotations__["format"])
+    parser.add_argument("--format", choices=formats, help="how FILE is laid out")
+    parser.add_argument("--encoding", metavar="NAME", help="of FILE, such as cp1252")
+    parser.add_argument(
+        "--columns", metavar="ROLES", help="such as text=review,label=stars, or 1,2"
+    )
+    parser.add_argument(
+        "--skip-bad", action="store_true", default=None, help="leave out lines that are wrong"
+    )
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="TABLE.KEY=VALUE", help="may be repeated"
+    )
+
+
+def add_search(parser: argparse.ArgumentParser) -> None:
+    """How to look for the best answer."""
+    parser.add_argument(
+        "--beam", type=int, default=1, metavar="N", help="candidates kept; 1 is greedy search"
+    )
+    parser.add_argument(
+        "--length-penalty",
+        type=float,
+        default=Search().length_penalty,
+        metavar="A",
+        help="scores are divided by length to this power",
+    )
+
+
+def search_of(given: argparse.Namespace) -> Search:
+    """The search that was asked for."""
+    return Search(beam=at_least_one("--beam", given.beam), length_penalty=given.length_penalty)
+
+
+def reading_of(given: argparse.Namespace) -> dict[str, Any]:
+    """What is set in a recipe by options and then by --set."""
+    named = {
+        "data.format": given.format,
+        "data.encoding": given.encoding,
+        "data.columns": given.columns,
+        "data.skip_bad": given.skip_bad,
+    }
+    settings = {path: value for path, value in named.items() if value is not None}
+    return settings | dict(_setting(text) for text in given.set)
+
+
+def at_least_one(option: str, value: int) -> int:
+    """A count that makes sense, or an error that names its option."""
+    if value < 1:
+        raise UsageError("U010", f"{option} {value}: expected a whole number of at least 1")
+    return value
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    path, equals, value = text.partition("=")
+    if not equals:
+        raise UsageError(
+            "U005",
+            f"--set {text}: expected table.key=value",
+            help=["for example  --set model.hidden=256"],
+        )
+    try:
+        found: Any = tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        found = value  # plain words need no quotes here
+    return path.strip(), found

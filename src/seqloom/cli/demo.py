@@ -11,14 +11,16 @@ from ..metrics import METRICS
 from ..recipe import Recipe
 from ..run import RECIPE, RUNS, Run, load
 from ..training.checkpoints import write_whole
+from .beside import Beside, half_the_cores
 from .records import read_record, to_json
 from .session import Outcome, Session, call, shown_interval
-from .terminal import can_show, count, duration, heading, mark, say, show, table, width
+from .terminal import can_show, count, duration, mark, say, show, table, width
 
-MODELS = {"demo-attention": "additive", "demo-bottleneck": "none"}
+ATTENTION, BOTTLENECK = "demo-attention", "demo-bottleneck"
+MODELS = {ATTENTION: "additive", BOTTLENECK: "none"}
 TITLES = {"demo-attention": "with attention", "demo-bottleneck": "without attention"}
 METRIC_TITLES = {"sequence_error": "word error rate", "symbol_error": "phoneme error rate"}
-SHARE = 0.42  # of the time given, for the steps of each model; the rest is reading and judging
+SHARE = 0.8  # of the time given, for the steps; the rest is reading and judging
 WORDS_SHOWN = 5
 LETTERS_SHOWN = range(6, 11)  # long enough to be hard, short enough to draw
 
@@ -44,15 +46,12 @@ def run(given: argparse.Namespace) -> int:
     is_new = not all(_is_finished(given.runs_dir / name) for name in MODELS)
     if not given.quiet:
         say(_opening(given.minutes) if is_new else _AGAIN)
-    words = _words(given.runs_dir / "demo" / "words.tsv") if is_new else Path()
-    outcomes = []
-    for name in MODELS:
-        outcome = _outcome(session, name, words, given.minutes)
-        if outcome.exit_code:
-            session.say_saved(outcome, _again(given))
-            return outcome.exit_code
-        outcomes.append(outcome)
-    _show(outcomes, given)
+    if is_new:
+        stopped = _train(session, given)
+        if stopped is not None:
+            session.say_saved(stopped, _again(given))
+            return stopped.exit_code
+    _show([session.outcome(load(given.runs_dir / name)) for name in MODELS], given)
     return 0
 
 
@@ -102,17 +101,37 @@ def write_words(path: Path) -> int:
     return len(lines)
 
 
-def _outcome(session: Session, name: str, words: Path, minutes: float) -> Outcome:
-    """The finished run of an earlier demo, or a training that begins or goes on."""
-    folder = session.runs / name
+def _train(session: Session, given: argparse.Namespace) -> Outcome | None:
+    """Both models at once, each on half of the cores; the outcome where a signal ended it."""
+    import torch
+
+    words = _words(session.runs.resolve() / "demo" / "words.tsv")
+    recipes = {n: recipe(words, kind, 60 * given.minutes * SHARE) for n, kind in MODELS.items()}
+    other = session.runs / BOTTLENECK
+    beside = None
+    if not _is_finished(other):
+        beside = Beside(recipes[BOTTLENECK], other, session.runs / "demo")
+    threads = torch.get_num_threads()
+    torch.set_num_threads(half_the_cores())
+    try:
+        outcome = _trained(session, recipes[ATTENTION])
+        if not outcome.exit_code and beside is not None:
+            beside.wait()
+    finally:
+        torch.set_num_threads(threads)
+        if beside is not None:
+            beside.stop()
+    return outcome if outcome.exit_code else None
+
+
+def _trained(session: Session, chosen: Recipe) -> Outcome:
+    """The model on the screen: a training that begins or goes on, or is done already."""
+    folder = session.runs / ATTENTION
     if _is_finished(folder):
         return session.outcome(load(folder))
-    if not session.quiet:
-        say()
-        say(heading(f"{list(MODELS).index(name) + 1}/{len(MODELS)} {TITLES[name]}", sys.stderr))
     if (folder / RECIPE).exists():
         return session.resume(folder)
-    return session.train(recipe(words, MODELS[name], 60 * minutes * SHARE), name)
+    return session.train(chosen, ATTENTION)
 
 
 def _is_finished(folder: Path) -> bool:
@@ -230,9 +249,9 @@ def _indented(lines: list[str]) -> list[str]:
 
 def _opening(minutes: float) -> str:
     return (
-        f"From spelling to sound: two models learn for about {duration(60 * minutes)} in all.\n"
-        "Both read the letters of a word and write its sounds. The first may look back at the\n"
-        "letters while it writes (attention); the second must remember them all."
+        f"From spelling to sound: two models learn side by side for {duration(60 * minutes)}.\n"
+        "Both read the letters of a word and write its sounds. The one you see may look back at\n"
+        "the letters while it writes (attention); the other must remember them all."
     )
 
 

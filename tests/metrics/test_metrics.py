@@ -1,0 +1,60 @@
+"""Metrics against brute force and known values."""
+
+import math
+import random
+from functools import cache
+
+import pytest
+
+from seqloom.metrics import METRICS, Ratio, measure, value_of
+from seqloom.metrics.edits import distance, symbol_error
+
+
+def slow_distance(guess, right):
+    """The recursion itself."""
+
+    @cache
+    def d(i, j):
+        if not i or not j:
+            return i + j
+        same = guess[i - 1] == right[j - 1]
+        return min(d(i - 1, j) + 1, d(i, j - 1) + 1, d(i - 1, j - 1) + (not same))
+
+    return d(len(guess), len(right))
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_edit_distance(seed):
+    chance = random.Random(seed)
+    guess, right = ("".join(chance.choices("abc", k=chance.randint(0, 8))) for _ in range(2))
+    assert distance(guess, right) == slow_distance(guess, right) == distance(right, guess)
+
+
+def test_known_distances():
+    assert distance("kitten", "sitting") == 3
+    assert distance([], ["a", "b"]) == 2
+
+
+def test_the_nearest_reference_counts():
+    assert symbol_error("abc", ["xyz", "abd"]) == Ratio(1, 3)
+    assert symbol_error("abc", ["abc", "x"]) == Ratio(0, 3)
+
+
+def test_a_metric_is_a_ratio_of_sums():
+    assert value_of("accuracy", [Ratio(1, 1), Ratio(1, 3)]) == 0.5
+    assert value_of("perplexity", [Ratio(math.log(8), 1)]) == pytest.approx(8)
+    assert math.isfinite(value_of("perplexity", [Ratio(1e6, 1)]))
+    assert math.isfinite(measure([Ratio(1e6, 1)], METRICS["perplexity"].transform).high)
+
+
+def test_the_bootstrap_interval_covers():
+    """Of many samples of a coin, about 95 % of the intervals hold the truth."""
+    chance = random.Random(1)
+    held = 0
+    for seed in range(200):
+        coins = [Ratio(chance.random() < 0.3, 1) for _ in range(150)]
+        found = measure(coins, repeats=300, seed=seed)
+        assert found.low <= found.value <= found.high
+        held += found.low <= 0.3 <= found.high
+    assert 175 <= held <= 199
+    assert measure(coins, seed=3) == measure(coins, seed=3)

@@ -1,0 +1,211 @@
+"""Every mistake of a user's own, through the real command: the sentence and the exit code."""
+
+import pickle
+from pathlib import Path
+
+import pytest
+
+import seqloom
+from seqloom.cli.main import main
+from tests.contracts.test_tasks import recipe
+
+SMALL = ["--set", "model.width=8", "--set", "model.hidden=8", "--set", "training.epochs=1"]
+
+
+@pytest.fixture
+def here(data, monkeypatch) -> Path:
+    monkeypatch.chdir(data)
+    return data
+
+
+@pytest.fixture
+def say(here, capsys):
+    """Type a command: its exit code and what it said on stderr."""
+
+    def typed(*arguments: str) -> tuple[int, str]:
+        code = main([*arguments])
+        return code, capsys.readouterr().err
+
+    return typed
+
+
+def write(name: str, content: str | bytes) -> None:
+    Path(name).write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+GOOD = "".join(f"word{n}\tW {n}\n" for n in range(30))
+# name, content, arguments, what the message says, exit code
+FILES = {
+    "missing": (
+        None,
+        None,
+        ["train", "translate", "pair.tsv"],
+        ["D001", "pair.tsv", "pairs.tsv"],
+        3,
+    ),
+    "empty": ("e.tsv", "", ["train", "translate", "e.tsv"], ["D021", '"e.tsv" is empty'], 3),
+    "blank": (
+        "b.tsv",
+        "\n\n  \n",
+        ["train", "translate", "b.tsv"],
+        ["D022", "only blank lines"],
+        3,
+    ),
+    "columns": (
+        "c.tsv",
+        "the cat\tle chat\nthe dog\tle chien\tder Hund\n" + GOOD,
+        ["train", "translate", "c.tsv"],
+        ["D011", "3 fields, expected 2", "c.tsv:2", "the dog⇥le chien⇥der Hund", "--skip-bad"],
+        3,
+    ),
+    "column": (
+        "n.csv",
+        "text,sentiment,date\ngood,a,1\nbad,b,2\n",
+        ["train", "classify", "n.csv"],
+        ["D010", "no column", "found: text, sentiment, date", "--columns"],
+        3,
+    ),
+    "encoding": (
+        "l.tsv",
+        (GOOD + "café\tK AE\n").encode("latin-1"),
+        ["train", "translate", "l.tsv"],
+        ["D030", "l.tsv:31", "0xE9", "café", "--encoding cp1252"],
+        3,
+    ),
+    "one side": (
+        "o.tsv",
+        GOOD + "word\t\n",
+        ["train", "translate", "o.tsv"],
+        ["D014", "o.tsv:31"],
+        3,
+    ),
+    "too long": (
+        "t.txt",
+        "short\n" * 30 + "x" * 1200 + "\n",
+        ["train", "language", "t.txt", "-m", "recurrent"],
+        ["D041", "1,200 symbols; at most 1,000", "t.txt:31", "data.max_length=1200"],
+        3,
+    ),
+    "json": (
+        "j.jsonl",
+        '{"text": "a", "label": "b"}\n{oops\n',
+        ["train", "classify", "j.jsonl"],
+        ["D012", "j.jsonl:2"],
+        3,
+    ),
+    "too few": ("f.tsv", "a\tb\n", ["train", "translate", "f.tsv"], ["D042", "too few"], 3),
+}
+
+
+@pytest.mark.parametrize("case", FILES)
+def test_files(say, case):
+    name, content, arguments, words, code = FILES[case]
+    if name:
+        write(name, content)
+    found, text = say(*arguments, *SMALL)
+    assert found == code, text
+    assert text.startswith(f"error[{words[0]}]")
+    for word in words[1:]:
+        assert word in text
+    assert "Traceback" not in text
+    assert len(text.strip().splitlines()) <= 8, "at most eight lines"
+    assert not Path("runs").exists(), "a run that never began leaves no folder"
+
+
+def test_blank_lines_are_skipped_and_said(say, capsys):
+    write("b.tsv", GOOD + "\n\nlast\tL A\n")
+    assert main(["check", "b.tsv"]) == 0
+    assert "2 blank lines" in capsys.readouterr().out
+
+
+RECIPES = {
+    "misspelt option": (
+        "[model]\nname='encoder-decoder'\nhiden=3\n",
+        "'hiden' is not an option: did you mean 'hidden'?",
+    ),
+    "wrong type": (
+        "[model]\nname='encoder-decoder'\nlayers='two'\nhidden='big'\n",
+        "hidden = 'big': expected a whole number",
+    ),
+    "wrong choice": (
+        "[model]\nname='encoder-decoder'\ncell='lsmt'\n",
+        "cell = 'lsmt': expected 'elman' or 'lstm' or 'gru'",
+    ),
+    "misspelt table": ("[modle]\nname='x'\n", "there is no table in a recipe called 'modle'"),
+    "misspelt model": ("[model]\nname='encoder-decodr'\n", "did you mean 'encoder-decoder'?"),
+    "no model": ("", "[model] has no name"),
+    "not TOML": ("[model\n", "is not a TOML file"),
+    "time": (
+        "[model]\nname='encoder-decoder'\n[training]\nmax_time='soon'\n",
+        "expected a time like 90s, 10m or 2h",
+    ),
+    "negative": (
+        "[model]\nname='encoder-decoder'\n[training]\nepochs=0\n",
+        "epochs must be at least 1",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", RECIPES)
+def test_recipes(say, case):
+    text, words = RECIPES[case]
+    write("r.toml", "[data]\ntrain='pairs.tsv'\n[task]\nname='translate'\n" + text)
+    code, told = say("train", "r.toml")
+    assert code == 2 and words in told, told
+    assert not Path("runs").exists()
+
+
+def test_every_problem_of_a_recipe_is_told_at_once(say):
+    write(
+        "r.toml",
+        "[data]\ntrain='pairs.tsv'\nencodng='x'\n[task]\nname='translate'\n"
+        "[model]\nname='encoder-decoder'\nhiden=3\n[training]\nepochs='many'\n",
+    )
+    code, told = say("train", "r.toml")
+    assert code == 2
+    assert "[data] 'encodng' is not an option: did you mean 'encoding'?" in told
+    assert "[model] 'hiden' is not an option: did you mean 'hidden'?" in told
+    assert "[training] epochs = 'many': expected a whole number" in told
+
+
+def test_a_model_that_cannot_do_the_task(say):
+    code, told = say("train", "tag", "tags.conll", "-m", "ngram")
+    assert code == 4 and "error[M120]: 'ngram' cannot predict one label for each position" in told
+    assert "models that can: recurrent" in told
+
+
+def test_a_label_unseen_in_training(say, here):
+    seqloom.train(recipe(here, "classify", "recurrent"), name="judge")
+    write("new.csv", "text,label\nthe cat sees,short\nthe dog sees,urgent\n")
+    code, told = say("evaluate", "judge", "new.csv")
+    assert code == 4 and "error[M101]: label 'urgent' was not in the training data" in told
+    assert "new.csv:3" in told and "--unknown-labels skip" in told
+    assert say("evaluate", "judge", "new.csv", "--unknown-labels", "skip")[0] == 0
+
+
+def test_a_symbol_unseen_in_training_is_a_note(say, here):
+    seqloom.train(recipe(here, "translate", "encoder-decoder"), name="reverse")
+    code, told = say("translate", "reverse", "the zebra sees")
+    assert code == 0 and "1 of 3 symbols" in told
+
+
+def test_a_run_of_another_task(say, here):
+    seqloom.train(recipe(here, "language", "ngram"), name="counts")
+    code, told = say("translate", "counts", "hello")
+    assert code == 4 and "error[M110]" in told and "is a language run" in told
+    code, told = say("evaluate", "coutns", "text.txt")
+    assert code == 2 and "did you mean 'counts'?" in told
+
+
+def test_damaged_weights_and_pickles(say, here):
+    run = seqloom.train(recipe(here, "language", "ngram"), name="counts")
+    weights = run.folder / "weights.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-20])
+    code, told = say("generate", "counts")
+    assert code == 4 and "error[M113]" in told and "damaged or cut short" in told
+    weights.write_bytes(pickle.dumps([1, 2, 3] * 10))
+    code, told = say("generate", "counts")
+    assert code == 4 and "error[M112]" in told and "pickle" in told
+    write("model.bin", pickle.dumps({"weights": list(range(20))}))
+    code, told = say("predict", "model.bin", "hello")
+    assert code == 4 and "error[M112]: model.bin is a Python pickle" in told

@@ -75,7 +75,7 @@ def check(path: Path, task_name: str | None, settings: Data, options: Mapping[st
         lines = read_lines(path, settings.encoding)
     except SeqloomError as unreadable:
         report = Report(path, task_name or "", "", findings=[_problem(unreadable, [])])
-        return replace(report, next=_next(report, settings, unreadable))
+        return replace(report, next=_next(report, settings, unreadable, options))
     task, why = (task_name, "as you say") if task_name else _guess(path, lines, settings)
     source, error = _read(path, task, settings, options)
     report = Report(path, task, why)
@@ -83,7 +83,7 @@ def check(path: Path, task_name: str | None, settings: Data, options: Mapping[st
         report = _report(source, task, why, _view(source, task, lines, settings, options))
     findings = _problems(source, error) + _around(path, source) + report.findings
     report = replace(report, findings=findings, passed=_passed(task, source, findings))
-    return replace(report, next=_next(report, settings, error))
+    return replace(report, next=_next(report, settings, error, options))
 
 
 def _open(path: Path, task: str, settings: Data, options: Mapping[str, Any]) -> Source:
@@ -300,7 +300,9 @@ def _passed(task: str, source: Source | None, findings: list[Finding]) -> list[s
     return passed if "D070" in codes or task == "language" else [*passed, "no row twice"]
 
 
-def _next(report: Report, settings: Data, error: SeqloomError | None) -> str:
+def _next(
+    report: Report, settings: Data, error: SeqloomError | None, options: Mapping[str, Any]
+) -> str:
     """The command to type next: to train, or to look again with the remedy if there is one."""
     remedy = _remedy(error)
     given = [
@@ -316,12 +318,13 @@ def _next(report: Report, settings: Data, error: SeqloomError | None) -> str:
     file = shlex.quote(str(report.path))
     if error is not None:
         return " ".join(["seqloom check", file, *given]) if remedy else ""
-    units = [
-        f"--set task.{part.role}_symbols=characters"
+    chosen = {
+        f"{part.role}_symbols": "characters"
         for part in report.parts
         if report.task == "translate" and part.unit == "characters"
-    ]
-    return " ".join(["seqloom train", report.task, file, *given, *units])
+    } | dict(options)
+    sets = [f"--set task.{name}={str(value).lower()}" for name, value in chosen.items()]
+    return " ".join(["seqloom train", report.task, file, *given, *sets])
 
 
 def _remedy(error: SeqloomError | None) -> str:

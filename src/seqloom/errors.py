@@ -63,6 +63,13 @@ class SeqloomError(Exception):
         lines += [f"  help: {line}" for line in self.help]
         return "\n".join(lines)
 
+    def with_help(self, line: str) -> "SeqloomError":
+        """The same error with one more thing that can be done."""
+        kind = type(self)
+        return kind(
+            self.code, self.problem, place=self.place, notes=self.notes, help=[*self.help, line]
+        )
+
     def as_dict(self) -> dict[str, Any]:
         """The same for machines."""
         found: dict[str, Any] = {"code": self.code, "problem": self.problem}

@@ -33,7 +33,7 @@ class Counts:
 
 
 class NGram(Model):
-    """p(x_t | the n-1 symbols before), each order mixed with the next lower (Witten & Bell, 1991).
+    """Counts what followed the last few symbols, and mixes orders (Witten & Bell, 1991).
 
     p_k(w | u) = (c(u w) + T(u) p_{k-1}(w | u')) / (c(u) + T(u))
 

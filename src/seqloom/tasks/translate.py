@@ -8,6 +8,7 @@ from ..batch import Item
 from ..data.formats import Row, Sentence, Source, read_rows
 from ..data.settings import Data
 from ..data.vocabulary import Vocabulary, cut, join
+from ..errors import DataError
 from ..forms import Form, Signature
 from ..metrics import Ratio
 from ..metrics.edits import symbol_error
@@ -55,7 +56,13 @@ class Translate(Task):
         self.source, self.target = Vocabulary(), Vocabulary()
 
     def open(self, path: Path, data: Data) -> Source:
-        return read_rows(path, self.roles, data, more=self.alternatives)
+        try:
+            return read_rows(path, self.roles, data, more=self.alternatives)
+        except DataError as error:
+            if error.code != "D011" or self.alternatives:
+                raise
+            more = "--set task.alternatives=true   further fields are further right answers"
+            raise error.with_help(more) from None
 
     def example(self, row: Row | Sentence) -> Pair:
         source, *targets = (str(field) for field in row.fields)

@@ -108,7 +108,7 @@ def test_trained_saved_and_loaded_predict_the_same(data, task, model):
 @pytest.mark.parametrize("task, model", [p for p in PAIRS if p[1] != "ngram"])
 def test_learning_helps(data, task, model):
     """After a few epochs the model is less surprised than after the first."""
-    run = seqloom.train(recipe(data, task, model, epochs=15), runs=data / "runs")
+    run = seqloom.train(recipe(data, task, model, epochs=40), runs=data / "runs")
     found = [e for e in run.events() if e["kind"] == "eval"]
     measure = "perplexity" if TASKS[task].form is Form.NEXT else "loss"
     assert found[-1][measure] < 0.9 * found[0][measure]

@@ -1,0 +1,110 @@
+"""Gradient descent: every optimiser, schedule and penalty does what its name says."""
+
+import math
+from typing import get_args
+
+import numpy as np
+import pytest
+import torch
+
+from seqloom.data.batching import Batches
+from seqloom.errors import UsageError
+from seqloom.forms import Form
+from seqloom.options import options
+from seqloom.training.gradient import Descent
+from seqloom.training.schedules import SCHEDULES, factor
+from seqloom.training.settings import Training
+from tests.contracts.cases import batch_for, build
+
+KINDS = {option.name: option.kind for option in options(Training)}
+RATES = {"adam": 0.01, "sgd": 0.3, "adagrad": 0.05, "rmsprop": 0.003}
+
+
+def descent(**settings):
+    model = build("recurrent", Form.EACH, {"width": 6, "hidden": 8})
+    batch = batch_for(Form.EACH, (6, 5, 7, 6, 5, 4))
+    rows = zip(batch.source.rows(), batch.target.rows(), strict=True)
+    from seqloom.batch import Item
+
+    items = [Item(np.array(source), np.array(target)) for source, target in rows]
+    settings = Training(**{"epochs": 60, "warmup": 0.0, **settings})
+    return Descent(model, Batches(items, 3, settings.batch_tokens, settings.seed), settings)
+
+
+@pytest.mark.parametrize("optimizer", get_args(KINDS["optimizer"]))
+@pytest.mark.parametrize("schedule", get_args(KINDS["schedule"]))
+def test_the_loss_goes_down(optimizer, schedule):
+    way = descent(optimizer=optimizer, schedule=schedule, learning_rate=RATES[optimizer])
+    losses = [step.values["loss"] for step in way.steps()]
+    assert len(losses) == 120
+    assert np.mean(losses[-6:]) < 0.85 * np.mean(losses[:6])
+
+
+def test_schedules_begin_and_end_where_they_should():
+    for name in SCHEDULES:
+        assert factor(name, 0.0, 0.0) == pytest.approx(1.0)
+    assert factor("cosine", 0.5, 0.0) == pytest.approx(0.505)
+    assert factor("linear", 1.0, 0.0) == pytest.approx(0.01)
+    assert factor("cosine", 1.0, 0.0) == pytest.approx(0.01)
+    assert factor("constant", 0.05, 0.1) == pytest.approx(0.5)
+    rates = [factor("cosine", p / 100, 0.1) for p in range(101)]
+    assert max(rates) == rates[10] and rates == [*sorted(rates[:11]), *sorted(rates[11:])[::-1]]
+
+
+def test_plateau_halves_when_told():
+    way = descent(schedule="plateau")
+    way.disappointed()
+    steps = way.steps()
+    assert next(steps).values["rate"] == pytest.approx(0.5 * way.settings.learning_rate)
+
+
+@pytest.mark.parametrize("l1, l2", [(0.0, 0.3), (0.3, 0.0)])
+def test_penalties_are_those_of_the_loss(l1, l2):
+    """One plain step with the penalty equals one step on the loss with the penalty written out."""
+    way = descent(optimizer="sgd", momentum=0.0, clip=0.0, l1=l1, l2=l2, learning_rate=0.1)
+    reference = descent(optimizer="sgd", momentum=0.0, clip=0.0, learning_rate=0.1)
+    batch = reference.batches.batch(reference.batches.epoch(0)[0])
+    loss = reference.model.loss(batch)
+    for weight in reference.parameters:
+        loss = loss + l1 * weight.abs().sum() + l2 / 2 * weight.square().sum()
+    loss.backward()
+    expected = [(w - 0.1 * w.grad).detach() for w in reference.parameters]
+    next(way.steps())
+    for ours, theirs in zip(way.parameters, expected, strict=True):
+        torch.testing.assert_close(ours.detach(), theirs, rtol=1e-5, atol=1e-6)
+
+
+def test_clipping_bounds_the_step():
+    way = descent(optimizer="sgd", momentum=0.0, clip=0.01, learning_rate=1.0, schedule="constant")
+    before = [w.detach().clone() for w in way.parameters]
+    step = next(way.steps())
+    moved = math.sqrt(
+        sum((w - b).square().sum().item() for w, b in zip(way.parameters, before, strict=True))
+    )
+    assert step.values["gradient"] > 0.01
+    assert moved == pytest.approx(0.01, rel=1e-3)
+
+
+def test_the_running_mean_is_judged_and_the_weights_come_back():
+    way = descent(average=0.9)
+    for _, _ in zip(way.steps(), range(20), strict=False):
+        pass
+    own = [w.detach().clone() for w in way.parameters]
+    with way.judged():
+        for weight, mean in zip(way.parameters, way.average, strict=True):
+            assert torch.equal(weight.detach(), mean)
+            assert not torch.equal(mean, own[0]) or mean.numel() != own[0].numel()
+    assert all(torch.equal(w.detach(), o) for w, o in zip(way.parameters, own, strict=True))
+
+
+def test_budgets_end_training():
+    assert sum(1 for _ in descent(steps=7).steps()) == 7
+    assert sum(1 for _ in descent(epochs=3).steps()) == 6
+    assert sum(1 for _ in descent(epochs=2, batch_tokens=10).steps()) > 6
+
+
+@pytest.mark.parametrize("text, seconds", [("90s", 90), ("1.5m", 90), ("2h", 7200)])
+def test_times(text, seconds):
+    assert Training(max_time=text).seconds() == seconds
+    with pytest.raises(UsageError, match="expected a time like"):
+        Training(max_time=text[:-1])

@@ -73,7 +73,7 @@ def learn(
         stopping = must_stop()
         judging = learner.is_due(step) and not stopping
         if news.is_due() or stopping or judging:
-            yield news.event(step)
+            yield news.event()
         if judging:
             yield from learner.judge(keeper)
         if stopping or time.monotonic() - saved > learner.settings.save_seconds:
@@ -83,6 +83,8 @@ def learn(
         if stopping:
             yield Event("end", step.number, {"reason": "stopped"})
             return
+    if news.has_any():
+        yield news.event()
     yield from learner.last_words(keeper)
 
 
@@ -191,15 +193,20 @@ class _News:
         self._clear()
 
     def add(self, step: Step) -> None:
+        self._newest = step
         self._symbols += step.symbols
         self._steps += 1
         for name, value in step.values.items():
             self._sums[name] = self._sums.get(name, 0.0) + value
 
+    def has_any(self) -> bool:
+        return self._steps > 0
+
     def is_due(self) -> bool:
         return time.monotonic() - self._since >= NEWS_SECONDS
 
-    def event(self, step: Step) -> Event:
+    def event(self) -> Event:
+        step = self._newest
         seconds = max(1e-9, time.monotonic() - self._since)
         values: dict[str, Any] = {name: total / self._steps for name, total in self._sums.items()}
         values |= {"epoch": step.epoch, "progress": step.progress}

@@ -244,7 +244,8 @@ def _font_for(words: str, style: Lettering, canvas: Canvas) -> "FreeTypeFont":
         return has_words, sum(_has(font, letter) for letter in canvas.letters)
 
     font = max(fonts, key=fitness)
-    room = style.length(words) * canvas.scale
+    # The layout counts in even widths; half a letter of slack keeps a lone W as tall as an I.
+    room = style.length(words) * canvas.scale + size / 2
     if style.monospace and font.getlength(words) > room > 0:
         return font.font_variant(size=size * room / font.getlength(words))
     return font

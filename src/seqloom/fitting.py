@@ -15,9 +15,10 @@ from .card import card
 from .errors import TrainingError, UsageError
 from .model import Model
 from .parts import FILES, Parts, fingerprint, read_parts, with_known_labels
-from .recipe import Recipe, shipped
+from .recipe import Recipe, shipped, simplest_model
 from .run import CARD, CHECKPOINT, EVENTS, RECIPE, RUNS, TASK, WEIGHTS, Run, load, read_task
 from .task import Task
+from .tasks import TASKS
 from .training.checkpoints import cannot_write, load_arrays, locked, save_arrays, write_whole
 from .training.events import Event, Story
 from .training.learning import Learner, learn, way_of
@@ -34,16 +35,23 @@ class Watcher:
     must_stop: Callable[[], bool] = lambda: False
 
 
-def train(
-    recipe: Recipe | str | Path,
+def train(  # noqa: PLR0913 - keyword-only but for the first two
+    what: Recipe | str | Path,
+    file: str | Path = "",
     *,
+    model: str = "",
     name: str = "",
     runs: str | Path = RUNS,
     settings: Mapping[str, Any] | None = None,
     watcher: Watcher | None = None,
 ) -> Run:
-    """Train a recipe (or a recipe file, or a shipped recipe by name) into a new run folder."""
-    recipe = recipe if isinstance(recipe, Recipe) else named(str(recipe))
+    """Train into a new run folder.
+
+    `what` is a recipe, a recipe file, the name of a shipped recipe, or the name of a task; the
+    last two are given the file to learn from.
+    """
+    recipe = what if isinstance(what, Recipe) else named(str(what), str(file))
+    recipe = recipe.with_model(model) if model else recipe
     recipe = _placed(recipe.with_settings(settings or {}).checked())
     folder = new_folder(recipe, name, Path(runs))
     task = recipe.build_task()
@@ -80,17 +88,21 @@ def resume(
         return _Training(folder, recipe, task, parts, watcher or Watcher()).run(snapshot)
 
 
-def named(name: str) -> Recipe:
-    """A recipe file, or a shipped recipe."""
-    if name in shipped():
-        return Recipe.read(shipped()[name])
-    if not Path(name).is_file():
+def named(name: str, file: str = "") -> Recipe:
+    """A recipe file, a shipped recipe, or a task with its simplest model; with data if given."""
+    data = {"train": file} if file else {}
+    if name in TASKS:
+        simplest = simplest_model(TASKS[name].form)
+        return Recipe(data=data, task={"name": name}, model={"name": simplest})
+    path = shipped().get(name, Path(name))
+    if not path.is_file():
         raise UsageError(
             "U004",
             f"there is no recipe {name!r}",
             help=[f"a .toml file, or one of: {', '.join(shipped())}"],
         )
-    return Recipe.read(Path(name))
+    recipe = Recipe.read(path)
+    return replace(recipe, data=recipe.data | data)
 
 
 def new_folder(recipe: Recipe, name: str, runs: Path) -> Path:

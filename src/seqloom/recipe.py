@@ -67,6 +67,11 @@ class Recipe:
                 raise UsageError("U004", f"{name!r} must be a table: [{name}]", place=Place(file))
         return cls(**{name: dict(tables.get(name, {})) for name in TABLES})
 
+    def with_model(self, name: str) -> "Recipe":
+        """The recipe with another model; the settings of its own model are kept."""
+        MODELS.find(name)
+        return self if self.model.get("name") == name else replace(self, model={"name": name})
+
     def with_settings(self, settings: Mapping[str, Any]) -> "Recipe":
         """The recipe with `table.key` settings laid over it."""
         tables = {name: dict(getattr(self, name)) for name in TABLES}
@@ -127,6 +132,11 @@ class Recipe:
     def to_toml(self) -> str:
         """The recipe as a TOML file."""
         return tomli_w.dumps({name: getattr(self, name) for name in TABLES})
+
+
+def simplest_model(form: Form) -> str:
+    """The first model that has a form: the registry goes from simple to large."""
+    return next(name for name in MODELS if form in MODELS[name].forms)
 
 
 def shipped() -> dict[str, Path]:

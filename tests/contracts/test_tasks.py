@@ -112,3 +112,17 @@ def test_learning_helps(data, task, model):
     found = [e for e in run.events() if e["kind"] == "eval"]
     measure = "perplexity" if TASKS[task].form is Form.NEXT else "loss"
     assert found[-1][measure] < 0.9 * found[0][measure]
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_task_and_a_file_are_enough(data, task):
+    """The simplest model that can do it, by name alone; another by its name."""
+    run = seqloom.train(
+        task, data / FILE[task], runs=data / "runs", settings={"training.epochs": 1}
+    )
+    assert run.recipe.model["name"] == next(m for t, m in PAIRS if t == task)
+    other = [m for t, m in PAIRS if t == task][-1]
+    run = seqloom.train(
+        task, data / FILE[task], model=other, runs=data / "runs", settings={"training.epochs": 1}
+    )
+    assert run.recipe.model["name"] == other

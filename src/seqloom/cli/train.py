@@ -2,7 +2,6 @@
 
 import argparse
 import sys
-from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -11,7 +10,6 @@ from ..errors import UsageError, nearest
 from ..fitting import named
 from ..forms import Form
 from ..metrics import METRICS
-from ..models import MODELS
 from ..recipe import Recipe, shipped
 from ..run import find, run_folders
 from ..task import Task
@@ -133,19 +131,15 @@ def _recipes(given: argparse.Namespace) -> list[Recipe]:
                 f"which file should {given.what!r} learn from?",
                 help=[f"seqloom train {given.what} FILE", "seqloom demo   brings its own data"],
             )
-        base = Recipe(data={"train": given.file}, task={"name": given.what})
-        models = given.model or [_first_model(TASKS[given.what].form)]
+        base = named(given.what, given.file)
     else:
-        base = _known_recipe(given.what)
-        models = given.model or [base.model.get("name")]
-        if given.file is not None:
-            base = replace(base, data=base.data | {"train": given.file})
-    return [base if name is None else _with_model(base, name) for name in models]
+        base = _known_recipe(given.what, given.file or "")
+    return [base.with_model(name) for name in given.model] or [base]
 
 
-def _known_recipe(name: str) -> Recipe:
+def _known_recipe(name: str, file: str) -> Recipe:
     if name in shipped() or name.endswith(".toml"):
-        return named(name)
+        return named(name, file)
     if Path(name).is_file():
         raise UsageError(
             "U001",
@@ -166,17 +160,6 @@ def _known_recipe(name: str) -> Recipe:
 
 def _or_shipped() -> str:
     return f", or one of: {', '.join(shipped())}" if shipped() else ""
-
-
-def _first_model(form: Form) -> str:
-    """The simplest model that can do it: the registry goes from simple to large."""
-    return next(name for name in MODELS if form in MODELS[name].forms)
-
-
-def _with_model(recipe: Recipe, name: str) -> Recipe:
-    """The recipe with another model; the settings of its own model are kept."""
-    MODELS.find(name)
-    return recipe if recipe.model.get("name") == name else replace(recipe, model={"name": name})
 
 
 def _settings(given: argparse.Namespace) -> dict[str, Any]:

@@ -232,10 +232,18 @@ def _next(outcomes: list[Outcome]) -> list[str]:
     attentive, bottleneck = (call(outcome.run.folder) for outcome in outcomes)
     return [
         "Next:",
-        f'  seqloom translate {attentive} "loom"',
-        f'  seqloom inspect {attentive} --text "loom" -o loom.svg',
-        f"  seqloom compare {attentive} {bottleneck}",
+        f'  {_seqloom()} translate {attentive} "loom"',
+        f'  {_seqloom()} inspect {attentive} --text "loom" -o loom.svg',
+        f"  {_seqloom()} compare {attentive} {bottleneck}",
     ]
+
+
+def _seqloom() -> str:
+    """How to call the command from here: `make demo` leaves it in a folder of its own."""
+    called = Path(sys.argv[0])
+    if shutil.which("seqloom") or called.name != "seqloom":
+        return "seqloom"
+    return str(called)
 
 
 def _again(given: argparse.Namespace) -> str:

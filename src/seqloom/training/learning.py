@@ -167,12 +167,14 @@ class Learner:
         self.standing = Standing(**snapshot.facts["standing"])
 
     def _samples(self, examples: list[Any], answers: list[Any]) -> Iterator[Event]:
-        """The same few validation examples each time, so that people see them improve."""
+        """The same few of the validation examples each time, so that people see them improve."""
         if self.task.form is Form.NEXT:
             return
+        stride = max(1, len(examples) // SAMPLES)
+        chosen = list(zip(examples, answers, strict=True))[stride // 2 :: stride][:SAMPLES]
         pairs = [
             {"question": self.task.shown_question(e), "answer": self.task.show(a.value)}
-            for e, a in list(zip(examples, answers, strict=True))[:SAMPLES]
+            for e, a in chosen
         ]
         yield Event("sample", self.standing.step, {"samples": pairs})
 

@@ -277,7 +277,7 @@ def test_on_a_terminal_there_is_a_table_a_bar_and_samples(here):
         sys.executable,
         arguments,
         cwd=str(here),
-        env={**environment, "TERM": "xterm-256color", "OMP_NUM_THREADS": "1"},
+        env={**environment, "TERM": "xterm-256color", "OMP_NUM_THREADS": "1", "COLUMNS": "100"},
         dimensions=(30, 100),
         encoding="utf-8",
         timeout=100,

@@ -185,8 +185,9 @@ class LiveReport(Report):
         words = [f"{100 * progress:3.0f} %", f"step {step:,}"]
         words += [f"loss {values['loss']:.3g}"] if "loss" in values else []
         words += [f"{count(values['symbols_per_second'])} symbols/s", self._left(progress)]
+        told = "  ".join(filter(None, words))
         grid = Table.grid(padding=(0, 1))
-        grid.add_row(" training", self._drawn(progress), "  ".join(filter(None, words)))
+        grid.add_row(" training", self._drawn(progress, width() - len(told) - 13), told)
         self._bar = grid
         self._draw()
 
@@ -214,10 +215,10 @@ class LiveReport(Report):
             self._live.start()
         self._live.update(Group(self._bar, *shown), refresh=True)
 
-    def _drawn(self, progress: float) -> Any:
+    def _drawn(self, progress: float, room: int) -> Any:
         from rich.progress_bar import ProgressBar
 
-        return ProgressBar(total=1.0, completed=progress, width=max(8, min(30, width() - 60)))
+        return ProgressBar(total=1.0, completed=progress, width=max(4, min(30, room)))
 
     def _left(self, progress: float) -> str:
         """The time left, from how fast progress went since it was first heard of."""

@@ -95,8 +95,8 @@ class Rival(nn.Module, ABC):
         for own, other in pairs:
             own.load_state_dict(other.state_dict())
         encoder, decoder = model.encoder, model.decoder
-        sides = [_cells(encoder.cells), _cells(encoder.backward_cells)]
-        self.take_cells(sides, _cells(decoder.cells))
+        sides = [_cells(encoder.layers), _cells(encoder.backward_layers)]
+        self.take_cells(sides, _cells(decoder.layers))
 
     def mask(self, batch: int, width: int) -> Tensor:
         """What dropout multiplies a whole sequence by."""

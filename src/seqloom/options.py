@@ -6,7 +6,7 @@ The same list checks recipes, prints `explain`, fills the studio's forms and the
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass, replace
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from .errors import nearest
@@ -22,6 +22,7 @@ class Option:
     kind: Any
     default: Any
     help: str
+    group: str = ""  # the argument that takes it, where several options are one argument
 
     @property
     def expects(self) -> str:
@@ -40,16 +41,23 @@ class Option:
 
 
 def options(thing: Callable[..., Any]) -> list[Option]:
-    """The keyword-only arguments of a constructor, explained by the `Args:` of its docstring."""
+    """The keyword-only arguments of a constructor, explained by the `Args:` of its docstring.
+
+    An argument that is a dataclass stands for its fields: several things can then share options.
+    """
     made = vars(thing).get("__init__", thing) if isinstance(thing, type) else thing
     hints = get_type_hints(made)
     found = inspect.signature(made).parameters.values()
     helps = _explained(thing.__doc__ or "")
-    return [
-        Option(p.name, hints[p.name], p.default, helps.get(p.name, ""))
-        for p in found
-        if p.kind is inspect.Parameter.KEYWORD_ONLY
-    ]
+    listed: list[Option] = []
+    for p in found:
+        if p.kind is not inspect.Parameter.KEYWORD_ONLY:
+            continue
+        if is_dataclass(kind := hints[p.name]) and isinstance(kind, type):
+            listed += [replace(option, group=p.name) for option in options(kind)]
+        else:
+            listed.append(Option(p.name, kind, p.default, helps.get(p.name, "")))
+    return listed
 
 
 def problems(thing: Callable[..., Any], given: Mapping[str, Any]) -> list[str]:
@@ -67,15 +75,27 @@ def problems(thing: Callable[..., Any], given: Mapping[str, Any]) -> list[str]:
 
 
 def taken(thing: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings as the constructor takes them: a whole number where a number is wanted is one."""
-    kinds = {option.name: option.kind for option in options(thing)}
-    return {k: float(v) if kinds.get(k) is float else v for k, v in given.items()}
+    """Settings as the constructor takes them: those of a group as one argument."""
+    values, arguments = _numbers(thing, given), dict[str, Any]()
+    groups = {option.name: option.group for option in options(thing) if option.group}
+    made = vars(thing).get("__init__", thing) if isinstance(thing, type) else thing
+    hints = get_type_hints(made)
+    for group in dict.fromkeys(groups.values()):
+        inside = {name: value for name, value in values.items() if groups.get(name) == group}
+        arguments[group] = hints[group](**inside)
+    return arguments | {name: v for name, v in values.items() if name not in groups}
 
 
 def filled(thing: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """The settings with every default written out."""
     defaults = {option.name: option.default for option in options(thing)}
-    return taken(thing, {name: given.get(name, default) for name, default in defaults.items()})
+    return _numbers(thing, {name: given.get(name, default) for name, default in defaults.items()})
+
+
+def _numbers(thing: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """A whole number where a number is wanted is one."""
+    kinds = {option.name: option.kind for option in options(thing)}
+    return {k: float(v) if kinds.get(k) is float else v for k, v in given.items()}
 
 
 def summary(thing: Callable[..., Any]) -> str:

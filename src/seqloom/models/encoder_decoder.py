@@ -17,6 +17,7 @@ from ..nn.dropout import SequenceDropout
 from ..nn.inputs import input_layer, tensors
 from ..nn.outputs import output_layer
 from ..nn.recurrence import Recurrence
+from ..nn.wiring import PLAIN, Wiring
 from .neural import Neural
 
 
@@ -42,6 +43,7 @@ class EncoderDecoder(Neural):
         dropout: The share of numbers dropped between layers while training.
         smoothing: How much of each right answer's weight is spread over all symbols in training;
             the training loss then reads higher than the same loss on validation.
+        wiring: How the cells of both sides are made and joined.
     """
 
     forms = frozenset({Form.TRANSDUCE})
@@ -60,16 +62,25 @@ class EncoderDecoder(Neural):
         attention_width: int = 128,
         dropout: float = 0.2,
         smoothing: float = 0.1,
+        wiring: Wiring = PLAIN,
     ) -> None:
         super().__init__(signature)
         self.smoothing = smoothing
         self.source_input = input_layer(signature.source, width, dropout)
         self.target_input = input_layer(signature.target, width, dropout)
         self.encoder = Recurrence(
-            cell, width, hidden, layers=encoder_layers, both=directions == "both", dropout=dropout
+            cell,
+            width,
+            hidden,
+            layers=encoder_layers,
+            both=directions == "both",
+            dropout=dropout,
+            wiring=wiring,
         )
-        self.decoder = Recurrence(cell, width, hidden, layers=decoder_layers, dropout=dropout)
-        self.state_parts = len(self.decoder.initial(1))
+        self.decoder = Recurrence(
+            cell, width, hidden, layers=decoder_layers, dropout=dropout, wiring=wiring
+        )
+        self.state_parts = self.decoder.own_tensors
         self.bridge = nn.Linear(hidden, hidden * self.state_parts)
         attends = attention == "additive"
         self.attention = AdditiveAttention(hidden, hidden, attention_width) if attends else None
@@ -89,9 +100,9 @@ class EncoderDecoder(Neural):
     def begin(self, source: Sequences) -> State:
         """The memory with its keys and its real places, then the decoder's first state."""
         values, lengths = tensors(source)
-        memory = self.encoder(self.source_input(values), lengths)
-        ends = self.encoder.ends(memory, lengths)
-        state = self.bridge(self.dropout(ends)).tanh().chunk(self.state_parts, dim=-1)
+        memory, ends = self.encoder.read(self.source_input(values), lengths)
+        own = self.bridge(self.dropout(ends)).tanh().chunk(self.state_parts, dim=-1)
+        state = self.decoder.begin(own)
         memory = self.dropout(memory)
         keys = memory if self.attention is None else self.attention.keys(memory)
         return (memory, keys, torch.from_numpy(source.mask), *state)

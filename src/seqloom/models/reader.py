@@ -15,16 +15,8 @@ from ..model import Prediction, Search, State
 from ..nn.dropout import SequenceDropout
 from ..nn.inputs import input_layer, tensors
 from ..nn.outputs import output_layer
+from ..nn.pooling import Body, Pooling, PoolingName
 from .neural import Neural
-
-
-@runtime_checkable
-class Body(Protocol):
-    """Anything from vectors to vectors over time."""
-
-    def __call__(
-        self, x: Float[Tensor, "batch time width"], lengths: Int[Tensor, " batch"]
-    ) -> Float[Tensor, "batch time hidden"]: ...
 
 
 @runtime_checkable
@@ -42,11 +34,19 @@ class Reader(Neural, ABC):
     """Reads a source with one body; a model of this kind only has to build its body."""
 
     def __init__(
-        self, signature: Signature, body: Body, *, width: int, hidden: int, dropout: float
+        self,
+        signature: Signature,
+        body: Body,
+        *,
+        width: int,
+        hidden: int,
+        dropout: float,
+        pooling: PoolingName = "mean",
     ) -> None:
         super().__init__(signature)
         self.input = input_layer(signature.source, width, dropout)
         self.body = body
+        self.pooling = Pooling(pooling, hidden) if signature.form is Form.WHOLE else None
         self.dropout = SequenceDropout(dropout)
         self.output = output_layer(signature.target, hidden)
 
@@ -75,14 +75,13 @@ class Reader(Neural, ABC):
         return self.output(vector).numpy(), state
 
     def _states(self, source: Sequences) -> Float[Tensor, "batch place hidden"]:
-        """A state for each position, or their mean for a whole-sequence label."""
+        """A state for each position, or one for the whole."""
         read = source.late(BEGIN) if self.signature.form is Form.NEXT else source
         values, lengths = tensors(read)
-        states = self.body(self.input(values), lengths)
-        if self.signature.form is Form.WHOLE:
-            mask = torch.from_numpy(source.mask)[..., None]
-            states = (states * mask).sum(1, keepdim=True) / lengths[:, None, None]
-        return self.dropout(states)
+        vectors = self.input(values)
+        if self.pooling is None:
+            return self.dropout(self.body(vectors, lengths))
+        return self.dropout(self.pooling(self.body, vectors, lengths)[:, None])
 
     def _steps(self) -> Steps:
         if not isinstance(self.body, Steps):

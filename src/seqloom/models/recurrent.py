@@ -5,7 +5,9 @@ from typing import Literal
 from ..errors import ModelError
 from ..forms import Form, Signature
 from ..nn.cells import CellName
+from ..nn.pooling import PoolingName
 from ..nn.recurrence import Recurrence
+from ..nn.wiring import PLAIN, Wiring
 from .reader import Reader
 
 
@@ -13,7 +15,7 @@ class Recurrent(Reader):
     """Reads from left to right, or both ways, carrying a state.
 
     h_t = cell(E x_t, h_{t-1})
-    y_t = softmax(W h_t + b)      at each position; of the mean of all h_t for one label
+    y_t = softmax(W h_t + b)      at each position; of all h_t pooled into one for one label
 
     Args:
         cell: The kind of recurrence.
@@ -22,6 +24,9 @@ class Recurrent(Reader):
         layers: How many cells are stacked.
         directions: Read from the left alone, or from both sides.
         dropout: The share of numbers dropped between layers while training.
+        pooling: How all states become one for a label of the whole: their mean, the largest of
+            each number, the last, both ends joined, or a learned mean.
+        wiring: How the cells are made and joined.
     """
 
     forms = frozenset({Form.NEXT, Form.EACH, Form.WHOLE})
@@ -36,6 +41,8 @@ class Recurrent(Reader):
         layers: int = 1,
         directions: Literal["forward", "both"] = "forward",
         dropout: float = 0.0,
+        pooling: PoolingName = "mean",
+        wiring: Wiring = PLAIN,
     ) -> None:
         both = directions == "both"
         if both and signature.form is Form.NEXT:
@@ -44,5 +51,9 @@ class Recurrent(Reader):
                 "a model that reads in both directions would see the symbol it must predict",
                 help=["--set model.directions=forward"],
             )
-        body = Recurrence(cell, width, hidden, layers=layers, both=both, dropout=dropout)
-        super().__init__(signature, body, width=width, hidden=hidden, dropout=dropout)
+        body = Recurrence(
+            cell, width, hidden, layers=layers, both=both, dropout=dropout, wiring=wiring
+        )
+        super().__init__(
+            signature, body, width=width, hidden=hidden, dropout=dropout, pooling=pooling
+        )

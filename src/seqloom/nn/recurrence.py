@@ -4,16 +4,20 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from .cells import CELLS, Cell, State
+from ..errors import ModelError
+from .cells import State
 from .dropout import SequenceDropout
+from .layer import Layer, split_state
+from .wiring import PLAIN, Wiring
 
 
 class Recurrence(nn.Module):
     """A stack of cells over a padded sequence; padding never changes an output at a real place.
 
-    In two directions each layer has a cell for each, half as wide, and their outputs are joined:
-    hₜ = [h⃗ₜ; h⃖ₜ]. The backward cell reads every sequence turned round by its own length, so that
-    padding stays at the end and the fused kernel can be kept.
+    In two directions each layer has a cell for each, and their outputs are joined: side by side,
+    hₜ = [h⃗ₜ; h⃖ₜ], each half as wide, or as a sum, hₜ = h⃗ₜ + h⃖ₜ. The backward cell reads every
+    sequence turned round by its own length, so that padding stays at the end and the quick kernels
+    can be kept.
     """
 
     def __init__(
@@ -25,33 +29,61 @@ class Recurrence(nn.Module):
         layers: int = 1,
         both: bool = False,
         dropout: float = 0.0,
+        wiring: Wiring = PLAIN,
     ) -> None:
         super().__init__()
-        if both and hidden % 2:
-            raise ValueError(f"hidden must be even for two directions, not {hidden}")
+        self.wiring = wiring
+        self.halves = both and self.wiring.join == "concatenate"
+        if self.halves and hidden % 2:
+            raise ModelError(
+                "M123",
+                f"hidden = {hidden}: two directions side by side need an even number",
+                help=[f"--set model.hidden={hidden + 1}", "--set model.join=sum"],
+            )
         sizes = [inputs] + [hidden] * (layers - 1)
-        width = hidden // 2 if both else hidden
-        self.cells = nn.ModuleList(CELLS[cell](size, width) for size in sizes)
-        self.backward_cells = nn.ModuleList(
-            CELLS[cell](size, width) for size in (sizes if both else [])
-        )
+        width = hidden // 2 if self.halves else hidden
+        self.layers = self._stack(cell, sizes, width)
+        self.backward_layers = self._stack(cell, sizes if both else [], width)
         self.dropout = SequenceDropout(dropout)
 
+    def _stack(self, cell: str, sizes: list[int], width: int) -> nn.ModuleList:
+        made: list[Layer] = []
+        for number, size in enumerate(sizes):
+            same = [
+                layer for layer, other in zip(made, sizes[:number], strict=True) if other == size
+            ]
+            shared = self.wiring.tied and same
+            made.append(same[0] if shared else Layer(cell, size, width, self.wiring))
+        return nn.ModuleList(made)
+
     def initial(self, batch: int) -> State:
-        """A state of zeros for every layer."""
-        return tuple(part for cell in _cells(self.cells) for part in cell.initial(batch))
+        """The first state of every layer."""
+        return tuple(part for layer in _layers(self.layers) for part in layer.initial(batch))
+
+    @property
+    def own_tensors(self) -> int:
+        """How many tensors of a state are the cells' own: what an encoder can hand over."""
+        return sum(layer.cell.tensors for layer in _layers(self.layers))
+
+    def begin(self, own: State) -> State:
+        """The first state, with `own` added to what the cells start from."""
+        state: State = ()
+        for layer in _layers(self.layers):
+            state += layer.begin(own[: layer.cell.tensors])
+            own = own[layer.cell.tensors :]
+        return state
 
     def step(
         self, x: Float[Tensor, "batch inputs"], state: State
     ) -> tuple[Float[Tensor, "batch hidden"], State]:
         """One step of every layer, from left to right."""
-        new: list[Tensor] = []
-        for number, cell in enumerate(_cells(self.cells)):
-            old, state = state[: cell.tensors], state[cell.tensors :]
-            after = cell(self.dropout(x) if number else x, old)
-            x = after[0]
-            new.extend(after)
-        return x, tuple(new)
+        new: State = ()
+        layers = _layers(self.layers)
+        for number, (layer, old) in enumerate(zip(layers, split_state(layers, state), strict=True)):
+            after = layer.step(self.dropout(x) if number else x, old)
+            x = self._above(x, after[0], number)
+            new += after
+        return x, new
 
     def forward(
         self,
@@ -60,28 +92,48 @@ class Recurrence(nn.Module):
         state: State | None = None,
     ) -> Float[Tensor, "batch time hidden"]:
         """The top layer's outputs at every position."""
-        left = state or self.initial(len(x))
-        for number, cell in enumerate(_cells(self.cells)):
-            x = self.dropout(x) if number else x
-            old, left = left[: cell.tensors], left[cell.tensors :]
-            outputs = cell.run(x, old)
-            if len(self.backward_cells):
-                back = _cells(self.backward_cells)[number]
-                turned = back.run(turn(x, lengths), back.initial(len(x)))
-                outputs = torch.cat([outputs, turn(turned, lengths)], dim=-1)
-            x = outputs
-        return x
+        return self.read(x, lengths, state)[0]
 
-    def ends(
-        self, outputs: Float[Tensor, "batch time hidden"], lengths: Int[Tensor, " batch"]
-    ) -> Float[Tensor, "batch hidden"]:
-        """The last state of each direction: h⃗ at the last real place, h⃖ at the first."""
-        last = outputs[torch.arange(len(outputs)), lengths - 1]
-        if not len(self.backward_cells):
-            return last
-        forward, _ = last.chunk(2, dim=-1)
-        _, backward = outputs[:, 0].chunk(2, dim=-1)
-        return torch.cat([forward, backward], dim=-1)
+    def read(
+        self,
+        x: Float[Tensor, "batch time inputs"],
+        lengths: Int[Tensor, " batch"],
+        state: State | None = None,
+    ) -> tuple[Float[Tensor, "batch time hidden"], Float[Tensor, "batch hidden"]]:
+        """The top layer's outputs, and its ends joined: h⃗ at the last place, h⃖ at the first."""
+        layers, places = _layers(self.layers), torch.arange(len(x))
+        left = split_state(layers, state or self.initial(len(x)))
+        ends = x[:, 0]
+        for number, layer in enumerate(layers):
+            below = self.dropout(x) if number else x
+            outputs, _ = layer.run(below, left[number])
+            ends = outputs[places, lengths - 1]
+            if len(self.backward_layers):
+                back = _layers(self.backward_layers)[number]
+                turned, _ = back.run(turn(below, lengths), back.initial(len(x)))
+                ends = self._joined(ends, turned[places, lengths - 1])
+                outputs = self._joined(outputs, turn(turned, lengths))
+            x = self._above(x, outputs, number)
+        return x, ends
+
+    def carry(
+        self, x: Float[Tensor, "batch time inputs"], state: State
+    ) -> tuple[Float[Tensor, "batch time hidden"], State]:
+        """Outputs of a piece without padding, and the state the next piece goes on from."""
+        new: State = ()
+        layers = _layers(self.layers)
+        for number, (layer, old) in enumerate(zip(layers, split_state(layers, state), strict=True)):
+            outputs, last = layer.run(self.dropout(x) if number else x, old)
+            x = self._above(x, outputs, number)
+            new += last
+        return x, new
+
+    def _joined(self, forward: Tensor, backward: Tensor) -> Tensor:
+        return torch.cat([forward, backward], dim=-1) if self.halves else forward + backward
+
+    def _above(self, below: Tensor, outputs: Tensor, number: int) -> Tensor:
+        """What the next layer reads."""
+        return below + outputs if self.wiring.residual and number else outputs
 
 
 def turn(
@@ -94,5 +146,5 @@ def turn(
     return x.gather(1, order[..., None].expand_as(x))
 
 
-def _cells(modules: nn.ModuleList) -> list[Cell]:
-    return [cell for cell in modules if isinstance(cell, Cell)]
+def _layers(modules: nn.ModuleList) -> list[Layer]:
+    return [layer for layer in modules if isinstance(layer, Layer)]

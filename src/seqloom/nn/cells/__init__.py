@@ -1,13 +1,38 @@
-"""Recurrent cells, by the names recipes use: a new cell adds a file and a line here."""
+"""Recurrent cells, by the names recipes use: a new cell adds a file and two lines here."""
 
 from typing import Literal
 
+from .carousel import Carousel
 from .cell import Cell, State
+from .context import Context
 from .elman import Elman
-from .gru import GRU
-from .lstm import LSTM
+from .gru import GRU, GRUSimple
+from .lstm import LSTM, LSTMPeephole, LSTMSimple
+from .minimal import MinGRU, MinLSTM
 
-CELLS: dict[str, type[Cell]] = {"elman": Elman, "lstm": LSTM, "gru": GRU}
-CellName = Literal["elman", "lstm", "gru"]  # the same names, for the options of models
+CELLS: dict[str, type[Cell]] = {
+    "elman": Elman,
+    "context": Context,
+    "carousel": Carousel,
+    "lstm-simple": LSTMSimple,
+    "lstm": LSTM,
+    "lstm-peephole": LSTMPeephole,
+    "gru-simple": GRUSimple,
+    "gru": GRU,
+    "mingru": MinGRU,
+    "minlstm": MinLSTM,
+}
+CellName = Literal[  # the same names, for the options of models
+    "elman",
+    "context",
+    "carousel",
+    "lstm-simple",
+    "lstm",
+    "lstm-peephole",
+    "gru-simple",
+    "gru",
+    "mingru",
+    "minlstm",
+]
 
-__all__ = ["CELLS", "GRU", "LSTM", "Cell", "CellName", "Elman", "State"]
+__all__ = ["CELLS", "Cell", "CellName", "State"]

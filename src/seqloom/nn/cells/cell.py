@@ -1,68 +1,123 @@
 """What a recurrent cell is: one step in time."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import ClassVar
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.nn.functional import linear
 
-from ...trace import is_watched
+from ..wiring import PLAIN, Wiring
 
 State = tuple[Tensor, ...]
 Step = Float[Tensor, "batch inputs"]
+Products = Float[Tensor, "batch products"]
+Recur = Callable[..., Tensor]  # U h, or some blocks of it: recur(h), recur(h, first, last)
+Outputs = tuple[Float[Tensor, "batch time hidden"], State]
+
+
+class Product(nn.Module):
+    """U h: a matrix for each gate, one below the other."""
+
+    def __init__(self, hidden: int, blocks: int, bias: int = 0) -> None:
+        super().__init__()
+        self.hidden = hidden
+        self.weight = nn.Parameter(torch.empty(blocks * hidden, hidden))
+        self.bias = nn.Parameter(torch.empty(bias * hidden)) if bias else None
+
+    def forward(self, h: Tensor, first: int = 0, last: int | None = None) -> Tensor:
+        """The blocks from `first` up to `last`."""
+        end = None if last is None else last * self.hidden
+        return linear(h, self.weight[first * self.hidden : end])
 
 
 class Cell(nn.Module, ABC):
     """A step of recurrence; the first tensor of a state is the output.
 
-    `forward` is the equation, one step at a time, and the truth. `run` goes over a whole sequence
-    and gives the same outputs; a cell with a fused kernel overrides `fused`.
+    `step` is the equation and the truth. `quick` goes over a whole sequence to the same result: by
+    torch's kernel where the cell is torch's, by one autograd function for the whole unroll (see
+    `nn/unroll`) where somebody wrote one, step by step otherwise.
     """
 
+    products: ClassVar[int]  # how many products W x a step needs
+    recurrent: ClassVar[int | None] = None  # how many products U h; None is as many as of W x
     tensors: ClassVar[int] = 1  # how many (batch, hidden) tensors a state has
-    products: ClassVar[int]  # how many products W x, and U h, a step needs
+    idle: ClassVar[int] = 0  # how many of them, at the front, are shown but not carried on
+    takes: ClassVar[frozenset[str]] = frozenset()  # options that only some cells have
+    refuses: ClassVar[dict[str, str]] = {}  # options it cannot have, with the reason
 
-    def __init__(self, inputs: int, hidden: int) -> None:
+    def __init__(self, inputs: int, hidden: int, wiring: Wiring = PLAIN) -> None:
         super().__init__()
         self.hidden = hidden
         self.read = nn.Linear(inputs, self.products * hidden)
-        self.recur = nn.Linear(hidden, self.products * hidden, bias=False)
-        bound = hidden**-0.5
+        blocks = self.products if self.recurrent is None else self.recurrent
+        self.recur = Product(hidden, blocks) if blocks else None
+        self.build(wiring)
+        self.start(wiring.start)
+
+    def build(self, wiring: Wiring) -> None:
+        """Make what a cell has beside W, b and U."""
+        return
+
+    def start(self, kind: str) -> None:
+        """Where the weights start."""
+        bound = self.hidden**-0.5
         for parameter in self.parameters():
             nn.init.uniform_(parameter, -bound, bound)
+        blocks = self.recur.weight.data.split(self.hidden) if self.recur else ()
+        if kind == "identity":
+            nn.init.normal_(self.read.weight, std=1e-3)
+            nn.init.zeros_(self.read.bias)
+        for block in blocks:
+            if kind == "orthogonal":
+                nn.init.orthogonal_(block)
+            if kind == "identity":
+                nn.init.eye_(block)
 
     def initial(self, batch: int) -> State:
         """A state of zeros."""
         return tuple(self.read.weight.new_zeros(batch, self.hidden) for _ in range(self.tensors))
 
-    @abstractmethod
     def forward(self, x: Step, state: State) -> State:
         """The state after reading x."""
+        return self.step(self.read(x), state, self.recur or _nothing)
 
-    def run(
-        self, x: Float[Tensor, "batch time inputs"], state: State
-    ) -> Float[Tensor, "batch time hidden"]:
-        """The outputs at every position: by the fused kernel unless somebody watches."""
-        return self.stepped(x, state) if is_watched() else self.fused(x, state)
+    @abstractmethod
+    def step(self, a: Products, state: State, recur: Recur) -> State:
+        """The state after a = W x + b, where `recur(h)` is U h."""
+
+    def quick(self, x: Float[Tensor, "batch time inputs"], state: State) -> Outputs:
+        """All outputs and the last state, by the quickest way for this size."""
+        return self.unrolled(self.read(x), state)
+
+    def unrolled(
+        self,
+        a: Float[Tensor, "batch time products"],
+        state: State,
+        mask: Float[Tensor, "batch hidden"] | None = None,
+    ) -> Outputs:
+        """The same from the products W x + b, `mask` being multiplied with h before U."""
+        recur = self.recur or _nothing
+        return self.stepped(a, state, recur if mask is None else masked(recur, mask))
 
     def stepped(
-        self, x: Float[Tensor, "batch time inputs"], state: State
-    ) -> Float[Tensor, "batch time hidden"]:
-        """The outputs at every position, step by step."""
+        self, a: Float[Tensor, "batch time products"], state: State, recur: Recur | None = None
+    ) -> Outputs:
+        """The same by the equation, step by step."""
+        recur = recur or self.recur or _nothing
         outputs = []
-        for t in range(x.shape[1]):
-            state = self(x[:, t], state)
+        for products in a.unbind(1):
+            state = self.step(products, state, recur)
             outputs.append(state[0])
-        return torch.stack(outputs, dim=1)
+        return torch.stack(outputs, dim=1), state
 
-    def fused(
-        self, x: Float[Tensor, "batch time inputs"], state: State
-    ) -> Float[Tensor, "batch time hidden"]:
-        """The quick twin of `stepped`."""
-        return self.stepped(x, state)
 
-    def kernel_weights(self) -> list[Tensor]:
-        """The weights in the order of torch's kernels, whose second bias we do not have."""
-        bias = self.read.bias
-        return [self.read.weight, self.recur.weight, bias, torch.zeros_like(bias)]
+def masked(recur: Recur, mask: Tensor) -> Recur:
+    """U (m ⊙ h)."""
+    return lambda h, *blocks: recur(h * mask, *blocks)
+
+
+def _nothing(h: Tensor, *blocks: int) -> Tensor:
+    raise TypeError("this cell has no recurrent products")

@@ -1,30 +1,56 @@
 """The simple recurrent network."""
 
+from collections.abc import Callable
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from .cell import Cell, State, Step
+from ..unroll import ElmanUnroll
+from ..wiring import Wiring
+from .cell import Cell, Outputs, Products, Recur, State
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "tanh": torch.tanh,
+    "sigmoid": torch.sigmoid,
+    "relu": torch.relu,
+}
+KERNELS = {"tanh": torch.rnn_tanh, "relu": torch.rnn_relu}  # torch has none for the sigmoid
 
 
 class Elman(Cell):
     """The simple recurrent network (Elman, 1990).
 
-    h' = tanh(W x + b + U h)
+    h' = φ(W x + b + U h)          φ is tanh, σ or ReLU
     """
 
     products = 1
+    takes = frozenset({"activation"})
 
-    def forward(self, x: Step, state: State) -> State:
-        (h,) = state
-        return (torch.tanh(self.read(x) + self.recur(h)),)
+    def build(self, wiring: Wiring) -> None:
+        self.activation = wiring.activation
 
-    def fused(
-        self, x: Float[Tensor, "batch time inputs"], state: State
-    ) -> Float[Tensor, "batch time hidden"]:
-        """Torch's kernel."""
+    def step(self, a: Products, state: State, recur: Recur) -> State:
         (h,) = state
-        training = torch.is_grad_enabled()
-        weights = self.kernel_weights()
-        outputs, _ = torch.rnn_tanh(x, h[None], weights, True, 1, 0.0, training, False, True)
-        return outputs
+        return (ACTIVATIONS[self.activation](a + recur(h)),)
+
+    def quick(self, x: Float[Tensor, "batch time inputs"], state: State) -> Outputs:
+        """Torch's kernel where there is one."""
+        if self.activation not in KERNELS or self.recur is None:
+            return self.unrolled(self.read(x), state)
+        bias = self.read.bias
+        weights = [self.read.weight, self.recur.weight, bias, torch.zeros_like(bias)]
+        grad = torch.is_grad_enabled()
+        kernel = KERNELS[self.activation]
+        outputs, last = kernel(x, state[0][None], weights, True, 1, 0.0, grad, False, True)
+        return outputs, (last[0],)
+
+    def unrolled(
+        self,
+        a: Float[Tensor, "batch time products"],
+        state: State,
+        mask: Float[Tensor, "batch hidden"] | None = None,
+    ) -> Outputs:
+        assert self.recur is not None  # noqa: S101 - for the type checker
+        outputs = ElmanUnroll.apply(a, self.recur.weight, state[0], mask, self.activation)
+        return outputs, (outputs[:, -1],)

@@ -1,39 +1,93 @@
-"""Gated recurrent unit."""
+"""Gated recurrent units."""
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from ...trace import record
-from .cell import Cell, State, Step
+from ..unroll import GRUUnroll
+from ..wiring import Wiring
+from .cell import Cell, Outputs, Product, Products, Recur, State
+
+_FEW = 4  # up to so many sequences at once the unroll is quicker than torch's kernel
+
+
+class GRUSimple(Cell):
+    """A gated recurrent unit with the update gate alone.
+
+    z  = σ(W x + b + U h)            update gate: how much is kept
+    n  = tanh(W x + b + U h)         candidate
+    h' = (1 - z) ⊙ n + z ⊙ h
+    """
+
+    products = 2
+
+    def step(self, a: Products, state: State, recur: Recur) -> State:
+        (h,) = state
+        z, n = (a + recur(h)).chunk(2, dim=-1)
+        z = z.sigmoid()
+        record(self, "gate.update", z)
+        return ((1 - z) * n.tanh() + z * h,)
+
+    def unrolled(
+        self,
+        a: Float[Tensor, "batch time products"],
+        state: State,
+        mask: Float[Tensor, "batch hidden"] | None = None,
+    ) -> Outputs:
+        return _unrolled(self, a, state, mask, "none")
 
 
 class GRU(Cell):
-    """Gated recurrent unit (Cho et al., 2014), with the reset gate after U h.
+    """Gated recurrent unit (Cho et al., 2014).
 
-    r, z = σ(W x + b + U h)          reset and update gates
-    n    = tanh(W x + b + r ⊙ U h)   candidate
+    r, z = σ(W x + b + U h)                reset and update gates
+    n    = tanh(W x + b + r ⊙ (U h + d))   candidate, the reset gate after the product
+    n    = tanh(W x + b + U (r ⊙ h))       or, by option, before it
     h'   = (1 - z) ⊙ n + z ⊙ h
     """
 
     products = 3
+    takes = frozenset({"reset"})
 
-    def forward(self, x: Step, state: State) -> State:
+    def build(self, wiring: Wiring) -> None:
+        self.reset = wiring.reset
+        if self.reset == "after":
+            self.recur = Product(self.hidden, 3, bias=1)  # d, which torch's kernel has too
+
+    def step(self, a: Products, state: State, recur: Recur) -> State:
         (h,) = state
-        xr, xz, xn = self.read(x).chunk(3, dim=-1)
-        hr, hz, hn = self.recur(h).chunk(3, dim=-1)
-        r, z = (xr + hr).sigmoid(), (xz + hz).sigmoid()
+        gates, n = a.split([2 * self.hidden, self.hidden], dim=-1)
+        r, z = (gates + recur(h, 0, 2)).sigmoid().chunk(2, dim=-1)
         record(self, "gate.reset", r)
         record(self, "gate.update", z)
-        n = torch.tanh(xn + r * hn)
-        return ((1 - z) * n + z * h,)
+        seen = r * (recur(h, 2, 3) + self._d()) if self.reset == "after" else recur(r * h, 2, 3)
+        return ((1 - z) * torch.tanh(n + seen) + z * h,)
 
-    def fused(
-        self, x: Float[Tensor, "batch time inputs"], state: State
-    ) -> Float[Tensor, "batch time hidden"]:
-        """Torch's kernel."""
-        (h,) = state
-        training = torch.is_grad_enabled()
-        weights = self.kernel_weights()
-        outputs, _ = torch.gru(x, h[None], weights, True, 1, 0.0, training, False, True)
-        return outputs
+    def quick(self, x: Float[Tensor, "batch time inputs"], state: State) -> Outputs:
+        """Torch's kernel, but for few sequences, where it is slow."""
+        grad = torch.is_grad_enabled()
+        if self.reset == "before" or self.recur is None or (grad and len(x) <= _FEW):
+            return self.unrolled(self.read(x), state)
+        second = torch.cat([x.new_zeros(2 * self.hidden), self._d()])
+        weights = [self.read.weight, self.recur.weight, self.read.bias, second]
+        outputs, h = torch.gru(x, state[0][None], weights, True, 1, 0.0, grad, False, True)
+        return outputs, (h[0],)
+
+    def unrolled(
+        self,
+        a: Float[Tensor, "batch time products"],
+        state: State,
+        mask: Float[Tensor, "batch hidden"] | None = None,
+    ) -> Outputs:
+        return _unrolled(self, a, state, mask, self.reset)
+
+    def _d(self) -> Tensor:
+        assert self.recur is not None and self.recur.bias is not None  # noqa: S101
+        return self.recur.bias
+
+
+def _unrolled(cell: Cell, a: Tensor, state: State, mask: Tensor | None, reset: str) -> Outputs:
+    assert cell.recur is not None  # noqa: S101 - for the type checker
+    outputs = GRUUnroll.apply(a, cell.recur.weight, cell.recur.bias, state[0], mask, reset)
+    return outputs, (outputs[:, -1],)

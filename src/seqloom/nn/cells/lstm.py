@@ -1,15 +1,47 @@
-"""Long short-term memory."""
+"""Long short-term memory in the steps of its history."""
 
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 
 from ...trace import record
-from .cell import Cell, State, Step
+from ..unroll import LSTMUnroll
+from ..wiring import Wiring
+from .cell import Cell, Outputs, Products, Recur, State
+
+
+class LSTMSimple(Cell):
+    """Long short-term memory as it was first, without forgetting (Hochreiter & Schmidhuber, 1997).
+
+    i, o = σ(W x + b + U h)          input and output gates
+    g    = tanh(W x + b + U h)       candidate
+    c'   = c + i ⊙ g
+    h'   = o ⊙ tanh(c')
+    """
+
+    tensors = 2
+    products = 3
+
+    def step(self, a: Products, state: State, recur: Recur) -> State:
+        h, c = state
+        i, g, o = (a + recur(h)).chunk(3, dim=-1)
+        i, o = i.sigmoid(), o.sigmoid()
+        record(self, "gate.input", i)
+        record(self, "gate.output", o)
+        c = c + i * g.tanh()
+        return o * c.tanh(), c
+
+    def unrolled(
+        self,
+        a: Float[Tensor, "batch time products"],
+        state: State,
+        mask: Float[Tensor, "batch hidden"] | None = None,
+    ) -> Outputs:
+        return _unrolled(self, a, state, mask, None)
 
 
 class LSTM(Cell):
-    """Long short-term memory (Hochreiter & Schmidhuber, 1997; Gers et al., 2000).
+    """Long short-term memory with a forget gate (Gers et al., 2000).
 
     i, f, o = σ(W x + b + U h)       input, forget and output gates
     g       = tanh(W x + b + U h)    candidate
@@ -19,24 +51,94 @@ class LSTM(Cell):
 
     tensors = 2
     products = 4
+    takes = frozenset({"forget_bias"})
 
-    def forward(self, x: Step, state: State) -> State:
+    def build(self, wiring: Wiring) -> None:
+        self.forget_bias = wiring.forget_bias
+
+    def start(self, kind: str) -> None:
+        super().start(kind)
+        if self.forget_bias:
+            nn.init.constant_(self.read.bias[self.hidden : 2 * self.hidden], self.forget_bias)
+
+    def step(self, a: Products, state: State, recur: Recur) -> State:
         h, c = state
-        i, f, g, o = (self.read(x) + self.recur(h)).chunk(4, dim=-1)
+        i, f, g, o = (a + recur(h)).chunk(4, dim=-1)
         i, f, o = i.sigmoid(), f.sigmoid(), o.sigmoid()
         for name, gate in (("input", i), ("forget", f), ("output", o)):
             record(self, f"gate.{name}", gate)
         c = f * c + i * g.tanh()
         return o * c.tanh(), c
 
-    def fused(
-        self, x: Float[Tensor, "batch time inputs"], state: State
-    ) -> Float[Tensor, "batch time hidden"]:
+    def quick(self, x: Float[Tensor, "batch time inputs"], state: State) -> Outputs:
         """Torch's kernel."""
+        assert self.recur is not None  # noqa: S101 - for the type checker
         h, c = state
-        training = torch.is_grad_enabled()
-        weights = self.kernel_weights()
-        outputs, _, _ = torch.lstm(
-            x, (h[None], c[None]), weights, True, 1, 0.0, training, False, True
-        )
-        return outputs
+        bias = self.read.bias
+        weights = [self.read.weight, self.recur.weight, bias, torch.zeros_like(bias)]
+        grad = torch.is_grad_enabled()
+        outputs, h, c = torch.lstm(x, (h[None], c[None]), weights, True, 1, 0.0, grad, False, True)
+        return outputs, (h[0], c[0])
+
+    def unrolled(
+        self,
+        a: Float[Tensor, "batch time products"],
+        state: State,
+        mask: Float[Tensor, "batch hidden"] | None = None,
+    ) -> Outputs:
+        return _unrolled(self, a, state, mask, None)
+
+
+class LSTMPeephole(LSTM):
+    """An LSTM whose gates see the memory (Gers & Schmidhuber, 2000).
+
+    i, f = σ(W x + b + U h + P c)    input and forget gates see the old memory
+    g    = tanh(W x + b + U h)       candidate
+    c'   = f ⊙ c + i ⊙ g
+    o    = σ(W x + b + U h + P c')   the output gate sees the new one
+    h'   = o ⊙ tanh(c')
+
+    P is a full matrix for each gate, or by option a diagonal one: P c = p ⊙ c.
+    """
+
+    takes = frozenset({"forget_bias", "peepholes"})
+
+    def build(self, wiring: Wiring) -> None:
+        super().build(wiring)
+        width = (self.hidden,) if wiring.peepholes == "diagonal" else (self.hidden, self.hidden)
+        self.peep = nn.Parameter(torch.empty(3, *width))  # of the gates i, f and o
+
+    def step(self, a: Products, state: State, recur: Recur) -> State:
+        h, c = state
+        i, f, g, o = (a + recur(h)).chunk(4, dim=-1)
+        i = (i + self.seen(c, 0)).sigmoid()
+        f = (f + self.seen(c, 1)).sigmoid()
+        c = f * c + i * g.tanh()
+        o = (o + self.seen(c, 2)).sigmoid()
+        for name, gate in (("input", i), ("forget", f), ("output", o)):
+            record(self, f"gate.{name}", gate)
+        return o * c.tanh(), c
+
+    def seen(self, c: Tensor, gate: int) -> Tensor:
+        """P c of one gate."""
+        p = self.peep[gate]
+        return c @ p.t() if p.dim() > 1 else c * p
+
+    def quick(self, x: Float[Tensor, "batch time inputs"], state: State) -> Outputs:
+        return self.unrolled(self.read(x), state)
+
+    def unrolled(
+        self,
+        a: Float[Tensor, "batch time products"],
+        state: State,
+        mask: Float[Tensor, "batch hidden"] | None = None,
+    ) -> Outputs:
+        return _unrolled(self, a, state, mask, self.peep)
+
+
+def _unrolled(
+    cell: Cell, a: Tensor, state: State, mask: Tensor | None, peep: Tensor | None
+) -> Outputs:
+    assert cell.recur is not None  # noqa: S101 - for the type checker
+    outputs, c = LSTMUnroll.apply(a, cell.recur.weight, *state, mask, peep)
+    return outputs, (outputs[:, -1], c)

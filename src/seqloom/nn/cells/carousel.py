@@ -1,0 +1,34 @@
+"""The constant error carousel."""
+
+from jaxtyping import Float
+from torch import Tensor
+
+from .cell import Cell, Outputs, Products, Recur, State
+
+_ONLY = "it only adds up what comes in"
+
+
+class Carousel(Cell):
+    """The constant error carousel (Hochreiter, 1991): a linear unit that feeds itself by weight 1.
+
+    h' = h + W x + b
+
+    ∂h'/∂h is the identity: no gradient fades, and nothing is ever forgotten.
+    """
+
+    products = 1
+    recurrent = 0
+    refuses = {"zoneout": _ONLY, "recurrent_dropout": _ONLY, "start": "it has no matrix U"}
+
+    def step(self, a: Products, state: State, recur: Recur) -> State:
+        return (state[0] + a,)
+
+    def unrolled(
+        self,
+        a: Float[Tensor, "batch time products"],
+        state: State,
+        mask: Float[Tensor, "batch hidden"] | None = None,
+    ) -> Outputs:
+        """A running sum."""
+        outputs = state[0][:, None] + a.cumsum(1)
+        return outputs, (outputs[:, -1],)

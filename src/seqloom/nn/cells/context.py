@@ -1,0 +1,53 @@
+"""A static hidden vector beside a dynamic context."""
+
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn.functional import linear
+
+from ..unroll import ElmanUnroll
+from ..wiring import Wiring
+from .cell import Cell, Outputs, Products, Recur, State
+from .elman import ACTIVATIONS
+
+
+class Context(Cell):
+    """A static hidden vector and a separate dynamic context: only the context is carried on.
+
+    h  = φ(W_h x + b_h + V_h c)    what is made of this step
+    c' = ψ(W_c x + b_c + V_c c)    what is remembered
+    y  = g(W h + V c' + b)         the output; φ = ψ = g is tanh, σ or ReLU
+    """
+
+    products = 2
+    tensors = 2
+    idle = 1
+    takes = frozenset({"activation"})
+
+    def build(self, wiring: Wiring) -> None:
+        self.activation = wiring.activation
+        self.write = nn.Linear(2 * self.hidden, self.hidden)
+
+    def step(self, a: Products, state: State, recur: Recur) -> State:
+        bend = ACTIVATIONS[self.activation]
+        h, c = bend(a + recur(state[1])).chunk(2, dim=-1)
+        return bend(self.write(torch.cat([h, c], dim=-1))), c
+
+    def unrolled(
+        self,
+        a: Float[Tensor, "batch time products"],
+        state: State,
+        mask: Float[Tensor, "batch hidden"] | None = None,
+    ) -> Outputs:
+        """Only the context is a recurrence; the rest is done for all steps at once."""
+        assert self.recur is not None  # noqa: S101 - for the type checker
+        bend = ACTIVATIONS[self.activation]
+        a_h, a_c = a.chunk(2, dim=-1)
+        v_h, v_c = self.recur.weight.chunk(2)
+        c: Any = ElmanUnroll.apply(a_c, v_c, state[1], mask, self.activation)
+        before = torch.cat([state[1][:, None], c[:, :-1]], dim=1)
+        h = bend(a_h + linear(before if mask is None else before * mask[:, None], v_h))
+        y = bend(self.write(torch.cat([h, c], dim=-1)))
+        return y, (y[:, -1], c[:, -1])

@@ -1,0 +1,138 @@
+"""The unroll of the LSTM, with or without a forget gate and peepholes."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+
+from .steps import masked, weight_gradient
+
+See = Callable[[Tensor, int], Tensor]
+
+
+class LSTMUnroll(Function):
+    """c' = f ⊙ c + i ⊙ g, h' = o ⊙ tanh(c') over all steps; gates in the order i, (f,) g, o."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        a: Tensor,
+        weight: Tensor,
+        h: Tensor,
+        c: Tensor,
+        mask: Tensor | None,
+        peep: Tensor | None,
+    ) -> tuple[Tensor, Tensor]:
+        batch, time, width = a.shape
+        hidden = h.shape[-1]
+        gates = a.new_empty(time, batch, width)
+        outputs, memory = (a.new_empty(time + 1, batch, hidden) for _ in range(2))
+        outputs[0], memory[0] = h, c
+        bent = a.new_empty(time, batch, hidden)
+        _forward(a, weight.t(), gates, outputs, memory, bent, mask, peep)
+        ctx.save_for_backward(weight, gates, outputs, memory, bent, mask, peep)
+        return outputs[1:].transpose(0, 1), memory[-1].clone()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor, dc: Tensor) -> tuple[Tensor | None, ...]:
+        weight, gates, outputs, memory, bent, mask, peep = ctx.saved_tensors
+        inner, keep, through = _slopes(gates, memory, bent)
+        time, batch, blocks, hidden = inner.shape
+        flat = inner.view(time, batch, blocks * hidden)
+        before, last = inner[:, :, :-1].unbind(0), inner[:, :, -1].unbind(0)
+        steps, outer = flat.unbind(0), grad.unbind(1)
+        dh, dc = torch.zeros_like(dc), dc.clone()
+        for t in reversed(range(time)):
+            dh.add_(outer[t])
+            last[t].mul_(dh)  # the output gate
+            dc.addcmul_(dh, through[t])
+            if peep is not None:
+                dc.add_(_back(last[t], peep[2]))
+            before[t].mul_(dc[:, None])  # the other gates and the candidate
+            if keep is not None:
+                dc.mul_(keep[t])
+            if peep is not None:
+                dc.add_(_back(before[t][:, 0], peep[0])).add_(_back(before[t][:, 1], peep[1]))
+            torch.mm(steps[t], weight, out=dh)
+            if mask is not None:
+                dh.mul_(mask)
+        d_weight = weight_gradient(flat, masked(outputs[:-1], mask))
+        d_peep = None if peep is None else _peep_gradient(inner, memory, peep)
+        return flat.transpose(0, 1), d_weight, dh, dc, None, d_peep
+
+
+def _forward(
+    a: Tensor,
+    turned: Tensor,
+    gates: Tensor,
+    outputs: Tensor,
+    memory: Tensor,
+    bent: Tensor,
+    mask: Tensor | None,
+    peep: Tensor | None,
+) -> None:
+    """Fill gates, outputs, memory and tanh(memory)."""
+    hidden = outputs.shape[-1]
+    parts = gates.unflatten(-1, (-1, hidden))
+    forgets = parts.shape[2] == 4
+    early, candidate, late = parts[:, :, :-2], parts[:, :, -2].unbind(0), parts[:, :, -1].unbind(0)
+    i, f = early[:, :, 0].unbind(0), early[:, :, -1].unbind(0)
+    whole, early_steps = gates.unbind(0), early.unbind(0)
+    h, c, tanh_c = outputs.unbind(0), memory.unbind(0), bent.unbind(0)
+    for t, product in enumerate(a.unbind(1)):
+        torch.addmm(product, masked(h[t], mask), turned, out=whole[t])
+        if peep is not None:
+            i[t].add_(_see(c[t], peep[0]))
+            f[t].add_(_see(c[t], peep[1]))
+        early_steps[t].sigmoid_()
+        candidate[t].tanh_()
+        if forgets:
+            torch.mul(f[t], c[t], out=c[t + 1]).addcmul_(i[t], candidate[t])
+        else:
+            torch.addcmul(c[t], i[t], candidate[t], out=c[t + 1])
+        if peep is not None:
+            late[t].add_(_see(c[t + 1], peep[2]))
+        late[t].sigmoid_()
+        torch.tanh(c[t + 1], out=tanh_c[t])
+        torch.mul(late[t], tanh_c[t], out=h[t + 1])
+
+
+def _slopes(
+    gates: Tensor, memory: Tensor, bent: Tensor
+) -> tuple[Tensor, tuple[Tensor, ...] | None, tuple[Tensor, ...]]:
+    """What the gradients of memory and output are multiplied by to give those of the gates.
+
+    Also the forget gate of every step, and what leads from the output back to the memory.
+    """
+    parts = gates.unflatten(-1, (-1, memory.shape[-1]))
+    inner = torch.empty_like(parts)
+    i, g, o = parts[:, :, 0], parts[:, :, -2], parts[:, :, -1]
+    inner[:, :, 0] = g * i * (1 - i)
+    inner[:, :, -2] = i * (1 - g * g)
+    inner[:, :, -1] = bent * o * (1 - o)
+    keep = None
+    if parts.shape[2] == 4:
+        f = parts[:, :, 1]
+        inner[:, :, 1] = memory[:-1] * f * (1 - f)
+        keep = f.unbind(0)
+    return inner, keep, (o * (1 - bent * bent)).unbind(0)
+
+
+def _see(c: Tensor, peep: Tensor) -> Tensor:
+    return c @ peep.t() if peep.dim() > 1 else c * peep
+
+
+def _back(d: Tensor, peep: Tensor) -> Tensor:
+    return d @ peep if peep.dim() > 1 else d * peep
+
+
+def _peep_gradient(inner: Tensor, memory: Tensor, peep: Tensor) -> Tensor:
+    """The input and forget gates saw the old memory, the output gate the new one."""
+    sides = [(0, memory[:-1]), (1, memory[:-1]), (3, memory[1:])]
+    if peep.dim() > 2:
+        return torch.stack([weight_gradient(inner[:, :, gate], seen) for gate, seen in sides])
+    return torch.stack([(inner[:, :, gate] * seen).sum((0, 1)) for gate, seen in sides])

@@ -21,6 +21,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.nn.cells import Cell
+from seqloom.nn.layer import Layer
 
 PAD, BEGIN = 0, 1
 State = tuple[Tensor, Tensor]
@@ -267,7 +268,7 @@ def _late(target: Tensor) -> Tensor:
 
 
 def _cells(modules: nn.ModuleList) -> list[Cell]:
-    return [cell for cell in modules if isinstance(cell, Cell)]
+    return [layer.cell for layer in modules if isinstance(layer, Layer)]
 
 
 def _take_each(own: nn.ModuleList, others: list[Cell]) -> None:

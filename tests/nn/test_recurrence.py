@@ -1,4 +1,4 @@
-"""Our cells and recurrence against torch's, forward and backward, and padding by hand."""
+"""Recurrence over layers and directions against torch's, padding by hand, and every option."""
 
 from typing import get_args
 
@@ -7,28 +7,65 @@ import torch
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from seqloom.errors import ModelError
 from seqloom.nn.cells import CELLS, CellName
 from seqloom.nn.dropout import SequenceDropout
+from seqloom.nn.pooling import Pooling
 from seqloom.nn.recurrence import Recurrence, turn
+from seqloom.nn.wiring import Wiring
 from seqloom.trace import watching
 
 TORCH = {"elman": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
 LENGTHS = torch.tensor([5, 2, 4])
+OPTIONS = [
+    {"initial_state": "learned"},
+    {"first_bias": True},
+    {"skip": 2},
+    {"recurrent_dropout": 0.4},
+    {"zoneout": 0.3},
+    {"layer_norm": True},
+    {"start": "orthogonal"},
+    {"start": "identity"},
+    {"activation": "sigmoid"},
+    {"activation": "relu"},
+    {"forget_bias": 2.0},
+    {"peepholes": "diagonal"},
+    {"reset": "before"},
+    {"residual": True, "tied": True, "join": "sum", "initial_state": "learned", "first_bias": True},
+]
+
+
+def possible(cell, options):
+    """Whether a cell has these options."""
+    try:
+        Recurrence(cell, 2, 4, wiring=Wiring(**options))
+    except ModelError:
+        return False
+    return True
+
+
+EVERY = [(cell, options) for cell in CELLS for options in OPTIONS if possible(cell, options)]
+every_option = pytest.mark.parametrize(
+    "cell, options", EVERY, ids=[f"{c}-{'-'.join(o)}-{list(o.values())[0]}" for c, o in EVERY]
+)
 
 
 def twin(recurrence: Recurrence, cell: str, layers: int, both: bool) -> nn.Module:
     """Torch's module with our weights."""
-    hidden = recurrence.cells[0].hidden
+    hidden = recurrence.layers[0].cell.hidden
     theirs = TORCH[cell](3, hidden, layers, batch_first=True, bidirectional=both)
     for layer in range(layers):
-        stacks = [("", recurrence.cells)] + [("_reverse", recurrence.backward_cells)] * both
-        for suffix, cells in stacks:
-            ours = cells[layer]
+        stacks = [("", recurrence.layers)] + [("_reverse", recurrence.backward_layers)] * both
+        for suffix, ours in stacks:
+            own = ours[layer].cell
+            second = torch.zeros_like(own.read.bias)
+            if own.recur.bias is not None:
+                second[-hidden:] = own.recur.bias
             for name, value in {
-                f"weight_ih_l{layer}{suffix}": ours.read.weight,
-                f"weight_hh_l{layer}{suffix}": ours.recur.weight,
-                f"bias_ih_l{layer}{suffix}": ours.read.bias,
-                f"bias_hh_l{layer}{suffix}": torch.zeros_like(ours.read.bias),
+                f"weight_ih_l{layer}{suffix}": own.read.weight,
+                f"weight_hh_l{layer}{suffix}": own.recur.weight,
+                f"bias_ih_l{layer}{suffix}": own.read.bias,
+                f"bias_hh_l{layer}{suffix}": second,
             }.items():
                 getattr(theirs, name).data.copy_(value)
     return theirs
@@ -52,50 +89,140 @@ def test_same_as_torch_packed(cell, layers, both):
     (expected * weight).sum().backward()
     torch.testing.assert_close(mine.grad, reference.grad, rtol=0, atol=1e-5)
     for layer in range(layers):
-        for suffix, cells in [("", ours.cells), ("_reverse", ours.backward_cells)][: 1 + both]:
+        for suffix, made in [("", ours.layers), ("_reverse", ours.backward_layers)][: 1 + both]:
             for name, part in (("weight_ih", "read.weight"), ("weight_hh", "recur.weight")):
-                grad = cells[layer].get_parameter(part).grad
+                grad = made[layer].cell.get_parameter(part).grad
                 other = theirs.get_parameter(f"{name}_l{layer}{suffix}").grad
                 torch.testing.assert_close(grad, other, rtol=0, atol=1e-5)
 
 
-@pytest.mark.parametrize("cell", CELLS)
-def test_fused_and_stepped_agree_forward_and_backward(cell):
-    kind = CELLS[cell](3, 6)
-    state = tuple(torch.randn(2, 6) for _ in range(kind.tensors))
-    x = torch.randn(2, 7, 3)
-    found = []
-    for run in (kind.fused, kind.stepped):
-        kind.zero_grad()
-        outputs = run(x, state)
-        (outputs * torch.arange(outputs.numel()).view_as(outputs)).sum().backward()
-        found.append((outputs, [p.grad.clone() for p in kind.parameters()]))
-    (one, grads), (other, others) = found
-    torch.testing.assert_close(one, other, rtol=0, atol=1e-6)
-    for a, b in zip(grads, others, strict=True):
-        torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-4)
+@every_option
+def test_steps_agree_with_the_whole(cell, options):
+    """Going step by step, going over all at once and being watched are the same."""
+    torch.manual_seed(1)
+    recurrence = scrambled(Recurrence(cell, 3, 6, layers=3, wiring=Wiring(**options))).eval()
+    x, state = torch.randn(2, 7, 3, dtype=torch.double), recurrence.initial(2)
+    whole, last = recurrence.carry(x, state)
+    again, _ = recurrence.carry(x[:, :4], state)
+    torch.testing.assert_close(again, whole[:, :4], rtol=0, atol=1e-9)
+    with watching(recurrence):
+        watched = recurrence(x, torch.tensor([7, 7]))
+    torch.testing.assert_close(whole, watched, rtol=0, atol=1e-9)
+    for t in range(7):
+        output, state = recurrence.step(x[:, t], state)
+        torch.testing.assert_close(output, whole[:, t], rtol=0, atol=1e-9)
+    for one, other in zip(state, last, strict=True):
+        if one.shape[-1] > 1 and one.dim() == 2:
+            torch.testing.assert_close(one, other, rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("cell", CELLS)
-def test_gradients_by_finite_differences(cell):
-    kind = CELLS[cell](2, 3).double()
+@every_option
+def test_a_piece_goes_on_from_the_one_before(cell, options):
+    torch.manual_seed(2)
+    recurrence = scrambled(Recurrence(cell, 3, 6, layers=2, wiring=Wiring(**options))).eval()
+    x = torch.randn(2, 9, 3, dtype=torch.double)
+    whole, _ = recurrence.carry(x, recurrence.initial(2))
+    first, state = recurrence.carry(x[:, :4], recurrence.initial(2))
+    second, _ = recurrence.carry(x[:, 4:], state)
+    torch.testing.assert_close(torch.cat([first, second], 1), whole, rtol=0, atol=1e-9)
+
+
+@every_option
+@pytest.mark.parametrize("both", [False, True])
+def test_padding_changes_nothing(cell, options, both):
+    torch.manual_seed(3)
+    recurrence = scrambled(Recurrence(cell, 3, 6, layers=2, both=both, wiring=Wiring(**options)))
+    recurrence.eval()
+    x = torch.randn(3, 5, 3, dtype=torch.double)
+    outputs, ends = recurrence.read(x, LENGTHS)
+    for row, length in enumerate(LENGTHS.tolist()):
+        alone, end = recurrence.read(x[row : row + 1, :length], LENGTHS[row : row + 1])
+        torch.testing.assert_close(outputs[row, :length], alone[0], rtol=0, atol=1e-9)
+        torch.testing.assert_close(ends[row], end[0], rtol=0, atol=1e-9)
+
+
+@every_option
+def test_gradients_by_finite_differences(cell, options):
+    """Of the input and of every weight, in training, chance held still."""
+    torch.manual_seed(4)
+    recurrence = scrambled(Recurrence(cell, 2, 4, layers=2, wiring=Wiring(**options)))
     x = torch.randn(1, 4, 2, dtype=torch.double, requires_grad=True)
-    state = tuple(torch.randn(1, 3, dtype=torch.double) for _ in range(kind.tensors))
-    assert torch.autograd.gradcheck(lambda x: kind.stepped(x, state), (x,))
+
+    def run(x, *_):
+        torch.manual_seed(5)
+        return recurrence(x, torch.tensor([4]))
+
+    assert torch.autograd.gradcheck(run, (x, *recurrence.parameters()), fast_mode=True)
+
+
+@every_option
+def test_every_weight_learns(cell, options):
+    torch.manual_seed(6)
+    recurrence = Recurrence(cell, 3, 6, layers=2, both=True, wiring=Wiring(**options))
+    recurrence(torch.randn(4, 6, 3) + 1, torch.tensor([6, 5, 6, 4])).square().sum().backward()
+    still = [n for n, p in recurrence.named_parameters() if p.grad is None or not p.grad.any()]
+    assert not still
+
+
+def scrambled(module: nn.Module) -> nn.Module:
+    """Weights that start at zero or one moved away from there, so that leaving them out shows."""
+    with torch.no_grad():
+        for name, parameter in module.named_parameters():
+            if "first" in name or "norm" in name:
+                parameter.add_(torch.randn_like(parameter) / 2)
+    return module.double()  # so that only mistakes show, not rounding
 
 
 def test_options_name_every_cell():
     assert set(get_args(CellName)) == CELLS.keys()
 
 
-def test_gates_are_seen():
-    for cell, gates in {"lstm": {"input", "forget", "output"}, "gru": {"reset", "update"}}.items():
-        recurrence = Recurrence(cell, 3, 4)
-        with watching(recurrence) as trace:
-            recurrence(torch.randn(2, 5, 3), torch.tensor([5, 5]))
-        assert set(trace.kinds()) == {f"gate.{gate}" for gate in gates}
-        assert len(trace.of_kind("gate.*")) == 5 * len(gates)
-        assert {record.path for record in trace.records} == {"cells.0"}
+GATES = {
+    "elman": set(),
+    "context": set(),
+    "carousel": set(),
+    "lstm-simple": {"input", "output"},
+    "lstm": {"input", "forget", "output"},
+    "lstm-peephole": {"input", "forget", "output"},
+    "gru-simple": {"update"},
+    "gru": {"reset", "update"},
+    "mingru": {"update"},
+    "minlstm": {"forget", "input"},
+}
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_gates_are_seen(cell):
+    recurrence = Recurrence(cell, 3, 4)
+    with watching(recurrence) as trace:
+        recurrence(torch.randn(2, 5, 3), torch.tensor([5, 5]))
+    assert set(trace.kinds()) == {f"gate.{gate}" for gate in GATES[cell]}
+    assert len(trace.of_kind("gate.*")) == 5 * len(GATES[cell])
+    assert {record.path for record in trace.records} <= {"layers.0.cell"}
+
+
+@pytest.mark.parametrize(
+    "cell, options, said",
+    [
+        ("carousel", {"zoneout": 0.1}, "'carousel' cannot have zoneout = 0.1: it only adds up"),
+        ("mingru", {"skip": 3}, "'mingru' cannot have skip = 3: it is trained by a parallel scan"),
+        ("gru", {"peepholes": "diagonal"}, "'gru' cannot have peepholes = diagonal: it has no"),
+        ("lstm", {"reset": "before"}, "'lstm' cannot have reset = before: it has no reset"),
+        ("lstm", {"skip": 1}, "skip = 1: a shortcut must reach over two steps or more"),
+        ("lstm", {"zoneout": 1.0}, "zoneout must be at least 0 and below 1"),
+    ],
+)
+def test_impossible_options_are_refused(cell, options, said):
+    with pytest.raises(ModelError) as told:
+        Recurrence(cell, 3, 4, wiring=Wiring(**options))
+    assert told.value.code == "M123"
+    assert said in str(told.value)
+
+
+def test_two_directions_side_by_side_need_an_even_width():
+    with pytest.raises(ModelError, match="even number"):
+        Recurrence("gru", 3, 7, both=True)
+    assert Recurrence("gru", 3, 7, both=True, wiring=Wiring(join="sum"))
 
 
 def test_turning_twice_changes_nothing():
@@ -107,10 +234,74 @@ def test_turning_twice_changes_nothing():
 
 def test_ends_are_the_last_states_of_each_direction():
     recurrence = Recurrence("gru", 3, 8, both=True)
-    outputs = recurrence(torch.randn(3, 5, 3), LENGTHS)
-    ends = recurrence.ends(outputs, LENGTHS)
+    outputs, ends = recurrence.read(torch.randn(3, 5, 3), LENGTHS)
     assert torch.equal(ends[1, :4], outputs[1, 1, :4])
     assert torch.equal(ends[1, 4:], outputs[1, 0, 4:])
+
+
+@pytest.mark.parametrize("kind", ["mean", "max", "last", "ends", "attentive"])
+def test_pooling(kind):
+    body = Recurrence("gru", 3, 8, both=True)
+    pooling, x = Pooling(kind, 8), torch.randn(3, 5, 3)
+    pooled = pooling(body, x, LENGTHS)
+    outputs, ends = body.read(x, LENGTHS)
+    for row, length in enumerate(LENGTHS.tolist()):
+        real = outputs[row, :length]
+        if kind == "attentive":
+            scores = [pooling.attention.score(pooling.attention.hide(h).tanh()) for h in real]
+            expected = (torch.cat(scores).softmax(0)[:, None] * real).sum(0)
+        else:
+            expected = {
+                "mean": real.mean(0),
+                "max": real.max(0).values,
+                "last": real[-1],
+                "ends": ends[row],
+            }[kind]
+        torch.testing.assert_close(pooled[row], expected)
+
+
+def test_tied_layers_share_their_cell():
+    tied = Recurrence("lstm", 6, 6, layers=3, wiring=Wiring(tied=True))
+    assert len({id(layer) for layer in tied.layers}) == 1
+    other = Recurrence("lstm", 4, 6, layers=3, wiring=Wiring(tied=True))
+    assert [other.layers[0] is layer for layer in other.layers] == [True, False, False]
+    assert other.layers[1] is other.layers[2]
+
+
+def test_starts():
+    eye = Recurrence("gru", 4, 5, wiring=Wiring(start="identity")).layers[0].cell
+    assert all(torch.equal(block, torch.eye(5)) for block in eye.recur.weight.split(5))
+    assert not eye.read.bias.any()
+    assert eye.read.weight.abs().max() < 0.01
+    turned = Recurrence("lstm", 4, 5, wiring=Wiring(start="orthogonal")).layers[0].cell
+    for block in turned.recur.weight.split(5):
+        torch.testing.assert_close(block @ block.t(), torch.eye(5))
+    high = Recurrence("lstm", 4, 5, wiring=Wiring(forget_bias=3.0)).layers[0].cell
+    assert (high.read.bias[5:10] == 3).all()
+    assert (high.read.bias[:5].abs() < 1).all()
+
+
+def test_zoneout_keeps_some_numbers_of_the_state_as_they_were():
+    layer = Recurrence("elman", 3, 400, wiring=Wiring(zoneout=0.25)).layers[0]
+    old = (torch.randn(1, 400),)
+    new = layer.step(torch.randn(1, 3), old)
+    assert 0.15 < (new[0] == old[0]).float().mean() < 0.35
+    layer.eval()
+    x = torch.randn(1, 3)
+    expected = 0.25 * old[0] + 0.75 * layer.cell(x, old)[0]
+    torch.testing.assert_close(layer.step(x, old)[0], expected)
+
+
+def test_recurrent_dropout_drops_the_same_numbers_at_every_step():
+    """With U the identity and no input, what is dropped at the first step stays dropped."""
+    recurrence = Recurrence(
+        "elman", 1, 300, wiring=Wiring(recurrent_dropout=0.5, start="identity", activation="relu")
+    )
+    outputs, _ = recurrence.carry(torch.zeros(1, 4, 1), (torch.ones(1, 300),))
+    kept = outputs[0, 0] > 0
+    assert 0.35 < kept.float().mean() < 0.65
+    assert set(outputs[0, 2].unique().tolist()) == {0.0, 8.0}
+    assert torch.equal(outputs[0, 2] > 0, kept)
 
 
 def test_dropout_drops_the_same_numbers_at_every_step():

@@ -129,7 +129,7 @@ RECIPES = {
     ),
     "wrong choice": (
         "[model]\nname='encoder-decoder'\ncell='lsmt'\n",
-        "cell = 'lsmt': expected 'elman' or 'lstm' or 'gru'",
+        "cell = 'lsmt': did you mean 'lstm'? expected 'elman' or 'context' or",
     ),
     "misspelt table": ("[modle]\nname='x'\n", "there is no table in a recipe called 'modle'"),
     "misspelt model": ("[model]\nname='encoder-decodr'\n", "did you mean 'encoder-decoder'?"),
@@ -172,6 +172,38 @@ def test_a_model_that_cannot_do_the_task(say):
     code, told = say("train", "tag", "tags.conll", "-m", "ngram")
     assert code == 4 and "error[M120]: 'ngram' cannot predict one label for each position" in told
     assert "models that can: recurrent" in told
+
+
+CELLS = {
+    "carousel with zoneout": (
+        ["tag", "tags.conll", "--set", "model.cell=carousel", "--set", "model.zoneout=0.1"],
+        "'carousel' cannot have zoneout = 0.1: it only adds up what comes in",
+    ),
+    "scan with a shortcut": (
+        ["tag", "tags.conll", "--set", "model.cell=minlstm", "--set", "model.skip=4"],
+        "'minlstm' cannot have skip = 4: it is trained by a parallel scan",
+    ),
+    "an option of another cell": (
+        ["tag", "tags.conll", "--set", "model.cell=gru", "--set", "model.peepholes=diagonal"],
+        "'gru' cannot have peepholes = diagonal: it has no peepholes",
+    ),
+    "skip longer than any sequence": (
+        ["tag", "tags.conll", "--set", "model.skip=500"],
+        "skip = 500: the longest sequence has only",
+    ),
+    "both directions for what comes next": (
+        ["language", "text.txt", "--set", "model.directions=both"],
+        "would see the symbol it must predict",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CELLS)
+def test_cells_that_cannot_be(say, case):
+    arguments, words = CELLS[case]
+    code, told = say("train", *arguments, "-m", "recurrent")
+    assert code == 4 and words in told, told
+    assert not Path("runs").exists()
 
 
 def test_a_label_unseen_in_training(say, here):

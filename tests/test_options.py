@@ -1,5 +1,6 @@
 """Options are read from constructors, and settings are checked against them."""
 
+from dataclasses import dataclass
 from typing import Literal
 
 import pytest
@@ -66,3 +67,37 @@ def test_whole_numbers_are_numbers():
     assert taken(Thing, {"share": 1, "size": 2}) == {"share": 1.0, "size": 2}
     assert isinstance(taken(Thing, {"share": 1})["share"], float)
     assert filled(Thing, {"size": 9}) == {"size": 9, "share": 0.5, "kind": "a", "loud": False}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shared:
+    """What several things can be told.
+
+    Args:
+        depth: How deep it is.
+        steep: How steep it is.
+    """
+
+    depth: int = 1
+    steep: float = 0.0
+
+
+class Grouped:
+    """A thing that takes shared options.
+
+    Args:
+        size: How large it is.
+    """
+
+    def __init__(self, *, size: int = 3, shared: Shared = Shared()) -> None: ...  # noqa: B008
+
+
+def test_options_of_a_group_are_options_like_any_other():
+    assert [(o.name, o.default, o.help) for o in options(Grouped)] == [
+        ("size", 3, "How large it is."),
+        ("depth", 1, "How deep it is."),
+        ("steep", 0.0, "How steep it is."),
+    ]
+    assert problems(Grouped, {"dept": 2}) == ["'dept' is not an option: did you mean 'depth'?"]
+    assert taken(Grouped, {"size": 2, "steep": 1}) == {"size": 2, "shared": Shared(steep=1.0)}
+    assert filled(Grouped, {"steep": 1}) == {"size": 3, "depth": 1, "steep": 1.0}

@@ -136,6 +136,7 @@ class _Training:
         self.watcher = watcher
         self.settings = recipe.build_training()
         self.model: Model = recipe.build_model(task.signature())
+        self.model.check_length(max(task.length(example) for example in parts.train))
 
     def run(self, snapshot: Snapshot | None) -> Run:
         """Learn to the end or until asked to stop; the run with its best weights."""

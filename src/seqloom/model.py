@@ -72,6 +72,10 @@ class Model(ABC):
     def restore(self, weights: Mapping[str, np.ndarray]) -> None:
         """Take up what `weights` gave."""
 
+    def check_length(self, longest: int) -> None:
+        """Refuse to learn from sequences that are all too short for what the model was told."""
+        return
+
     def size(self) -> int:
         """How many numbers were learned."""
         return sum(array.size for array in self.weights().values())

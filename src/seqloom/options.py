@@ -70,7 +70,7 @@ def problems(thing: Callable[..., Any], given: Mapping[str, Any]) -> list[str]:
             remedy = f"did you mean {near!r}?" if near else f"it takes {', '.join(known) or 'none'}"
             found.append(f"{name!r} is not an option: {remedy}")
         elif not known[name].fits(value):
-            found.append(f"{name} = {value!r}: expected {known[name].expects}")
+            found.append(f"{name} = {value!r}: {_wanted(known[name], value)}")
     return found
 
 
@@ -101,6 +101,17 @@ def _numbers(thing: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, A
 def summary(thing: Callable[..., Any]) -> str:
     """The first sentence of a thing's docstring: what it is."""
     return (thing.__doc__ or "").strip().split("\n")[0]
+
+
+def _wanted(option: Option, value: object) -> str:
+    """What may be given instead; among many names, the nearest first."""
+    names = get_args(option.kind) if get_origin(option.kind) is Literal else ()
+    near = nearest(value, names) if isinstance(value, str) else None
+    return (
+        f"did you mean {near!r}? expected {option.expects}"
+        if near
+        else f"expected {option.expects}"
+    )
 
 
 def _explained(text: str) -> dict[str, str]:

@@ -53,7 +53,7 @@ def test_every_model_task_and_table_is_explained(say, name):
 def test_explain_shows_equations_and_defaults(say):
     said = say("explain", "recurrent")
     assert "h_t = cell(E x_t, h_{t-1})" in said.out
-    assert """cell = "lstm"   ('elman' or 'lstm' or 'gru')""" in said.out
+    assert """cell = "lstm"   ('elman' or 'context' or 'carousel' or """ in said.out
 
 
 def test_explain_without_a_topic_lists_them(say):

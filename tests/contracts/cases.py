@@ -8,6 +8,7 @@ from seqloom.forms import Form, Labels, Signature, Tokens
 from seqloom.model import LearnsFromStatistics
 from seqloom.models import MODELS
 from seqloom.nn.cells import CELLS
+from seqloom.options import taken
 
 SIZE = 6  # the four special symbols and two real ones
 SPACES = {
@@ -16,13 +17,20 @@ SPACES = {
     Form.WHOLE: (Tokens(SIZE), Labels(3)),
     Form.TRANSDUCE: (Tokens(SIZE), Tokens(SIZE)),
 }
+WIRED = {"skip": 2, "first_bias": True, "initial_state": "learned", "zoneout": 0.1} | {
+    "layer_norm": True,
+    "recurrent_dropout": 0.2,
+}
 # What is worth trying beside the defaults, by the name of the model.
 VARIANTS = {
     "ngram": [{"order": 1}, {"order": 2}, {"order": 4}],
     "recurrent": [{"cell": cell, "layers": 2} for cell in CELLS]
-    + [{"directions": "both", "layers": 2, "dropout": 0.3}],
+    + [{"directions": "both", "layers": 2, "dropout": 0.3}]
+    + [{"pooling": pooling} for pooling in ("max", "last", "ends", "attentive")]
+    + [WIRED, {"cell": "gru", "directions": "both", "join": "sum", "layers": 2, "residual": True}],
     "encoder-decoder": [{"attention": "none"}, {"directions": "forward"}]
-    + [{"cell": cell, "encoder_layers": 2, "decoder_layers": 2} for cell in CELLS],
+    + [{"cell": cell, "encoder_layers": 2, "decoder_layers": 2} for cell in CELLS]
+    + [WIRED | {"directions": "forward"}],
 }
 
 
@@ -38,6 +46,7 @@ CASES = [
     for form in sorted(MODELS[name].forms, key=lambda form: form.name)
     for options in [{}, *VARIANTS.get(name, [])]
     if not (form is Form.NEXT and options.get("directions") == "both")
+    if form is Form.WHOLE or "pooling" not in options
 ]
 IDS = [f"{n}-{f.name}-{'-'.join(map(str, o.values()))}" for n, f, o in CASES]
 
@@ -45,7 +54,7 @@ IDS = [f"{n}-{f.name}-{'-'.join(map(str, o.values()))}" for n, f, o in CASES]
 def build(name, form, options, seed=0):
     kind = MODELS[name]
     kind.seed(seed)
-    model = kind(Signature(form, *SPACES[form]), **options)
+    model = kind(Signature(form, *SPACES[form]), **taken(kind, options))
     if isinstance(model, LearnsFromStatistics):
         model.update(model.statistics(batch_for(form, (5, 3, 4, 6), seed)))
     return model

@@ -13,6 +13,7 @@ from ..batch import Batch
 from ..errors import ModelError
 from ..forms import Signature
 from ..model import Model, Weights
+from ..nn.recurrence import Recurrence
 
 
 class Neural(nn.Module, Model, ABC):
@@ -29,6 +30,11 @@ class Neural(nn.Module, Model, ABC):
     def loss(self, batch: Batch) -> Float[Tensor, ""]:
         """Nats per target symbol."""
         return -self.log_prob(batch).sum() / int(batch.target.lengths.sum())
+
+    def check_length(self, longest: int) -> None:
+        for module in self.modules():
+            if isinstance(module, Recurrence):
+                module.check_length(longest)
 
     def weights(self) -> Weights:
         return {name: tensor.detach().numpy() for name, tensor in self.state_dict().items()}

@@ -128,6 +128,15 @@ class Recurrence(nn.Module):
             new += last
         return x, new
 
+    def check_length(self, longest: int) -> None:
+        """Refuse a shortcut through time that no sequence is long enough for."""
+        if longest <= self.wiring.skip:
+            raise ModelError(
+                "M123",
+                f"skip = {self.wiring.skip}: the longest sequence has only {longest} steps",
+                help=[f"--set model.skip={max(2, longest // 2)}   or 0 for none"],
+            )
+
     def _joined(self, forward: Tensor, backward: Tensor) -> Tensor:
         return torch.cat([forward, backward], dim=-1) if self.halves else forward + backward
 

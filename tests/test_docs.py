@@ -154,7 +154,7 @@ def script_named(stem: str):
 
 WALKS = [block for block in blocks(ROOT / "CONTRIBUTING.md") if block.language == "diff"]
 TRIED = {
-    "minimal": ["tests/contracts/test_models.py", "tests/nn"],
+    "single": ["tests/contracts/test_models.py", "tests/nn"],
     "convolutional": ["tests/contracts"],
     "spaces": ["tests/contracts/test_tasks.py"],
 }

@@ -50,6 +50,13 @@ def test_every_model_task_and_table_is_explained(say, name):
     assert found["options"] and all(option["help"] for option in found["options"])
 
 
+def test_explain_shows_the_equation_of_a_cell(say):
+    said = say("explain", "lstm-peephole")
+    assert "i, f = σ(W x + b + U h + P c)" in said.out
+    assert "peepholes = " in said.out and "zoneout" not in said.out
+    assert "did you mean 'gru-simple'?" in say("explain", "gru-simpl").err
+
+
 def test_explain_shows_equations_and_defaults(say):
     said = say("explain", "recurrent")
     assert "h_t = cell(E x_t, h_{t-1})" in said.out

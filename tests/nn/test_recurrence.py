@@ -191,7 +191,7 @@ GATES = {
 }
 
 
-@pytest.mark.parametrize("cell", CELLS)
+@pytest.mark.parametrize("cell", GATES)
 def test_gates_are_seen(cell):
     recurrence = Recurrence(cell, 3, 4)
     with watching(recurrence) as trace:

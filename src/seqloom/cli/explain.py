@@ -1,4 +1,4 @@
-"""seqloom explain: an error code, a model, a task, or the tables [data] and [training]."""
+"""seqloom explain: an error code, a model, a cell, a task, or the tables [data] and [training]."""
 
 import argparse
 import inspect
@@ -23,7 +23,7 @@ NARROWEST = 40
 def add(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     parser.add_argument(
-        "topic", metavar="TOPIC", nargs="?", help="D011, recurrent, translate, training, data, …"
+        "topic", metavar="TOPIC", nargs="?", help="D011, recurrent, lstm, translate, training, …"
     )
 
 
@@ -52,7 +52,11 @@ def _thing(topic: str, found: dict[str, Page]) -> Callable[..., Any]:
         hints = [f"did you mean {near}?"] if near else []
         help = [*hints, "seqloom explain   lists all codes"]
         raise UsageError("U002", f"there is no error code {topic.upper()}", help=help)
-    raise unknown("topic", topic, _names())
+    from ..nn.cells import CELLS
+
+    if topic in CELLS:
+        return CELLS[topic]
+    raise unknown("topic", topic, [*_names(), *CELLS])
 
 
 def _show_topics(found: dict[str, Page], as_json: bool) -> None:
@@ -63,7 +67,8 @@ def _show_topics(found: dict[str, Page], as_json: bool) -> None:
             show(to_json({"topic": name}))
         return
     rows = [["tables", ", ".join(TABLES)], ["tasks", ", ".join(TASKS)]]
-    rows += [["models", ", ".join(MODELS)], ["", ""]]
+    rows += [["models", ", ".join(MODELS)], ["cells", "those of recurrent: elman, lstm, gru, …"]]
+    rows += [["", ""]]
     rows += [[page.code, page.title] for page in found.values()]
     for line in table(rows):
         show(line)
@@ -81,7 +86,7 @@ def _show_page(page: Page, as_json: bool) -> None:
 
 def _show_thing(name: str, thing: Callable[..., Any], as_json: bool) -> None:
     """The docstring, which has the equations, and the options below it."""
-    text, found = _text(thing), options(thing)
+    text, found = _text(thing), _options(thing)
     if as_json:
         listed = [_as_dict(option) for option in found]
         show(to_json({"name": name, "summary": summary(thing), "text": text, "options": listed}))
@@ -93,6 +98,15 @@ def _show_thing(name: str, thing: Callable[..., Any], as_json: bool) -> None:
         show(f"  {option.name} = {_shown(option.default)}   ({option.expects})")
         for line in _hung(" " * 6, option.help):
             show(line)
+
+
+def _options(thing: Callable[..., Any]) -> list[Option]:
+    """What can be set: of a cell, the options of [model] that only some cells have."""
+    if (takes := getattr(thing, "takes", None)) is None:
+        return options(thing)
+    from ..nn.wiring import Wiring
+
+    return [option for option in options(Wiring) if option.name in takes]
 
 
 def _text(thing: Callable[..., Any]) -> str:

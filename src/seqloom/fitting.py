@@ -20,7 +20,7 @@ from .run import CARD, CHECKPOINT, EVENTS, RECIPE, RUNS, TASK, WEIGHTS, Run, loa
 from .task import Task
 from .tasks import TASKS
 from .training.checkpoints import cannot_write, load_arrays, locked, save_arrays, write_whole
-from .training.events import Event, Story
+from .training.events import Event, Story, read_events
 from .training.learning import Learner, learn, way_of
 from .training.way import Snapshot
 
@@ -85,7 +85,10 @@ def resume(
         task.restore(saved["codecs"])
         exists = (folder / CHECKPOINT).exists()
         snapshot = load_arrays(folder / CHECKPOINT) if exists else Snapshot()
-        return _Training(folder, recipe, task, parts, watcher or Watcher()).run(snapshot)
+        training = _Training(folder, recipe, task, parts, watcher or Watcher())
+        if not exists and _is_converted(folder):  # it begins with the weights it was given
+            training.model.restore(load_arrays(folder / WEIGHTS).arrays)
+        return training.run(snapshot)
 
 
 def named(name: str, file: str = "") -> Recipe:
@@ -211,6 +214,11 @@ def _placed(recipe: Recipe) -> Recipe:
         name: str(Path(recipe.data[name]).resolve()) for name in FILES if recipe.data.get(name)
     }
     return replace(recipe, data=recipe.data | whole)
+
+
+def _is_converted(folder: Path) -> bool:
+    """Whether a run was made from weights, not trained."""
+    return any(event.get("converted") for event in read_events(folder / EVENTS))
 
 
 def _same_data(recipe: Recipe, before: dict[str, str], data_changed: bool) -> None:

@@ -44,6 +44,9 @@ COMMANDS = {
     "runs": Command("runs", "list all runs", "runs"),
     "show": Command("show", "tell all about one run", "show my-run"),
     "compare": Command("compare", "set runs side by side", "compare my-run my-other-run"),
+    "convert": Command(
+        "convert", "exchange weights with torch", "convert my-run -o lstm.safetensors"
+    ),
     "models": Command("models", "list the models and their options", "models"),
     "tasks": Command("tasks", "list the tasks and the files they read", "tasks"),
     "explain": Command("explain", "explain an error code or an option", "explain D011"),
@@ -52,7 +55,7 @@ COMMANDS = {
 GROUPS = {
     "Learn": ("demo", "check", "train"),
     "Use": ("evaluate", "predict", "translate", "tag", "classify", "generate", "inspect"),
-    "Keep": ("runs", "show", "compare"),
+    "Keep": ("runs", "show", "compare", "convert"),
     "Know": ("models", "tasks", "explain", "doctor"),
 }
 EXAMPLES = (

@@ -53,8 +53,8 @@ def load_arrays(path: Path) -> Snapshot:
         with safetensors.safe_open(path, framework="numpy") as file:
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
             facts = json.loads((file.metadata() or {}).get("facts", "{}"))
-    except (safetensors.SafetensorError, ValueError, OSError) as error:
-        raise _unreadable(path, error) from error
+    except (safetensors.SafetensorError, ValueError, TypeError, OSError) as error:
+        raise unreadable(path, error) from error
     return Snapshot(arrays, facts)
 
 
@@ -100,15 +100,17 @@ def cannot_write(path: Path, error: OSError, needed: int = 0) -> MachineError:
     )
 
 
-def _unreadable(path: Path, error: Exception) -> ModelError:
+def unreadable(path: Path, error: Exception) -> ModelError:
     """Say whether a file is a pickle or merely damaged; it has been opened as neither."""
-    begin = path.read_bytes()[:9] if path.is_file() else b""
+    begin = _first_bytes(path, 9) if path.is_file() else b""
     # The first eight bytes of a safetensors file are a length, which may look like a pickle's mark.
     if begin.startswith(PICKLES) and begin[8:] != b"{":
+        safe = path.with_suffix(".safetensors")
         return ModelError(
             "M112",
             f"{path} is a Python pickle, which can run code when opened",
-            notes=["Only .safetensors files are loaded."],
+            notes=["Only .safetensors files are loaded. Where the model is, Python makes one:"],
+            help=[f"safetensors.torch.save_file(model.state_dict(), {safe.name!r})"],
         )
     return ModelError(
         "M113",
@@ -116,6 +118,11 @@ def _unreadable(path: Path, error: Exception) -> ModelError:
         notes=[f"{path.stat().st_size:,} bytes; {error}"],
         help=["copy the file again, or train the run again"],
     )
+
+
+def _first_bytes(path: Path, count: int) -> bytes:
+    with path.open("rb") as file:
+        return file.read(count)
 
 
 def _flush_folder(folder: Path) -> None:

@@ -1,0 +1,159 @@
+"""seqloom convert: weights of a recurrence to torch, and from it."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import UsageError
+from .judging import load_run
+from .records import to_json
+from .terminal import say, several, show
+
+if TYPE_CHECKING:
+    from ..nn.torch_names import TorchModule
+
+SUFFIXES = {".safetensors", ".pt", ".pth", ".bin", ".ckpt"}
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """The arguments of the command."""
+    parser.add_argument(
+        "what",
+        metavar="RUN|FILE",
+        help="a run, or a .safetensors file: a state_dict of torch, or what convert wrote",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="where to write: what is a run or Seqloom's as torch's state_dict, what is torch's "
+        "under Seqloom's names",
+    )
+    parser.add_argument("--force", action="store_true", help="replace FILE if it is there")
+    parser.add_argument(
+        "--into", metavar="RUN", help="make a new run: this one with the weights of the file"
+    )
+    parser.add_argument("--name", default="", help="what the new run is called")
+    parser.add_argument(
+        "--part", default="", metavar="NAME", help="of the run: body, encoder or decoder"
+    )
+    parser.add_argument(
+        "--prefix", metavar="NAME", help="what stands before the names in the file: encoder.lstm"
+    )
+    parser.add_argument(
+        "--activation", choices=("tanh", "relu"), help="of an nn.RNN: its weights do not tell"
+    )
+
+
+def run(given: argparse.Namespace) -> int:
+    """Convert, print where the result is, and say how it is used."""
+    is_file = Path(given.what).is_file() or Path(given.what).suffix in SUFFIXES
+    _refuse_contradictions(given, is_file)
+    if not is_file:
+        return _run_to_torch(given)
+    return _into_run(given) if given.into else _file_to_file(given)
+
+
+def _run_to_torch(given: argparse.Namespace) -> int:
+    from .. import converting
+
+    converting.refuse_existing(given.output, given.force)
+    model = load_run(given.what, given.runs_dir).model
+    part, recurrence = converting.recurrence_in(model, given.part)
+    module = converting.save_torch(given.output, recurrence, force=given.force)
+    _tell_torch(given, module, {"part": part})
+    return 0
+
+
+def _file_to_file(given: argparse.Namespace) -> int:
+    from .. import converting
+
+    converting.refuse_existing(given.output, given.force)
+    weights = converting.Weights(Path(given.what), given.prefix)
+    recurrence = weights.recurrence(given.activation)
+    if weights.is_ours:
+        module = converting.save_torch(given.output, recurrence, force=given.force)
+        _tell_torch(given, module, {})
+        return 0
+    module = converting.save_ours(given.output, recurrence, force=given.force)
+    line = f"seqloom.converting.read_recurrence({str(given.output)!r})"
+    if given.json:
+        show(to_json({"path": str(given.output), **_facts(module), "load": line}))
+        return 0
+    show(str(given.output))
+    if not given.quiet:
+        say(f"It was {module}{_left(weights.others)}.\nNext, in Python: {line}")
+    return 0
+
+
+def _into_run(given: argparse.Namespace) -> int:
+    from .. import converting
+
+    old = load_run(given.into, given.runs_dir)
+    path = Path(given.what)
+    weights = converting.Weights(path, given.prefix)
+    new = converting.put_into(
+        old, path, weights, part=given.part, name=given.name, runs=Path(given.runs_dir)
+    )
+    if given.json:
+        show(to_json({"name": new.name, "folder": str(new.folder), "from": old.name}))
+        return 0
+    show(str(new.folder))
+    if not given.quiet:
+        kept = "its input and output layers were trained with other weights"
+        say(f"{new.name} is {old.name} with the weights of {path.name}{_left(weights.others)}.")
+        say(f"note: {kept}")
+        say(f"Next: seqloom evaluate {new.name}    seqloom train --resume {new.name}")
+    return 0
+
+
+def _tell_torch(given: argparse.Namespace, module: "TorchModule", more: dict[str, Any]) -> None:
+    from ..converting import loading
+
+    line = loading(module, str(given.output))
+    if given.json:
+        show(to_json({"path": str(given.output), **_facts(module), **more, "load": line}))
+        return
+    show(str(given.output))
+    if not given.quiet:
+        say(f"It is {module}.\nNext, in Python:\n{line}")
+
+
+def _facts(module: "TorchModule") -> dict[str, Any]:
+    return {
+        "kind": module.kind,
+        "input_size": module.inputs,
+        "hidden_size": module.hidden,
+        "num_layers": module.layers,
+        "bidirectional": module.both,
+    }
+
+
+def _left(others: int) -> str:
+    """How much of a larger model was not looked at."""
+    return f" ({several(others, 'other tensor')} left out)" if others else ""
+
+
+def _refuse_contradictions(given: argparse.Namespace, is_file: bool) -> None:
+    """Options that say nothing together are a misunderstanding, not to be passed over."""
+    if given.into:
+        wrong = {"-o": given.output, "--activation": given.activation, "--force": given.force}
+        hint = "--name NAME   what the new run is called"
+    elif is_file:
+        wrong, hint = {"--name": given.name, "--part": given.part}, "--into RUN   make a new run"
+    else:
+        wrong = {"--name": given.name, "--prefix": given.prefix, "--activation": given.activation}
+        hint = "seqloom convert RUN -o FILE"
+    for option, value in wrong.items():
+        if value:
+            raise UsageError("U001", f"{option} does not go with this", help=[hint])
+    if given.into and not is_file:
+        raise UsageError(
+            "U001",
+            f"--into needs a file of weights; {given.what!r} is none",
+            help=["seqloom convert lstm.safetensors --into RUN"],
+        )
+    if not given.into and given.output is None:
+        helps = ["-o FILE.safetensors"] + ["--into RUN   make a new run"] * is_file
+        raise UsageError("U001", "where shall it be written?", help=helps)

@@ -1,0 +1,172 @@
+"""Exchange the weights of a recurrence with torch: the work behind `seqloom convert`."""
+
+import contextlib
+import platform
+from collections.abc import Mapping
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+
+import safetensors
+from safetensors.torch import save
+from torch import Tensor, nn
+
+from .errors import DataError, MachineError, ModelError, UsageError
+from .fitting import new_folder
+from .model import Model
+from .nn.recurrence import Recurrence
+from .nn.torch_names import (
+    Activation,
+    TorchModule,
+    fill,
+    from_torch,
+    module_of,
+    prefix_in,
+    renamed,
+    to_torch,
+)
+from .run import CARD, EVENTS, RECIPE, RUNS, TASK, WEIGHTS, Run, load
+from .training.checkpoints import locked, save_arrays, unreadable, write_whole
+from .training.events import Event, Story
+
+OURS = ("seqloom", "recurrence")  # the mark of a file with our own names
+
+
+class Weights:
+    """The weights of one recurrent module in a file, under torch's names."""
+
+    def __init__(self, path: Path, prefix: str | None = None) -> None:
+        if not path.is_file():
+            raise DataError("D001", f'cannot find "{path}"', help=["check the name of the file"])
+        try:
+            with safetensors.safe_open(path, framework="pt") as file:
+                self.facts: Mapping[str, str] = file.metadata() or {}
+                names = list(file.keys())
+                self.is_ours = OURS in self.facts.items()
+                before = "" if self.is_ours else prefix_in(names, prefix)
+                mine = names if self.is_ours else [n for n in names if _is_of(n, before)]
+                tensors = {name.removeprefix(before): file.get_tensor(name) for name in mine}
+        except (safetensors.SafetensorError, OSError, ValueError, TypeError) as error:
+            found = unreadable(path, error)
+            again = ["save or copy the file again"] if found.code == "M113" else found.help
+            raise ModelError(found.code, found.problem, notes=found.notes, help=again) from error
+        self.tensors: dict[str, Tensor] = renamed(tensors) if self.is_ours else tensors
+        self.others = len(names) - len(mine)
+
+    def recurrence(self, activation: Activation | None = None) -> Recurrence:
+        """A recurrence with these weights; `activation` tells what an nn.RNN bends with."""
+        told: Activation | None = "relu" if self.facts.get("nonlinearity") == "relu" else None
+        return from_torch(self.tensors, activation=activation or told)
+
+
+def read_recurrence(
+    path: str | Path, *, prefix: str | None = None, activation: Activation | None = None
+) -> Recurrence:
+    """A recurrence from a .safetensors file: a state_dict of torch, or what `save_ours` wrote."""
+    return Weights(Path(path), prefix).recurrence(activation)
+
+
+def recurrence_in(model: Model, part: str = "") -> tuple[str, Recurrence]:
+    """The recurrence of a model, with its name in it; `part` chooses where there are several."""
+    modules = model.named_modules() if isinstance(model, nn.Module) else ()
+    found = {name: module for name, module in modules if isinstance(module, Recurrence)}
+    if not found:
+        raise ModelError("M140", "this model has no recurrence, so there is nothing to convert")
+    if part in found or (not part and len(found) == 1):
+        name = part or next(iter(found))
+        return name, found[name]
+    problem = f"there is no part called {part!r}" if part else "which part of the run?"
+    raise UsageError("U020", problem, help=[f"--part {name}" for name in found])
+
+
+def save_torch(path: Path, recurrence: Recurrence, *, force: bool = False) -> TorchModule:
+    """Write a state_dict that torch's module loads, with the line of Python that does it."""
+    module = module_of(recurrence)
+    facts = {"format": "pt", **_facts(module), "load": loading(module, path.name)}
+    _write(path, to_torch(recurrence), facts, force)
+    return module
+
+
+def save_ours(path: Path, recurrence: Recurrence, *, force: bool = False) -> TorchModule:
+    """Write the state_dict of a recurrence that torch has too, for `read_recurrence`."""
+    module = module_of(recurrence)
+    _write(path, recurrence.state_dict(), dict([OURS]) | _facts(module), force)
+    return module
+
+
+def loading(module: TorchModule, file: str) -> str:
+    """The line of Python that makes torch's module with the weights of a file."""
+    name = module.kind.lower()
+    return (
+        f"import torch, safetensors.torch; {name} = torch.{module}; "
+        f"{name}.load_state_dict(safetensors.torch.load_file({file!r}))"
+    )
+
+
+def put_into(
+    run: Run, path: Path, weights: Weights, *, part: str = "", name: str = "", runs: Path = RUNS
+) -> Run:
+    """A new run: the old one, but the recurrence has these weights. The old one is left alone."""
+    part, recurrence = recurrence_in(run.model, part)
+    fill(recurrence, weights.tensors)
+    folder = new_folder(run.recipe, name, runs)
+    with locked(folder):
+        write_whole(folder / TASK, (run.folder / TASK).read_bytes())
+        save_arrays(folder / WEIGHTS, run.model.weights())
+        note = f"the weights of {part} are from {path.name}, all others from {run.name}"
+        _tell(folder, run, note)
+        write_whole(folder / CARD, _card(folder.name, run, note).encode())
+        # Last, because a folder with a recipe in it is a run.
+        write_whole(folder / RECIPE, run.recipe.to_toml().encode())
+    return replace(load(folder), parts=run.parts)
+
+
+def _tell(folder: Path, run: Run, note: str) -> None:
+    """The story of a run that was not trained; `train --resume` sees in it where to begin."""
+    facts = {"examples": {}, "notes": [note], "size": run.model.size(), "converted": True}
+    facts |= {"model": run.recipe.model["name"], "task": run.recipe.task["name"]}
+    facts |= {"seqloom": version("seqloom"), "python": platform.python_version()}
+    with contextlib.closing(Story(folder / EVENTS)) as story:
+        story.append(Event("start", 0, facts))
+        story.append(Event("end", 0, {"reason": "converted"}))
+
+
+def _card(name: str, run: Run, note: str) -> str:
+    recipe = run.recipe
+    lines = [f"# {name}", "", f"Model {recipe.model['name']}, task {recipe.task['name']}.", ""]
+    lines += [f"Made by seqloom convert: {note}.", "Not trained and not judged since."]
+    return "\n".join(lines) + "\n"
+
+
+def _is_of(name: str, before: str) -> bool:
+    """Whether a tensor is of the module with this prefix itself, not of one inside or beside it."""
+    return name.startswith(before) and "." not in name.removeprefix(before)
+
+
+def _facts(module: TorchModule) -> dict[str, str]:
+    sizes = {"input_size": module.inputs, "hidden_size": module.hidden}
+    sizes |= {"num_layers": module.layers, "directions": 1 + module.both}
+    bend = {"nonlinearity": module.activation} if module.kind == "RNN" else {}
+    return {"kind": module.kind, **{name: str(size) for name, size in sizes.items()}, **bend}
+
+
+def _write(path: Path, weights: Mapping[str, Tensor], facts: dict[str, str], force: bool) -> None:
+    """One safetensors file, whole or not at all."""
+    refuse_existing(path, force)
+    whole = {name: tensor.detach().contiguous().clone() for name, tensor in weights.items()}
+    if not path.parent.is_dir():
+        make = [f"make the folder first:  mkdir -p '{path.parent}'"]
+        raise MachineError("E320", f"cannot write to {path} (its folder is missing)", help=make)
+    try:
+        write_whole(path, save(whole, metadata=facts))
+    except MachineError as error:
+        elsewhere = ["-o FILE   write to another place"]
+        raise MachineError(error.code, error.problem, notes=error.notes, help=elsewhere) from error
+
+
+def refuse_existing(path: Path, force: bool) -> None:
+    """Nothing is replaced unless that is asked for."""
+    if path.is_dir():
+        raise UsageError("U010", f"-o {path} is a folder; name a file")
+    if path.exists() and not force:
+        raise UsageError("U021", f"{path} is there already", help=["--force   replace it"])

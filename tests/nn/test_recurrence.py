@@ -215,7 +215,7 @@ def test_gates_are_seen(cell):
 def test_impossible_options_are_refused(cell, options, said):
     with pytest.raises(ModelError) as told:
         Recurrence(cell, 3, 4, wiring=Wiring(**options))
-    assert told.value.code == "M123"
+    assert told.value.code == "M124"
     assert said in str(told.value)
 
 

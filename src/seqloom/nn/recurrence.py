@@ -36,7 +36,7 @@ class Recurrence(nn.Module):
         self.halves = both and self.wiring.join == "concatenate"
         if self.halves and hidden % 2:
             raise ModelError(
-                "M123",
+                "M124",
                 f"hidden = {hidden}: two directions side by side need an even number",
                 help=[f"--set model.hidden={hidden + 1}", "--set model.join=sum"],
             )
@@ -132,7 +132,7 @@ class Recurrence(nn.Module):
         """Refuse a shortcut through time that no sequence is long enough for."""
         if longest <= self.wiring.skip:
             raise ModelError(
-                "M123",
+                "M124",
                 f"skip = {self.wiring.skip}: the longest sequence has only {longest} steps",
                 help=[f"--set model.skip={max(2, longest // 2)}   or 0 for none"],
             )

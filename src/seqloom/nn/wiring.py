@@ -49,10 +49,10 @@ class Wiring:
     def __post_init__(self) -> None:
         for name in ("recurrent_dropout", "zoneout"):
             if not 0 <= getattr(self, name) < 1:
-                raise ModelError("M123", f"{name} must be at least 0 and below 1")
+                raise ModelError("M124", f"{name} must be at least 0 and below 1")
         if self.skip == 1 or self.skip < 0:
             raise ModelError(
-                "M123",
+                "M124",
                 f"skip = {self.skip}: a shortcut must reach over two steps or more",
                 help=["--set model.skip=0   no shortcut"],
             )
@@ -76,7 +76,7 @@ def refuse_impossible(
             reason = f"it has no {option.replace('_', ' ')}"
         if reason:
             raise ModelError(
-                "M123",
+                "M124",
                 f"{name!r} cannot have {option} = {getattr(wiring, option)}: {reason}",
                 help=[f"leave {option} out, or choose another cell"],
             )

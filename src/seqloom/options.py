@@ -24,6 +24,11 @@ class Option:
     help: str
 
     @property
+    def choices(self) -> tuple[str, ...]:
+        """The words to choose from, where only some will do."""
+        return get_args(self.kind) if get_origin(self.kind) is Literal else ()
+
+    @property
     def expects(self) -> str:
         """What may be given, in words."""
         if get_origin(self.kind) is Literal:
@@ -62,7 +67,9 @@ def problems(thing: Callable[..., Any], given: Mapping[str, Any]) -> list[str]:
             remedy = f"did you mean {near!r}?" if near else f"it takes {', '.join(known) or 'none'}"
             found.append(f"{name!r} is not an option: {remedy}")
         elif not known[name].fits(value):
-            found.append(f"{name} = {value!r}: expected {known[name].expects}")
+            near = nearest(str(value), known[name].choices)
+            remedy = f"; did you mean {near!r}?" if near else ""
+            found.append(f"{name} = {value!r}: expected {known[name].expects}{remedy}")
     return found
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from .data.settings import Data
 from .data.splitting import split, without
 from .errors import DataError, UsageError
-from .task import Task
+from .task import Task, reads_no_file
 
 FILES = ("train", "valid", "test")
 
@@ -24,7 +24,14 @@ class Parts:
 
 
 def read_parts(task: Task, data: Data) -> Parts:
-    """Read the files; cut from the training file what has no file of its own."""
+    """What the task makes by itself, or else what is in the files.
+
+    What has no file of its own is cut from the training file.
+    """
+    if (generated := task.generated()) is not None:
+        for file in filter(None, (data.train, data.valid, data.test)):
+            raise reads_no_file(file)
+        return _apart(task, data, {name: generated.draw(name) for name in FILES})
     if not data.train:
         raise UsageError(
             "U007", "no training file", help=["seqloom train TASK FILE, or [data] train = FILE"]
@@ -44,8 +51,13 @@ def with_known_labels(task: Task, examples: list[Any]) -> list[Any]:
     return [example for example in examples if example.line not in unknown] if unknown else examples
 
 
-def fingerprint(data: Data) -> dict[str, str]:
-    """The sha256 of each data file, to tell later whether it has changed."""
+def fingerprint(task: Task, data: Data) -> dict[str, str]:
+    """The sha256 of each data file, to tell later whether it has changed.
+
+    Examples that a task makes are known by the settings they follow from.
+    """
+    if (generated := task.generated()) is not None:
+        return generated.settings
     found = {}
     for name in FILES:
         if path := getattr(data, name):

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from .batch import Batch, Item, collate
 from .data.codec import Codec
@@ -38,7 +38,7 @@ class Task(ABC):
     variety: str = ""  # runs of different varieties have nothing in common
 
     @classmethod
-    def varieties(cls) -> list[Self]:
+    def varieties(cls) -> list["Task"]:
         """One task of each kind that the options can choose; most tasks have one kind only."""
         return [cls()]
 

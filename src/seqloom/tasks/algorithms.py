@@ -1,7 +1,7 @@
 """Small algorithms that test memory: examples are drawn by chance, and need no file."""
 
 from collections.abc import Hashable, Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -66,7 +66,7 @@ class Algorithms(Task):
             raise UsageError("U010", "[task] examples must be at least 1, other numbers at least 0")
 
     @classmethod
-    def varieties(cls) -> list[Self]:
+    def varieties(cls) -> list[Task]:
         return [cls(problem=name) for name in PUZZLES]  # type: ignore[arg-type]
 
     def generated(self) -> Generated:

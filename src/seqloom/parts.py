@@ -31,7 +31,7 @@ def read_parts(task: Task, data: Data) -> Parts:
     if (generated := task.generated()) is not None:
         for file in filter(None, (data.train, data.valid, data.test)):
             raise reads_no_file(file)
-        return _apart(task, data, {name: generated.draw(name) for name in FILES})
+        return _made(task, data, {name: generated.draw(name) for name in FILES})
     if not data.train:
         raise UsageError(
             "U007", "no training file", help=["seqloom train TASK FILE, or [data] train = FILE"]
@@ -64,6 +64,21 @@ def fingerprint(task: Task, data: Data) -> dict[str, str]:
             with Path(path).open("rb") as file:
                 found[name] = hashlib.file_digest(file, "sha256").hexdigest()
     return found
+
+
+def _made(task: Task, data: Data, drawn: dict[str, list[Any]]) -> Parts:
+    """Keep drawn parts apart by what is judged: the short and easy, drawn often, must be learned."""
+    train, valid, test = (drawn[name] for name in FILES)
+    if data.shared:
+        return Parts(train, valid, test, [])
+    fresh = without(valid, train, task.key)
+    unseen = without(test, train + fresh, task.key)
+    left = len(valid) + len(test) - len(fresh) - len(unseen)
+    note = (
+        f"{left:,} validation and test examples left out: they were drawn before"
+        " (--set data.shared=true keeps them)"
+    )
+    return Parts(train, fresh, unseen, [note] * bool(left))
 
 
 def _apart(task: Task, data: Data, given: dict[str, list[Any]]) -> Parts:

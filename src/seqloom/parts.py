@@ -67,7 +67,7 @@ def fingerprint(task: Task, data: Data) -> dict[str, str]:
 
 
 def _made(task: Task, data: Data, drawn: dict[str, list[Any]]) -> Parts:
-    """Keep drawn parts apart by what is judged: the short and easy, drawn often, must be learned."""
+    """Leave out of validation and test what is learned: the short, drawn often, must be learned."""
     train, valid, test = (drawn[name] for name in FILES)
     if data.shared:
         return Parts(train, valid, test, [])

@@ -129,7 +129,7 @@ RECIPES = {
     ),
     "wrong choice": (
         "[model]\nname='encoder-decoder'\ncell='lsmt'\n",
-        "cell = 'lsmt': did you mean 'lstm'? expected 'elman' or 'context' or",
+        "'minlstm'; did you mean 'lstm'?",
     ),
     "misspelt table": ("[modle]\nname='x'\n", "there is no table in a recipe called 'modle'"),
     "misspelt model": ("[model]\nname='encoder-decodr'\n", "did you mean 'encoder-decoder'?"),
@@ -170,7 +170,7 @@ def test_every_problem_of_a_recipe_is_told_at_once(say):
 
 def test_a_model_that_cannot_do_the_task(say):
     code, told = say("train", "tag", "tags.conll", "-m", "ngram")
-    assert code == 4 and "error[M120]: 'ngram' cannot predict one label for each position" in told
+    assert code == 4 and "error[M120]: 'ngram' cannot predict one answer for each position" in told
     assert "models that can: recurrent" in told
 
 

@@ -49,6 +49,7 @@ def test_names_defaults_and_help():
         ({"size": True}, ["size = True: expected a whole number"]),
         ({"size": 2.5}, ["size = 2.5: expected a whole number"]),
         ({"kind": "c"}, ["kind = 'c': expected 'a' or 'b'"]),
+        ({"kind": "bb"}, ["kind = 'bb': expected 'a' or 'b'; did you mean 'b'?"]),
         ({"loud": 1}, ["loud = 1: expected true or false"]),
         (
             {"share": "x", "zzz": 1},

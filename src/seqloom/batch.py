@@ -9,25 +9,28 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Float, Int
 
 from .forms import PAD
 
 Ids = Int[np.ndarray, " _"]  # of any length: each row of a list has its own
+Rows = Float[np.ndarray, "_ width"]
 
 
 @dataclass(frozen=True)
 class Sequences:
-    """Ids, right-padded, with true lengths."""
+    """Ids or vectors of real numbers, right-padded, with true lengths."""
 
-    values: Int[np.ndarray, "batch time"]
+    values: Int[np.ndarray, "batch time"] | Float[np.ndarray, "batch time width"]
     lengths: Int[np.ndarray, " batch"]
 
     @classmethod
-    def pad(cls, items: Sequence[Ids], fill: int = PAD) -> "Sequences":
+    def pad(cls, items: Sequence[Ids | Rows], fill: int = PAD) -> "Sequences":
         """Rows of different lengths as one array, as wide as the longest."""
         lengths = np.fromiter((len(item) for item in items), dtype=np.int64, count=len(items))
-        values = np.full((len(items), int(lengths.max(initial=0))), fill, dtype=np.int64)
+        width = items[0].shape[1:] if len(items) else ()
+        kind = np.float32 if width else np.int64
+        values = np.full((len(items), int(lengths.max(initial=0)), *width), fill, dtype=kind)
         values[mask_of(lengths, values.shape[1])] = np.concatenate(items) if len(items) else 0
         return cls(values, lengths)
 
@@ -37,14 +40,14 @@ class Sequences:
         return mask_of(self.lengths, self.values.shape[1])
 
     def late(self, begin: int) -> "Sequences":
-        """One step late: what a model has read when it must predict each value."""
+        """Ids one step late: what a model has read when it must predict each of them."""
         values = np.empty_like(self.values)
         values[:, :1] = begin
         values[:, 1:] = self.values[:, :-1]
         return Sequences(values, self.lengths)
 
-    def rows(self) -> list[list[int]]:
-        """The values without padding, as lists."""
+    def rows(self) -> list[list[Any]]:
+        """The values without padding, as lists; a vector is a list too."""
         lengths = self.lengths.tolist()
         return [row[:length] for row, length in zip(self.values.tolist(), lengths, strict=True)]
 

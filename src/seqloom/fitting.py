@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .card import card
+from .data.settings import Data
 from .errors import TrainingError, UsageError
 from .model import Model
 from .parts import FILES, Parts, fingerprint, read_parts, with_known_labels
@@ -50,7 +51,7 @@ def train(  # noqa: PLR0913 - keyword-only but for the first two
     `what` is a recipe, a recipe file, the name of a shipped recipe, or the name of a task; the
     last two are given the file to learn from.
     """
-    recipe = what if isinstance(what, Recipe) else named(str(what), str(file))
+    recipe = what if isinstance(what, Recipe) else named(str(what), str(file), settings)
     recipe = recipe.with_model(model) if model else recipe
     recipe = _placed(recipe.with_settings(settings or {}).checked())
     folder = new_folder(recipe, name, Path(runs))
@@ -59,7 +60,7 @@ def train(  # noqa: PLR0913 - keyword-only but for the first two
     task.prepare(parts.train)
     training = _Training(folder, recipe, task, parts, watcher or Watcher())
     with locked(folder):
-        state = {"codecs": task.state(), "fingerprint": fingerprint(recipe.build_data())}
+        state = {"codecs": task.state(), "fingerprint": fingerprint(task, recipe.build_data())}
         write_whole(folder / TASK, json.dumps(state, ensure_ascii=False).encode())
         write_whole(folder / RECIPE, recipe.to_toml().encode())
         return training.run(None)
@@ -77,11 +78,13 @@ def resume(
         recipe = Recipe.read(folder / RECIPE)
         if settings:
             recipe = recipe.with_settings(settings).checked()
-            write_whole(folder / RECIPE, recipe.to_toml().encode())
-        task = recipe.build_task()
+        task, data = recipe.build_task(), recipe.build_data()
         saved = read_task(folder)
-        _same_data(recipe, saved["fingerprint"], data_changed)
-        parts = read_parts(task, recipe.build_data())
+        if not data_changed:
+            _same_data(task, data, saved["fingerprint"])
+        parts = read_parts(task, data)
+        if settings:  # only now: what was refused above must not stay in the folder
+            write_whole(folder / RECIPE, recipe.to_toml().encode())
         task.restore(saved["codecs"])
         exists = (folder / CHECKPOINT).exists()
         snapshot = load_arrays(folder / CHECKPOINT) if exists else Snapshot()
@@ -91,12 +94,16 @@ def resume(
         return training.run(snapshot)
 
 
-def named(name: str, file: str = "") -> Recipe:
-    """A recipe file, a shipped recipe, or a task with its simplest model; with data if given."""
+def named(name: str, file: str = "", settings: Mapping[str, Any] | None = None) -> Recipe:
+    """A recipe file, a shipped recipe, or a task with its simplest model; with data if given.
+
+    Which model is the simplest may depend on settings, which are yet to be laid over the recipe.
+    """
     data = {"train": file} if file else {}
     if name in TASKS:
-        simplest = simplest_model(TASKS[name].form)
-        return Recipe(data=data, task={"name": name}, model={"name": simplest})
+        recipe = Recipe(data=data, task={"name": name})
+        simplest = simplest_model(recipe.with_settings(settings or {}).task)
+        return replace(recipe, model={"name": simplest})
     path = shipped().get(name, Path(name))
     if not path.is_file():
         raise UsageError(
@@ -221,20 +228,20 @@ def _is_converted(folder: Path) -> bool:
     return any(event.get("converted") for event in read_events(folder / EVENTS))
 
 
-def _same_data(recipe: Recipe, before: dict[str, str], data_changed: bool) -> None:
+def _same_data(task: Task, data: Data, before: dict[str, str]) -> None:
     """A resumed run must see the data it began with, unless the user says otherwise."""
-    if data_changed:
-        return
-    data = recipe.build_data()
+    files = {name: Path(getattr(data, name)) for name in before} if task.roles else {}
+    gone = {name for name, path in files.items() if not path.is_file()}
+    now = {} if gone else fingerprint(task, data)
     for name, digest in before.items():
-        path = Path(getattr(data, name))
-        if not path.is_file() or fingerprint(data)[name] != digest:
-            what = "has changed" if path.is_file() else "is gone"
-            raise TrainingError(
-                "T120",
-                f"{path} {what} since this run began",
-                help=[
-                    "--data-changed   go on all the same",
-                    "train a new run to compare fairly",
-                ],
-            )
+        if now.get(name) == digest:
+            continue
+        what = "is gone" if name in gone else "has changed"
+        raise TrainingError(
+            "T120",
+            f"{files.get(name, f'the setting task.{name}')} {what} since this run began",
+            help=[
+                "--data-changed   go on all the same",
+                "train a new run to compare fairly",
+            ],
+        )

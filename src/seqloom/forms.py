@@ -8,8 +8,8 @@ class Form(Enum):
     """What is predicted from what."""
 
     NEXT = "the next symbol, from those before it"
-    EACH = "one label for each position"
-    WHOLE = "one label for the whole sequence"
+    EACH = "one answer for each position"
+    WHOLE = "one answer for the whole sequence"
     TRANSDUCE = "a new sequence, from another"
     FORECAST = "future values, from past ones"
 
@@ -28,7 +28,16 @@ class Labels:
     size: int
 
 
-Space = Tokens | Labels
+@dataclass(frozen=True)
+class Vectors:
+    """Rows of `width` real numbers."""
+
+    width: int
+
+
+Space = Tokens | Labels | Vectors
+SYMBOLS: frozenset[type[Space]] = frozenset({Tokens, Labels})  # spaces whose values can be counted
+SPACES: frozenset[type[Space]] = frozenset({Tokens, Labels, Vectors})
 PAD, BEGIN, END, UNKNOWN = range(4)
 
 
@@ -39,3 +48,7 @@ class Signature:
     form: Form
     source: Space
     target: Space
+
+    def __post_init__(self) -> None:
+        if self.form is Form.NEXT and Vectors in (type(self.source), type(self.target)):
+            raise ValueError("the next of symbols is a symbol; real numbers are FORECAST")

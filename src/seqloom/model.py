@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from .batch import Batch, Sequences
-from .forms import Form, Signature
+from .forms import SYMBOLS, Form, Signature, Space
 
 State = tuple[Any, ...]  # every array batch-first, so that search reorders any state without asking
 Weights = dict[str, np.ndarray]
@@ -46,10 +46,18 @@ class Model(ABC):
     """A sequence model: log p(target | source), and the best target for a source."""
 
     forms: ClassVar[frozenset[Form]]
+    reads: ClassVar[frozenset[type[Space]]] = SYMBOLS  # the spaces a source may lie in
+    writes: ClassVar[frozenset[type[Space]]] = SYMBOLS  # the spaces a target may lie in
 
     def __init__(self, signature: Signature) -> None:
         super().__init__()
         self.signature = signature
+
+    @classmethod
+    def can_do(cls, signature: Signature) -> bool:
+        """Whether it has the form, reads the source's space and writes the target's."""
+        reads, writes = type(signature.source) in cls.reads, type(signature.target) in cls.writes
+        return signature.form in cls.forms and reads and writes
 
     @staticmethod
     def seed(number: int) -> None:

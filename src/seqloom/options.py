@@ -25,6 +25,11 @@ class Option:
     group: str = ""  # the argument that takes it, where several options are one argument
 
     @property
+    def choices(self) -> tuple[str, ...]:
+        """The words to choose from, where only some will do."""
+        return get_args(self.kind) if get_origin(self.kind) is Literal else ()
+
+    @property
     def expects(self) -> str:
         """What may be given, in words."""
         if get_origin(self.kind) is Literal:
@@ -70,7 +75,9 @@ def problems(thing: Callable[..., Any], given: Mapping[str, Any]) -> list[str]:
             remedy = f"did you mean {near!r}?" if near else f"it takes {', '.join(known) or 'none'}"
             found.append(f"{name!r} is not an option: {remedy}")
         elif not known[name].fits(value):
-            found.append(f"{name} = {value!r}: {_wanted(known[name], value)}")
+            near = nearest(str(value), known[name].choices)
+            remedy = f"; did you mean {near!r}?" if near else ""
+            found.append(f"{name} = {value!r}: expected {known[name].expects}{remedy}")
     return found
 
 
@@ -101,17 +108,6 @@ def _numbers(thing: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, A
 def summary(thing: Callable[..., Any]) -> str:
     """The first sentence of a thing's docstring: what it is."""
     return (thing.__doc__ or "").strip().split("\n")[0]
-
-
-def _wanted(option: Option, value: object) -> str:
-    """What may be given instead; among many names, the nearest first."""
-    names = get_args(option.kind) if get_origin(option.kind) is Literal else ()
-    near = nearest(value, names) if isinstance(value, str) else None
-    return (
-        f"did you mean {near!r}? expected {option.expects}"
-        if near
-        else f"expected {option.expects}"
-    )
 
 
 def _explained(text: str) -> dict[str, str]:

@@ -8,7 +8,7 @@ from typing import Any
 from .data.settings import Data
 from .data.splitting import split, without
 from .errors import DataError, UsageError
-from .task import Task
+from .task import Task, reads_no_file
 
 FILES = ("train", "valid", "test")
 
@@ -24,7 +24,14 @@ class Parts:
 
 
 def read_parts(task: Task, data: Data) -> Parts:
-    """Read the files; cut from the training file what has no file of its own."""
+    """What the task makes by itself, or else what is in the files.
+
+    What has no file of its own is cut from the training file.
+    """
+    if (generated := task.generated()) is not None:
+        for file in filter(None, (data.train, data.valid, data.test)):
+            raise reads_no_file(file)
+        return _made(task, data, {name: generated.draw(name) for name in FILES})
     if not data.train:
         raise UsageError(
             "U007", "no training file", help=["seqloom train TASK FILE, or [data] train = FILE"]
@@ -44,14 +51,34 @@ def with_known_labels(task: Task, examples: list[Any]) -> list[Any]:
     return [example for example in examples if example.line not in unknown] if unknown else examples
 
 
-def fingerprint(data: Data) -> dict[str, str]:
-    """The sha256 of each data file, to tell later whether it has changed."""
+def fingerprint(task: Task, data: Data) -> dict[str, str]:
+    """The sha256 of each data file, to tell later whether it has changed.
+
+    Examples that a task makes are known by the settings they follow from.
+    """
+    if (generated := task.generated()) is not None:
+        return generated.settings
     found = {}
     for name in FILES:
         if path := getattr(data, name):
             with Path(path).open("rb") as file:
                 found[name] = hashlib.file_digest(file, "sha256").hexdigest()
     return found
+
+
+def _made(task: Task, data: Data, drawn: dict[str, list[Any]]) -> Parts:
+    """Leave out of validation and test what is learned: the short, drawn often, must be learned."""
+    train, valid, test = (drawn[name] for name in FILES)
+    if data.shared:
+        return Parts(train, valid, test, [])
+    fresh = without(valid, train, task.key)
+    unseen = without(test, train + fresh, task.key)
+    left = len(valid) + len(test) - len(fresh) - len(unseen)
+    note = (
+        f"{left:,} validation and test examples left out: they were drawn before"
+        " (--set data.shared=true keeps them)"
+    )
+    return Parts(train, fresh, unseen, [note] * bool(left))
 
 
 def _apart(task: Task, data: Data, given: dict[str, list[Any]]) -> Parts:

@@ -16,7 +16,7 @@ import tomli_w
 
 from .data.settings import Data
 from .errors import ModelError, Place, UsageError, unknown
-from .forms import Form, Signature
+from .forms import Labels, Signature, Space, Tokens, Vectors
 from .model import Model
 from .models import MODELS
 from .options import filled, problems, taken
@@ -101,7 +101,7 @@ class Recipe:
     def build_model(self, signature: Signature) -> Model:
         """The model, before it has learned anything."""
         kind = self.model_kind()
-        _must_have(signature.form, kind, self.model["name"])
+        _must_be_able(kind, self.model["name"], signature)
         kind.seed(self.build_training().seed)
         return _make(kind, "model", self.model, signature)
 
@@ -125,7 +125,7 @@ class Recipe:
             name: _name(getattr(self, name)) | filled(kinds[name], getattr(self, name))
             for name in TABLES
         }
-        _must_have(kinds["task"].form, kinds["model"], self.model["name"])
+        _must_be_able(kinds["model"], self.model["name"], self.build_task().signature())
         self.build_training()
         return Recipe(**tables)
 
@@ -134,9 +134,12 @@ class Recipe:
         return tomli_w.dumps({name: getattr(self, name) for name in TABLES})
 
 
-def simplest_model(form: Form) -> str:
-    """The first model that has a form: the registry goes from simple to large."""
-    return next(name for name in MODELS if form in MODELS[name].forms)
+def simplest_model(task: Table) -> str:
+    """The first model that can do a task: the registry goes from simple to large."""
+    # Wrong options are told later, together with all else that is wrong with the recipe.
+    is_wrong = problems(_find("task", task, TASKS), _arguments(task))
+    signature = Recipe(task=_name(task) if is_wrong else task).build_task().signature()
+    return next(name for name in MODELS if MODELS[name].can_do(signature))
 
 
 def shipped() -> dict[str, Path]:
@@ -152,15 +155,24 @@ def _find(what: str, table: Table, choices: Any) -> Any:
     return choices.find(table["name"])
 
 
-def _must_have(form: Form, kind: type[Model], name: str) -> None:
-    """Refuse a task whose form a model does not have, naming those models that have it."""
-    if form not in kind.forms:
-        able = sorted(other for other in MODELS if form in MODELS[other].forms)
-        raise ModelError(
-            "M120",
-            f"{name!r} cannot predict {form.value}",
-            help=[f"models that can: {', '.join(able)}"],
-        )
+def _must_be_able(kind: type[Model], name: str, signature: Signature) -> None:
+    """Refuse a task whose form or spaces a model does not have, naming those models that can."""
+    if kind.can_do(signature):
+        return
+    able = sorted(other for other in MODELS if MODELS[other].can_do(signature))
+    help = [f"models that can: {', '.join(able)}"] if able else []
+    if signature.form not in kind.forms:
+        raise ModelError("M120", f"{name!r} cannot predict {signature.form.value}", help=help)
+    what = "read", signature.source
+    if type(signature.source) in kind.reads:
+        what = "predict", signature.target
+    raise ModelError("M123", f"{name!r} cannot {what[0]} {_told(what[1])}", help=help)
+
+
+def _told(space: Space) -> str:
+    """What values are, in words."""
+    names = {Tokens: "symbols", Labels: "labels", Vectors: "vectors of real numbers"}
+    return names[type(space)]
 
 
 def _make(kind: Callable[..., T], what: str, table: Table, *inputs: Any) -> T:

@@ -1,7 +1,8 @@
 """What every task can do: read files, speak to models in numbers, and judge predictions."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -9,22 +10,41 @@ from .batch import Batch, Item, collate
 from .data.codec import Codec
 from .data.formats import Row, Sentence, Source, read_rows
 from .data.settings import Data
-from .errors import DataError, Place
+from .errors import DataError, Place, UsageError
 from .forms import Form, Signature
 from .metrics import Ratio
+
+
+@dataclass(frozen=True)
+class Generated:
+    """Examples that follow from settings alone: `draw` makes those of a part."""
+
+    settings: dict[str, str]
+    draw: Callable[[str], list[Any]]
 
 
 class Task(ABC):
     """From a user's file to batches, and from predictions back to what the user understands.
 
     Attributes that are codecs (vocabularies, label sets) are saved and restored by themselves, as
-    parameters are in a torch module.
+    parameters are in a torch module. A class says what is so for all of its tasks; where options
+    choose among varieties, each instance says its own form, headline and variety.
     """
 
-    form: ClassVar[Form]
+    form: Form
     verb: ClassVar[str]  # the command that uses a model of this task
-    roles: ClassVar[tuple[str, ...]]  # what the columns of a file are called
-    headline: ClassVar[str]  # the metric that chooses the best checkpoint
+    roles: ClassVar[tuple[str, ...]]  # what the columns of a file are called; none: reads no file
+    headline: str  # the metric that chooses the best checkpoint
+    variety: str = ""  # runs of different varieties have nothing in common
+
+    @classmethod
+    def varieties(cls) -> list["Task"]:
+        """One task of each kind that the options can choose; most tasks have one kind only."""
+        return [cls()]
+
+    def generated(self) -> Generated | None:
+        """The examples of a task that makes its own; None where they are read from files."""
+        return None
 
     def read(self, path: Path, data: Data) -> list[Any]:
         """The examples in a file, none longer than the settings allow."""
@@ -37,6 +57,8 @@ class Task(ABC):
 
     def open(self, path: Path, data: Data) -> Source:
         """The rows of a file, in the columns of this task."""
+        if not self.roles:
+            raise reads_no_file(str(path))
         return read_rows(path, self.roles, data)
 
     def related(self, examples: list[Any]) -> list[Any]:
@@ -73,7 +95,7 @@ class Task(ABC):
 
     @abstractmethod
     def signature(self) -> Signature:
-        """What a model will see; right after `prepare` or `restore`."""
+        """What a model will see; before `prepare` or `restore` its sizes may be too small."""
 
     @abstractmethod
     def encode(self, example: Any) -> Item:
@@ -84,7 +106,7 @@ class Task(ABC):
         return self.encode(example).source
 
     @abstractmethod
-    def decode(self, row: Sequence[int]) -> Any:
+    def decode(self, row: Sequence[Any]) -> Any:
         """A predicted row as an answer."""
 
     @abstractmethod
@@ -134,6 +156,15 @@ class Task(ABC):
 
     def _codecs(self) -> dict[str, Codec]:
         return {name: value for name, value in vars(self).items() if isinstance(value, Codec)}
+
+
+def reads_no_file(file: str) -> UsageError:
+    """A file for a task that makes its own examples."""
+    return UsageError(
+        "U012",
+        f"this task makes its own examples; it does not read {file}",
+        help=["leave the file out; --set task.seed=2 makes other examples"],
+    )
 
 
 def _too_long(path: Path, line: int, length: int, limit: int) -> DataError:

@@ -23,6 +23,7 @@ def test_models_lists_all_or_those_that_can(say):
         "encoder-decoder"
     ]
     assert say("models", "tag", "--quiet").out == "recurrent\n"
+    assert say("models", "algorithms", "--quiet").out == "recurrent\n"
     said = say("models", "tags")
     assert said.code == 2 and "did you mean 'tag'?" in said.err
 
@@ -33,6 +34,21 @@ def test_tasks_lists_what_they_read(say):
     assert "reads text and label; used with seqloom classify" in said.out
     found = {one["name"]: one for one in lines(say("tasks", "--json").out)}
     assert found["tag"]["columns"] == ["word", "tag"] and found["tag"]["headline"] == "accuracy"
+    assert found["tag"]["varieties"] == [] and found["algorithms"]["columns"] == []
+
+
+def test_tasks_tell_their_varieties(say):
+    said = say("tasks")
+    assert "predicts one answer for the whole sequence or one answer for each position" in said.out
+    assert "makes its own examples; used with seqloom predict" in said.out
+    found = {one["name"]: one for one in lines(say("tasks", "--json").out)}["algorithms"]
+    assert {one["name"]: one["headline"] for one in found["varieties"]} == {
+        "adding": "squared_error",
+        "copy": "sequence_error",
+        "order": "accuracy",
+        "parity": "accuracy",
+        "recall": "accuracy",
+    }
 
 
 @pytest.mark.parametrize("code", sorted(pages()))

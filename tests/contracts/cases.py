@@ -1,21 +1,26 @@
-"""Small models of every registered kind and form, and batches for them."""
+"""Small models of every registered kind, form and space, and batches for them."""
 
 import numpy as np
 import torch
 
 from seqloom.batch import Batch, Sequences
-from seqloom.forms import Form, Labels, Signature, Tokens
+from seqloom.forms import Form, Labels, Signature, Tokens, Vectors
 from seqloom.model import LearnsFromStatistics
 from seqloom.models import MODELS
 from seqloom.nn.cells import CELLS
 from seqloom.options import taken
 
 SIZE = 6  # the four special symbols and two real ones
-SPACES = {
-    Form.NEXT: (Tokens(SIZE), Tokens(SIZE)),
-    Form.EACH: (Tokens(SIZE), Labels(3)),
-    Form.WHOLE: (Tokens(SIZE), Labels(3)),
-    Form.TRANSDUCE: (Tokens(SIZE), Tokens(SIZE)),
+SIGNATURES = {
+    "NEXT": Signature(Form.NEXT, Tokens(SIZE), Tokens(SIZE)),
+    "EACH": Signature(Form.EACH, Tokens(SIZE), Labels(3)),
+    "WHOLE": Signature(Form.WHOLE, Tokens(SIZE), Labels(3)),
+    "TRANSDUCE": Signature(Form.TRANSDUCE, Tokens(SIZE), Tokens(SIZE)),
+    "EACH-vectors": Signature(Form.EACH, Vectors(3), Labels(3)),
+    "EACH-to-vectors": Signature(Form.EACH, Vectors(3), Vectors(2)),
+    "WHOLE-vectors": Signature(Form.WHOLE, Vectors(3), Labels(3)),
+    "WHOLE-to-vectors": Signature(Form.WHOLE, Vectors(3), Vectors(2)),
+    "TRANSDUCE-vectors": Signature(Form.TRANSDUCE, Vectors(3), Tokens(SIZE)),
 }
 WIRED = {"skip": 2, "first_bias": True, "initial_state": "learned", "zoneout": 0.1} | {
     "layer_norm": True,
@@ -40,35 +45,58 @@ def small(name, options):
     return {**widths, **options}
 
 
+def is_worth_trying(signature, options):
+    """A cell never sees what it was that became its vectors, so each is tried with symbols only."""
+    if signature.form is Form.NEXT and options.get("directions") == "both":
+        return False
+    if signature.form is not Form.WHOLE and "pooling" in options:
+        return False
+    return "cell" not in options or Vectors not in (type(signature.source), type(signature.target))
+
+
 CASES = [
-    (name, form, small(name, options))
+    (name, signature, small(name, options))
     for name in MODELS
-    for form in sorted(MODELS[name].forms, key=lambda form: form.name)
+    for signature in SIGNATURES.values()
+    if MODELS[name].can_do(signature)
     for options in [{}, *VARIANTS.get(name, [])]
-    if not (form is Form.NEXT and options.get("directions") == "both")
-    if form is Form.WHOLE or "pooling" not in options
+    if is_worth_trying(signature, options)
 ]
-IDS = [f"{n}-{f.name}-{'-'.join(map(str, o.values()))}" for n, f, o in CASES]
+NAMES = {signature: name for name, signature in SIGNATURES.items()}
+IDS = [f"{n}-{NAMES[s]}-{'-'.join(map(str, o.values()))}" for n, s, o in CASES]
 
 
-def build(name, form, options, seed=0):
+def build(name, signature, options, seed=0):
     kind = MODELS[name]
     kind.seed(seed)
-    model = kind(Signature(form, *SPACES[form]), **taken(kind, options))
+    model = kind(signature, **taken(kind, options))
     if isinstance(model, LearnsFromStatistics):
-        model.update(model.statistics(batch_for(form, (5, 3, 4, 6), seed)))
+        model.update(model.statistics(batch_for(signature, (5, 3, 4, 6), seed)))
     return model
 
 
-def batch_for(form, lengths=(4, 2), seed=1):
+def batch_for(signature, lengths=(4, 2), seed=1):
     chance = np.random.default_rng(seed)
-    source = Sequences.pad([chance.integers(2, SIZE, n) for n in lengths])
-    if form is Form.NEXT:
-        return Batch(source, source)
-    if form is Form.TRANSDUCE:
-        return Batch(source, Sequences.pad([chance.integers(2, SIZE, n) for n in lengths[::-1]]))
-    sizes = [1] * len(lengths) if form is Form.WHOLE else lengths
-    return Batch(source, Sequences.pad([chance.integers(0, 3, n) for n in sizes]))
+    source = sequences_in(signature.source, lengths, chance)
+    match signature.form:
+        case Form.NEXT:
+            return Batch(source, source)
+        case Form.TRANSDUCE:
+            return Batch(source, sequences_in(signature.target, lengths[::-1], chance))
+        case Form.WHOLE:
+            return Batch(source, sequences_in(signature.target, [1] * len(lengths), chance))
+    return Batch(source, sequences_in(signature.target, lengths, chance))
+
+
+def sequences_in(space, lengths, chance):
+    """Random sequences of these lengths."""
+    match space:
+        case Tokens(size):
+            return Sequences.pad([chance.integers(2, size, n) for n in lengths])
+        case Labels(size):
+            return Sequences.pad([chance.integers(0, size, n) for n in lengths])
+        case Vectors(width):
+            return Sequences.pad([chance.normal(size=(n, width)) for n in lengths])
 
 
 def numbers(array):

@@ -1,4 +1,4 @@
-"""Promises every model keeps, over MODELS × forms: a new model is tested by being listed."""
+"""Promises every model keeps, over MODELS × signatures: a new model is tested by being listed."""
 
 from itertools import product
 
@@ -8,39 +8,50 @@ import torch
 
 from seqloom.batch import Batch, Sequences
 from seqloom.errors import ModelError
-from seqloom.forms import BEGIN, Form, Signature
+from seqloom.forms import BEGIN, Form, Vectors
 from seqloom.model import Generator, LearnsByGradient, LearnsFromStatistics, Search
 from seqloom.models import MODELS
 from seqloom.options import options
 from seqloom.trace import watching
 
-from .cases import CASES, IDS, SPACES, batch_for, build, numbers
+from .cases import CASES, IDS, SIGNATURES, batch_for, build, numbers, sequences_in
 
-every_case = pytest.mark.parametrize("name, form, settings", CASES, ids=IDS)
+GENERATED = (Form.NEXT, Form.TRANSDUCE)
+every_case = pytest.mark.parametrize("name, signature, settings", CASES, ids=IDS)
 
 
 def close(one, other):
     torch.testing.assert_close(numbers(one), numbers(other), rtol=1e-4, atol=1e-5)
 
 
+def agree(found, others):
+    """Predictions are the same: symbols exactly, real numbers to what a float can hold."""
+    assert [len(row) for row in found] == [len(row) for row in others]
+    for row, other in zip(found, others, strict=True):
+        close(np.array(row), np.array(other))
+
+
 @every_case
-def test_padding_changes_nothing(name, form, settings):
-    model, batch = build(name, form, settings), batch_for(form)
+def test_padding_changes_nothing(name, signature, settings):
+    model, batch = build(name, signature, settings), batch_for(signature)
 
     def wider(sequences, extra):
-        more = np.zeros((len(sequences), extra), dtype=np.int64)
-        return Sequences(np.concatenate([sequences.values, more], 1), sequences.lengths)
+        values = sequences.values
+        more = np.ones((len(sequences), extra, *values.shape[2:]), dtype=values.dtype)
+        return Sequences(np.concatenate([values, more], 1), sequences.lengths)
 
-    padded = Batch(wider(batch.source, 3), wider(batch.target, 0 if form is Form.WHOLE else 3))
+    padded = Batch(
+        wider(batch.source, 3), wider(batch.target, 0 if signature.form is Form.WHOLE else 3)
+    )
     with model.at_rest():
         close(model.log_prob(batch), model.log_prob(padded))
         found, again = (model.predict(b.source, Search(limit=6)) for b in (batch, padded))
-    assert found.target.rows() == again.target.rows()
+    agree(found.target.rows(), again.target.rows())
 
 
 @every_case
-def test_alone_or_together_is_the_same(name, form, settings):
-    model, batch = build(name, form, settings), batch_for(form, (4, 2, 3))
+def test_alone_or_together_is_the_same(name, signature, settings):
+    model, batch = build(name, signature, settings), batch_for(signature, (4, 2, 3))
 
     def alone(s, i):
         return Sequences(s.values[i : i + 1, : s.lengths[i]], s.lengths[i : i + 1])
@@ -52,32 +63,41 @@ def test_alone_or_together_is_the_same(name, form, settings):
         close(model.log_prob(batch), np.concatenate([numbers(s).numpy() for s in single]))
         together = model.predict(batch.source, Search(beam=2, limit=6)).target.rows()
         one = [model.predict(alone(batch.source, i), Search(beam=2, limit=6)) for i in range(3)]
-    assert together == [found.target.rows()[0] for found in one]
+    agree(together, [found.target.rows()[0] for found in one])
 
 
 @every_case
 @pytest.mark.parametrize("seed", range(3))
-def test_probabilities_sum_to_one(name, form, settings, seed):
-    """Over every possible target: of one length, or for generators all prefixes of that length."""
-    model = build(name, form, settings, seed)
-    time = 1 if form is Form.WHOLE else 3
-    targets = np.array(list(product(range(SPACES[form][1].size), repeat=time)))
+def test_probabilities_sum_to_one(name, signature, settings, seed):
+    """Over every possible target: of one length, or for generators all prefixes of that length.
+
+    Real numbers have a density, whose sum over a grid is nearly its integral.
+    """
+    model = build(name, signature, settings, seed)
+    if isinstance(signature.target, Vectors):
+        time, cell = 1, 0.5**signature.target.width
+        grid = np.arange(-8, 8, 0.5, dtype=np.float32)
+        targets = np.array(list(product(grid, repeat=signature.target.width)))[:, None]
+    else:
+        time, cell = 1 if signature.form is Form.WHOLE else 3, 1
+        targets = np.array(list(product(range(signature.target.size), repeat=time)))
     every = Sequences(targets, np.full(len(targets), time))
-    read = Sequences(np.tile([3, 5, 4], (len(targets), 1)), np.full(len(targets), 3))
-    source = every if form is Form.NEXT else read
+    read = sequences_in(signature.source, [time], np.random.default_rng(seed)).values
+    read = Sequences(np.repeat(read, len(targets), 0), np.full(len(targets), time))
+    source = every if signature.form is Form.NEXT else read
     with model.at_rest():
         total = numbers(model.log_prob(Batch(source, every))).exp().sum().item()
-    assert total == pytest.approx(1, abs=1e-4)
+    assert total * cell == pytest.approx(1, abs=1e-4)
 
 
 @pytest.mark.parametrize(
-    "name, form, settings",
-    [case for case in CASES if case[1] in (Form.NEXT, Form.TRANSDUCE)],
-    ids=[i for i, case in zip(IDS, CASES, strict=True) if case[1] in (Form.NEXT, Form.TRANSDUCE)],
+    "name, signature, settings",
+    [case for case in CASES if case[1].form in GENERATED],
+    ids=[i for i, case in zip(IDS, CASES, strict=True) if case[1].form in GENERATED],
 )
-def test_steps_agree_with_the_whole(name, form, settings):
+def test_steps_agree_with_the_whole(name, signature, settings):
     """One symbol at a time gives the log-probability that `log_prob` gives at once."""
-    model, batch = build(name, form, settings), batch_for(form, (4, 4, 4))
+    model, batch = build(name, signature, settings), batch_for(signature, (4, 4, 4))
     assert isinstance(model, Generator)
     with model.at_rest():
         state, symbols, total = model.begin(batch.source), np.full(3, BEGIN), np.zeros(3)
@@ -89,16 +109,16 @@ def test_steps_agree_with_the_whole(name, form, settings):
 
 
 @every_case
-def test_every_parameter_learns(name, form, settings):
-    model = build(name, form, settings)
+def test_every_parameter_learns(name, signature, settings):
+    model = build(name, signature, settings)
     if isinstance(model, LearnsFromStatistics):
         before = {k: v.copy() for k, v in model.weights().items()}
-        model.update(model.statistics(batch_for(form, (7, 7, 7), seed=9)))
+        model.update(model.statistics(batch_for(signature, (7, 7, 7), seed=9)))
         after = model.weights()
         assert any(not np.array_equal(before[k], after[k]) for k in before)
         return
     assert isinstance(model, LearnsByGradient)
-    model.loss(batch_for(form, (4, 5))).backward()
+    model.loss(batch_for(signature, (4, 5))).backward()
     still = [
         n
         for n, p in model.named_parameters()
@@ -108,8 +128,8 @@ def test_every_parameter_learns(name, form, settings):
 
 
 @every_case
-def test_loss_is_surprise_per_symbol(name, form, settings):
-    model, batch = build(name, form, settings), batch_for(form)
+def test_loss_is_surprise_per_symbol(name, signature, settings):
+    model, batch = build(name, signature, settings), batch_for(signature)
     if not isinstance(model, LearnsByGradient):
         pytest.skip("learns by counting")
     model.smoothing = 0.0
@@ -119,9 +139,9 @@ def test_loss_is_surprise_per_symbol(name, form, settings):
 
 
 @every_case
-def test_watching_changes_nothing(name, form, settings):
+def test_watching_changes_nothing(name, signature, settings):
     """The fused kernels and the readable steps agree; what is recorded is what it is called."""
-    model, batch = build(name, form, settings), batch_for(form)
+    model, batch = build(name, signature, settings), batch_for(signature)
     with model.at_rest():
         before = model.log_prob(batch)
         with watching(model) as trace:
@@ -135,9 +155,9 @@ def test_watching_changes_nothing(name, form, settings):
 
 
 @every_case
-def test_weights_bring_back_the_same_model(name, form, settings):
-    model, other = build(name, form, settings), build(name, form, settings, seed=5)
-    batch = batch_for(form)
+def test_weights_bring_back_the_same_model(name, signature, settings):
+    model, other = build(name, signature, settings), build(name, signature, settings, seed=5)
+    batch = batch_for(signature)
     other.restore({name: np.array(array) for name, array in model.weights().items()})
     with model.at_rest(), other.at_rest():
         assert numbers(model.log_prob(batch)).tolist() == numbers(other.log_prob(batch)).tolist()
@@ -145,8 +165,8 @@ def test_weights_bring_back_the_same_model(name, form, settings):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_weights_of_another_model_are_refused(name):
-    form = next(iter(MODELS[name].forms))
-    model = MODELS[name](Signature(form, *SPACES[form]))
+    kind = MODELS[name]
+    model = kind(next(s for s in SIGNATURES.values() if kind.can_do(s)))
     with pytest.raises(ModelError) as told:
         model.restore({"something": np.zeros(3)})
     assert told.value.code == "M111"

@@ -7,14 +7,15 @@ import pytest
 
 from seqloom.batch import Batch, Sequences
 from seqloom.decoding import Sampling, sample, search
-from seqloom.forms import BEGIN, END, PAD, Form
+from seqloom.forms import BEGIN, END, PAD
 from seqloom.model import Search
-from tests.contracts.cases import SIZE, build, numbers
+from tests.contracts.cases import SIGNATURES, SIZE, build, numbers
 
 LIMIT = 4
 ALLOWED = [symbol for symbol in range(SIZE) if symbol not in (PAD, BEGIN, END)]
-MODELS = [("ngram", Form.NEXT, {"order": 2}), ("recurrent", Form.NEXT, {"width": 6, "hidden": 8})]
-MODELS += [("encoder-decoder", Form.TRANSDUCE, {"width": 6, "hidden": 8, "attention": "additive"})]
+NEXT, TRANSDUCE = SIGNATURES["NEXT"], SIGNATURES["TRANSDUCE"]
+MODELS = [("ngram", NEXT, {"order": 2}), ("recurrent", NEXT, {"width": 6, "hidden": 8})]
+MODELS += [("encoder-decoder", TRANSDUCE, {"width": 6, "hidden": 8, "attention": "additive"})]
 
 
 def source_of(rows):
@@ -34,10 +35,10 @@ def sharpened(model):
     return model
 
 
-def best_by_trying(model, form, row, penalty):
+def best_by_trying(model, signature, row, penalty):
     targets = every_target()
     target = source_of(targets)
-    source = target if form is Form.NEXT else source_of([row] * len(targets))
+    source = target if signature is NEXT else source_of([row] * len(targets))
     with model.at_rest():
         scores = numbers(model.log_prob(Batch(source, target))).numpy()
     ranked = scores / np.array([len(t) for t in targets]) ** penalty
@@ -46,25 +47,25 @@ def best_by_trying(model, form, row, penalty):
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("penalty", [0.0, 0.7, 1.0])
-@pytest.mark.parametrize("name, form, options", MODELS, ids=[m[0] for m in MODELS])
-def test_a_wide_beam_finds_the_best_of_all(name, form, options, seed, penalty):
-    model = sharpened(build(name, form, options, seed))
+@pytest.mark.parametrize("name, signature, options", MODELS, ids=[m[0] for m in MODELS])
+def test_a_wide_beam_finds_the_best_of_all(name, signature, options, seed, penalty):
+    model = sharpened(build(name, signature, options, seed))
     rows = [[3, 5, 2], [4, 2]]
     width = len(ALLOWED) ** LIMIT
     settings = Search(beam=width, length_penalty=penalty, limit=LIMIT)
-    start = source_of([[], []]) if form is Form.NEXT else source_of(rows)
+    start = source_of([[], []]) if signature is NEXT else source_of(rows)
     with model.at_rest():
         found = search(model, start, settings)
     for place, row in enumerate(rows):
-        right, score = best_by_trying(model, form, row, penalty)
+        right, score = best_by_trying(model, signature, row, penalty)
         assert found.target.rows()[place] == right
         assert found.log_prob[place] == pytest.approx(score, abs=1e-4)
 
 
-@pytest.mark.parametrize("name, form, options", MODELS, ids=[m[0] for m in MODELS])
-def test_greedy_takes_the_likeliest_symbol_each_time(name, form, options):
-    model = sharpened(build(name, form, options, 3))
-    source = source_of([[] if form is Form.NEXT else [3, 5, 2]])
+@pytest.mark.parametrize("name, signature, options", MODELS, ids=[m[0] for m in MODELS])
+def test_greedy_takes_the_likeliest_symbol_each_time(name, signature, options):
+    model = sharpened(build(name, signature, options, 3))
+    source = source_of([[] if signature is NEXT else [3, 5, 2]])
     with model.at_rest():
         found = search(model, source, Search(limit=6)).target.rows()[0]
         state, symbol, expected = model.begin(source), np.array([BEGIN]), []
@@ -77,7 +78,7 @@ def test_greedy_takes_the_likeliest_symbol_each_time(name, form, options):
 
 
 def test_a_prefix_is_forced_and_costs_nothing():
-    model = build("ngram", Form.NEXT, {"order": 3}, 1)
+    model = build("ngram", NEXT, {"order": 3}, 1)
     prefix = source_of([[4, 5], [3]])
     found = search(model, prefix, Search(limit=5), prefix)
     for row, answer, log_prob in zip(
@@ -92,14 +93,14 @@ def test_a_prefix_is_forced_and_costs_nothing():
 
 
 def test_the_limit_cuts_off():
-    model = build("ngram", Form.NEXT, {"order": 1}, 1)
+    model = build("ngram", NEXT, {"order": 1}, 1)
     empty = source_of([[]])
     assert len(search(model, empty, Search(limit=1)).target.rows()[0]) == 1
 
 
 def test_sampling_follows_the_distribution():
     """Draws of the first symbol against the model's own probabilities, by chi-square."""
-    model = build("ngram", Form.NEXT, {"order": 2}, 2)
+    model = build("ngram", NEXT, {"order": 2}, 2)
     count = 20_000
     empty = Sequences(np.zeros((count, 0), dtype=np.int64), np.zeros(count, dtype=np.int64))
     drawn = sample(model, empty, Sampling(limit=1, seed=3), empty)

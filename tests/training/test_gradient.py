@@ -10,20 +10,19 @@ import torch
 from seqloom.batch import Item
 from seqloom.data.batching import Batches
 from seqloom.errors import UsageError
-from seqloom.forms import Form
 from seqloom.options import options
 from seqloom.training.gradient import Descent
 from seqloom.training.schedules import SCHEDULES, factor
 from seqloom.training.settings import Training
-from tests.contracts.cases import batch_for, build
+from tests.contracts.cases import SIGNATURES, batch_for, build
 
 KINDS = {option.name: option.kind for option in options(Training)}
 RATES = {"adam": 0.01, "sgd": 0.3, "adagrad": 0.05, "rmsprop": 0.003}
 
 
 def descent(**settings):
-    model = build("recurrent", Form.EACH, {"width": 6, "hidden": 8})
-    batch = batch_for(Form.EACH, (6, 5, 7, 6, 5, 4))
+    model = build("recurrent", SIGNATURES["EACH"], {"width": 6, "hidden": 8})
+    batch = batch_for(SIGNATURES["EACH"], (6, 5, 7, 6, 5, 4))
     rows = zip(batch.source.rows(), batch.target.rows(), strict=True)
     items = [Item(np.array(source), np.array(target)) for source, target in rows]
     settings = Training(**{"epochs": 60, "warmup": 0.0, **settings})

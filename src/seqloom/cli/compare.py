@@ -65,7 +65,7 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _must_agree(runs: list[Run]) -> None:
-    tasks = {run.name: run.recipe.task["name"] for run in runs}
+    tasks = {run.name: f"{run.recipe.task['name']} {run.task.variety}".strip() for run in runs}
     if len(set(tasks.values())) > 1:
         raise ModelError(
             "M116",
@@ -79,6 +79,8 @@ def _exams(runs: list[Run], file: Path | None, limit: int | None) -> list[Exam]:
     """The same examples for each run, read as its own task reads them."""
     first = exam(runs[0], file, skip_unknown_labels=True)
     first = replace(first, examples=first.examples[:limit])
+    if first.file is None:
+        return [first for _ in runs]
     lines = {example.line for example in first.examples}
     others = [exam(run, first.file, _reading(runs[0]), True, lines) for run in runs[1:]]
     return [first, *(replace(other, title=first.title) for other in others)]
@@ -161,7 +163,7 @@ def _as_json(first: Run, asked: Exam, found: list[Contender]) -> str:
         {
             "task": first.recipe.task["name"],
             "examples": asked.title,
-            "file": str(asked.file),
+            "file": str(asked.file or ""),
             "n": len(found[0].lines),
             "runs": [one.as_dict() for one in found],
             "differences": differ,

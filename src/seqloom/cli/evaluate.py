@@ -72,7 +72,7 @@ def _as_dict(run: Run, found: Exam, score: Evaluation, search: Search) -> dict[s
     """The score for machines."""
     return {
         "run": run.name,
-        "file": str(found.file),
+        "file": str(found.file or ""),
         "examples": found.title,
         "n": len(score.examples),
         "beam": search.beam,

@@ -20,7 +20,7 @@ class Exam:
     """Examples to judge on, the file they are in, what they are called and what is odd of them."""
 
     examples: list[Any]
-    file: Path
+    file: Path | None  # none where the task makes its own examples
     title: str
     notes: tuple[str, ...] = ()
 
@@ -43,9 +43,9 @@ def exam(
         found = Exam(run.task.read(file, data), file, file.name)
     else:
         tested = read_parts(run.task, data).test
-        changed = fingerprint(data) != read_task(run.folder)["fingerprint"]
+        changed = fingerprint(run.task, data) != read_task(run.folder)["fingerprint"]
         notes = (f"the data of {run.name} has changed since it was trained",) * changed
-        place = Path(data.test or data.train)
+        place = Path(data.test or data.train) if run.task.roles else None
         found = Exam(tested, place, f"the test part of {run.name}", notes)
     if lines is not None:
         chosen = [example for example in found.examples if example.line in lines]
@@ -108,7 +108,7 @@ def _answerable(run: Run, found: Exam, skip_unknown_labels: bool) -> Exam:
     examples, notes = found.examples, found.notes
     if unknown := run.task.unknown_labels(examples):
         if not skip_unknown_labels:
-            raise unknown_labels(found.file, unknown)
+            raise unknown_labels(found.file or Path(), unknown)
         lines = {line for places in unknown.values() for line in places}
         examples = [example for example in examples if example.line not in lines]
         left = len(found.examples) - len(examples)

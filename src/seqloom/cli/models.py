@@ -7,6 +7,7 @@ from ..forms import Form
 from ..model import LearnsFromStatistics, Model
 from ..models import MODELS
 from ..options import summary
+from ..task import Task
 from ..tasks import TASKS
 from .records import to_json
 from .terminal import say, show
@@ -19,9 +20,10 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Print each model with what it is and what it can do, from simple to large."""
-    wanted = None if given.task is None else TASKS.find(given.task).form
-    able = {name: kind for name, kind in MODELS.items() if wanted in (None, *kind.forms)}
-    for name, kind in able.items():
+    wanted = None if given.task is None else TASKS.find(given.task)
+    for name, kind in MODELS.items():
+        if wanted is not None and not any(_can_do(kind, task) for task in wanted.varieties()):
+            continue
         if given.json:
             show(to_json(_as_dict(name, kind)))
         else:
@@ -32,7 +34,9 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _told(kind: type[Model]) -> list[str]:
-    predicts = [f"predicts {form.value}  ({', '.join(_tasks(form))})" for form in _forms(kind)]
+    predicts = [
+        f"predicts {form.value}  ({', '.join(_tasks(kind, form))})" for form in _forms(kind)
+    ]
     return [summary(kind), *predicts, f"learns by {_way(kind)}"]
 
 
@@ -42,7 +46,7 @@ def _as_dict(name: str, kind: type[Model]) -> dict[str, Any]:
         "name": name,
         "summary": summary(kind),
         "forms": [form.name.lower() for form in forms],
-        "tasks": [task for form in forms for task in _tasks(form)],
+        "tasks": list(dict.fromkeys(task for form in forms for task in _tasks(kind, form))),
         "learns_by": _way(kind),
     }
 
@@ -51,8 +55,17 @@ def _forms(kind: type[Model]) -> list[Form]:
     return [form for form in Form if form in kind.forms]
 
 
-def _tasks(form: Form) -> list[str]:
-    return [name for name, task in TASKS.items() if task.form is form]
+def _tasks(kind: type[Model], form: Form) -> list[str]:
+    """The tasks of a form, some variety of which the model can do."""
+    return [
+        name
+        for name, task in TASKS.items()
+        if any(one.form is form and _can_do(kind, one) for one in task.varieties())
+    ]
+
+
+def _can_do(kind: type[Model], task: Task) -> bool:
+    return kind.can_do(task.signature())
 
 
 def _way(kind: type[Model]) -> str:

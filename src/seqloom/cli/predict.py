@@ -11,7 +11,7 @@ import numpy as np
 
 from ..decoding import Sampling
 from ..errors import UsageError
-from ..forms import END, UNKNOWN, Form, Tokens
+from ..forms import END, UNKNOWN, Form, Tokens, Vectors
 from ..run import Run, wrong_task
 from ..training.evaluation import Answer
 from ..views import View
@@ -156,7 +156,10 @@ def _as_text(run: Run, result: Result) -> str:
         return told
     is_plain = not can_show("▁█·", sys.stdout)
     picture = result.view.to_text(width(), ascii=is_plain)
-    return f"{told}   p={math.exp(result.answer.log_prob):.2g}\n{picture}\n"
+    chance = (
+        f"   p={math.exp(result.answer.log_prob):.2g}" if _has_chance(run, result.answer) else ""
+    )
+    return f"{told}{chance}\n{picture}\n"
 
 
 def _as_json(run: Run, result: Result) -> str:
@@ -166,11 +169,17 @@ def _as_json(run: Run, result: Result) -> str:
         if run.task.form is Form.EACH:
             symbols = run.task.symbols(run.task.question(result.text), answer.value)
             found["output"] = list(zip(*symbols, strict=True))
-        if math.isfinite(answer.log_prob):
+        if _has_chance(run, answer):
             found |= {"log_prob": answer.log_prob, "probability": math.exp(answer.log_prob)}
     if result.view is not None:
         found["view"] = result.view.to_json()
     return to_json(found)
+
+
+def _has_chance(run: Run, answer: Answer) -> bool:
+    """Whether an answer has a probability: real numbers have a density only."""
+    is_real = isinstance(run.task.signature().target, Vectors)
+    return math.isfinite(answer.log_prob) and not is_real
 
 
 def _joined(run: Run, prompt: str, text: str) -> str:

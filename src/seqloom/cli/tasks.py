@@ -28,20 +28,30 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _told(kind: type[Task]) -> list[str]:
-    title = METRICS[kind.headline].title
+    kinds = kind.varieties()
+    forms = " or ".join(dict.fromkeys(task.form.value for task in kinds))
+    titles = " or ".join(dict.fromkeys(METRICS[task.headline].title for task in kinds))
+    reads = f"reads {' and '.join(kind.roles)}" if kind.roles else "makes its own examples"
     return [
         summary(kind),
-        f"predicts {kind.form.value}; judged by {title}",
-        f"reads {' and '.join(kind.roles)}; used with seqloom {kind.verb}",
+        f"predicts {forms}; judged by {titles}",
+        f"{reads}; used with seqloom {kind.verb}",
     ]
 
 
 def _as_dict(name: str, kind: type[Task]) -> dict[str, Any]:
+    """The task for machines; form and headline are those it has by default."""
+    kinds = kind.varieties()
     return {
         "name": name,
         "summary": summary(kind),
-        "form": kind.form.name.lower(),
+        "form": kinds[0].form.name.lower(),
         "columns": list(kind.roles),
         "verb": kind.verb,
-        "headline": kind.headline,
+        "headline": kinds[0].headline,
+        "varieties": [
+            {"name": one.variety, "form": one.form.name.lower(), "headline": one.headline}
+            for one in kinds
+            if one.variety
+        ],
     }

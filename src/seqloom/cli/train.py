@@ -25,7 +25,7 @@ LONGEST_EXAMPLE = 40
 def add(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     parser.usage = (
-        "seqloom train TASK FILE [-m MODEL]... [options]\n"
+        "seqloom train TASK [FILE] [-m MODEL]... [options]\n"
         "       seqloom train RECIPE [FILE] [options]\n"
         "       seqloom train --resume [RUN] [options]"
     )
@@ -125,13 +125,13 @@ def _recipes(given: argparse.Namespace) -> list[Recipe]:
             ],
         )
     if given.what in TASKS:
-        if given.file is None:
+        if given.file is None and TASKS[given.what].roles:
             raise UsageError(
                 "U001",
                 f"which file should {given.what!r} learn from?",
                 help=[f"seqloom train {given.what} FILE", "seqloom demo   brings its own data"],
             )
-        base = named(given.what, given.file)
+        base = named(given.what, given.file or "", _settings(given))
     else:
         base = _known_recipe(given.what, given.file or "")
     return [base.with_model(name) for name in given.model] or [base]

@@ -31,6 +31,7 @@ def _perplexity(nats: float) -> float:
 METRICS: dict[str, Metric] = {
     "sequence_error": Metric("sequence error rate", True, percent=True),
     "symbol_error": Metric("symbol error rate", True, percent=True),
+    "squared_error": Metric("mean squared error", True),
     "accuracy": Metric("accuracy", False, percent=True),
     "sentence_accuracy": Metric("sentences all right", False, percent=True),
     "bits_per_character": Metric("bits per character", True),

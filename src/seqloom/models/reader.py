@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ..batch import Batch, Sequences
 from ..decoding import search as find
-from ..forms import BEGIN, Form, Signature
+from ..forms import BEGIN, SPACES, Form, Signature
 from ..model import Prediction, Search, State
 from ..nn.dropout import SequenceDropout
 from ..nn.inputs import input_layer, tensors
@@ -32,6 +32,8 @@ class Steps(Protocol):
 
 class Reader(Neural, ABC):
     """Reads a source with one body; a model of this kind only has to build its body."""
+
+    writes = SPACES
 
     def __init__(
         self,
@@ -57,7 +59,7 @@ class Reader(Neural, ABC):
         return self.output.loss(self._states(batch.source), batch.target)
 
     def predict(self, source: Sequences, search: Search) -> Prediction:
-        """The best label of each position or of the whole; what follows, where the form is NEXT."""
+        """The best answer for each position or the whole; what follows, where the form is NEXT."""
         if self.signature.form is Form.NEXT:
             return find(self, source, search, prefix=source)
         best, log_probs = self.output.best(self._states(source))

@@ -1,4 +1,6 @@
-"""From vectors to distributions over symbols."""
+"""From vectors to distributions over symbols or real numbers."""
+
+import math
 
 import torch
 from jaxtyping import Float, Int
@@ -6,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from ..batch import Sequences
-from ..forms import Labels, Space, Tokens
+from ..forms import Labels, Space, Tokens, Vectors
 
 
 class Symbols(nn.Module):
@@ -48,8 +50,49 @@ class Symbols(nn.Module):
         return found.indices, found.values
 
 
-def output_layer(space: Space, width: int) -> Symbols:
+class Numbers(nn.Module):
+    """A Normal distribution of variance 1 at each position, around W h + b.
+
+    log p(y | h) = -½ ‖y - W h - b‖² - ½ n log 2π      n numbers in a vector
+
+    To make it likely is to make the squared error small.
+    """
+
+    def __init__(self, width: int, numbers: int) -> None:
+        super().__init__()
+        self.mean = nn.Linear(width, numbers)
+        self.constant = 0.5 * numbers * math.log(2 * math.pi)
+
+    def forward(self, states: Float[Tensor, "*place width"]) -> Float[Tensor, "*place numbers"]:
+        """The means."""
+        return self.mean(states)
+
+    def log_prob(
+        self, states: Float[Tensor, "batch time width"], target: Sequences
+    ) -> Float[Tensor, " batch"]:
+        """Log of the density of each target."""
+        values, mask = torch.from_numpy(target.values), torch.from_numpy(target.mask)
+        errors = (values - self(states)).square().sum(-1) / 2 + self.constant
+        return -(errors * mask).sum(-1)
+
+    def loss(
+        self, states: Float[Tensor, "batch time width"], target: Sequences, smoothing: float = 0.0
+    ) -> Float[Tensor, ""]:
+        """Nats per real target vector; there are no other symbols that smoothing could favour."""
+        return -self.log_prob(states, target).sum() / int(target.lengths.sum())
+
+    def best(
+        self, states: Float[Tensor, "batch time width"]
+    ) -> tuple[Float[Tensor, "batch time numbers"], Float[Tensor, "batch time"]]:
+        """The mean at each position, and the log of its density."""
+        means = self(states)
+        return means, means.new_full(means.shape[:-1], -self.constant)
+
+
+def output_layer(space: Space, width: int) -> Symbols | Numbers:
     """The distribution that fits a target space."""
     match space:
         case Tokens(size) | Labels(size):
             return Symbols(width, size)
+        case Vectors(numbers):
+            return Numbers(width, numbers)

@@ -11,5 +11,6 @@ TASKS: Registry[Task] = Registry(
         "tag": ".tag:Tag",
         "classify": ".classify:Classify",
         "translate": ".translate:Translate",
+        "algorithms": ".algorithms:Algorithms",
     },
 )

@@ -1,0 +1,126 @@
+"""Small algorithms that test memory: examples are drawn by chance, and need no file."""
+
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..batch import Item
+from ..data.formats import Row, Sentence
+from ..errors import UsageError
+from ..forms import Form, Signature
+from ..metrics import Ratio
+from ..task import Generated, Task
+from .puzzles import PUZZLES, PuzzleName
+
+PARTS = ("train", "valid", "test")
+
+
+class Solved(NamedTuple):
+    """A question and its answer, as a model sees them, and the number of it in its part."""
+
+    question: np.ndarray
+    answer: np.ndarray
+    line: int = 0
+
+
+class Algorithms(Task):
+    """A puzzle in, its answer out; the puzzles are made here, and test what a model can remember.
+
+    adding   the sum of two marked numbers among many       "0.3:0 0.7:1 0.2:1 0.5:0"
+    copy     ten symbols again after T blanks               "a b c - - - > - - -"
+    order    which two of X and Y came, and in which order  "E a X d b Y c B"
+    parity   whether the number of ones is odd              "1 0 1 1 ."
+    recall   the first symbol, after T others               "c a h b ?"
+
+    The text on the right is how a question is typed. The same settings give the same examples on
+    every machine.
+
+    Args:
+        problem: Which puzzle.
+        length: How long a question is: T in the literature.
+        examples: How many examples there are to learn from.
+        valid_examples: How many further ones tell when to stop.
+        test_examples: How many further ones are kept for the final score.
+        seed: Where chance starts when the examples are drawn.
+    """
+
+    verb = "predict"
+    roles = ()
+
+    def __init__(
+        self,
+        *,
+        problem: PuzzleName = "adding",
+        length: int = 50,
+        examples: int = 20000,
+        valid_examples: int = 1000,
+        test_examples: int = 1000,
+        seed: int = 1,
+    ) -> None:
+        self.puzzle = PUZZLES[problem](length)
+        self.form, self.headline, self.variety = self.puzzle.form, self.puzzle.headline, problem
+        self.sizes = dict(zip(PARTS, (examples, valid_examples, test_examples), strict=True))
+        self.seed = seed
+        if examples < 1 or min(self.sizes.values()) < 0 or seed < 0:
+            raise UsageError("U010", "[task] examples must be at least 1, other numbers at least 0")
+
+    @classmethod
+    def varieties(cls) -> list[Task]:
+        return [cls(problem=name) for name in PUZZLES]  # type: ignore[arg-type]
+
+    def generated(self) -> Generated:
+        settings = {"problem": self.variety, "length": self.puzzle.length, "seed": self.seed}
+        names = ("examples", "valid_examples", "test_examples")
+        settings |= dict(zip(names, self.sizes.values(), strict=True))
+        return Generated({name: str(value) for name, value in settings.items()}, self._draw)
+
+    def _draw(self, part: str) -> list[Solved]:
+        """The examples of a part, each part with its own stream of random numbers."""
+        seeds = np.random.SeedSequence([self.seed, PARTS.index(part)])
+        drawn = self.puzzle.draw(np.random.Generator(np.random.PCG64(seeds)), self.sizes[part])
+        return [Solved(*pair, line) for line, pair in enumerate(drawn, start=1)]
+
+    def example(self, row: Row | Sentence) -> Solved:
+        raise TypeError("examples are drawn, not read")
+
+    def question(self, text: str) -> Solved:
+        return Solved(self.puzzle.read(text), self.puzzle.encode(None))
+
+    def answered(self, question: Solved, answer: Any) -> Solved:
+        return question._replace(answer=self.puzzle.encode(answer))
+
+    def key(self, example: Solved) -> Hashable:
+        return example.question.tobytes()
+
+    def length(self, example: Solved) -> int:
+        return len(example.question)
+
+    def prepare(self, examples: Sequence[Solved]) -> None:
+        """Nothing is left to learn: a puzzle says what its symbols are."""
+
+    def signature(self) -> Signature:
+        return Signature(self.form, *self.puzzle.spaces())
+
+    def encode(self, example: Solved) -> Item:
+        return Item(example.question, example.answer)
+
+    def decode(self, row: Sequence[Any]) -> Any:
+        return self.puzzle.decode(row)
+
+    def judge(self, example: Solved, answer: Any, nats: float) -> dict[str, Ratio]:
+        right = self.puzzle.decode(example.answer.tolist())
+        return self.puzzle.judge(right, answer) | {"loss": Ratio(nats, len(example.answer))}
+
+    def show(self, answer: Any) -> str:
+        return self.puzzle.show(answer)
+
+    def shown_question(self, example: Solved) -> str:
+        return " ".join(self.puzzle.written(example.question))
+
+    def symbols(self, example: Solved, answer: Any) -> tuple[list[str], list[str]]:
+        answers = answer if self.form is Form.EACH else [self.puzzle.show(answer)]
+        return self.puzzle.written(example.question), answers
+
+    def is_known(self, example: Solved) -> list[bool]:
+        return self.puzzle.knows(example.question)

@@ -88,7 +88,7 @@ class Stream:
         self._model, self._task = model, task
         self._stepper = stepper_of(model)
         self._end = list(task.ask_end())
-        self._read: dict[Any, Any] = {}  # symbols already looked up
+        self._read: dict[str, Any] = {}  # symbols already looked up; only known ones, so not many
         self.reset()
 
     def reset(self) -> None:
@@ -97,14 +97,13 @@ class Stream:
 
     def step(self, value: Any) -> Reply:
         """Read one symbol, or one row of numbers, and answer."""
-        known = value.__hash__ is not None and value in self._read
-        number = self._read[value] if known else self._encoded(value)
+        number, is_known = self._encoded(value)
         log_probs, self._now = self._stepper.step(number, self._now)
         self.steps += 1
         after = self._now
         for symbol in self._end:  # as if the sequence ended here; then it goes on as if not
             log_probs, after = self._stepper.step(symbol, after)
-        return Reply(log_probs, known or value in self._read, self._task.shown_symbol)
+        return Reply(log_probs, is_known, self._task.shown_symbol)
 
     @property
     def state(self) -> StreamState:
@@ -136,22 +135,22 @@ class Stream:
             state = self._stepper.step(BEGIN, state)[1]
         return state
 
-    def _encoded(self, value: Any) -> Any:
-        """A value as the model reads it; symbols that are known are remembered."""
+    def _encoded(self, value: Any) -> tuple[Any, bool]:
+        """A value as the model reads it, and whether training showed it."""
+        if isinstance(value, str) and value in self._read:
+            return self._read[value], True
         number, is_known = self._task.ask_one(value)
-        if not is_known and not isinstance(self._model.signature.source, Tokens):
+        source = self._model.signature.source
+        if not is_known and not isinstance(source, Tokens):
             raise DataError(
                 "D050",
                 f"{value!r} was not in the training data, and this model has no symbol for that",
             )
-        width = getattr(self._model.signature.source, "width", None)
-        if width is not None and np.shape(number) != (width,):
-            raise DataError(
-                "D050", f"a step has {np.size(number)} numbers; this model reads {width} at a time"
-            )
-        if is_known and isinstance(value, str):
+        if (width := getattr(source, "width", None)) is not None:
+            return _row(number, width), is_known
+        if is_known:
             self._read[value] = number
-        return number
+        return number, is_known
 
     @cached_property
     def _fingerprint(self) -> str:
@@ -191,6 +190,15 @@ def stepper_of(model: Model) -> Stepper:
         "this model answers only when it has read the whole of its source",
         help=["seqloom predict gives it whole sequences"],
     )
+
+
+def _row(numbers: Any, width: int) -> Float[np.ndarray, " {width}"]:
+    """So many numbers, as a neural model reads them."""
+    if np.shape(numbers) != (width,):
+        raise DataError(
+            "D050", f"a step has {np.size(numbers)} numbers; this model reads {width} at a time"
+        )
+    return np.asarray(numbers, dtype=np.float32)
 
 
 def _like(part: Any, array: np.ndarray) -> Any:

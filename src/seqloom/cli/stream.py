@@ -16,6 +16,8 @@ from typing import Any, NoReturn
 
 from ..errors import DataError, Place
 from ..streaming import Reply, Stream, StreamState
+from ..task import Task
+from .arguments import at_least_one
 from .inputs import STANDARD_INPUT, lines_of
 from .judging import load_run, say_notes
 from .records import to_json
@@ -46,23 +48,25 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Answer every line at once, until the input ends or somebody ends it."""
-    stream = load_run(given.run, given.runs_dir).stream()
+    at_least_one("--top", given.top)
+    run = load_run(given.run, given.runs_dir)
+    stream = run.stream()
     if given.state is not None and given.state.exists():
         stream.state = StreamState.load(given.state)
         say_notes([f"going on after {stream.steps:,} steps of {given.state}"], given.quiet)
     with _ended_politely():
         try:
-            _answer_all(stream, given)
+            _answer_all(stream, run.task, given)
         finally:
             if given.state is not None:
                 stream.state.save(given.state)
     return 0
 
 
-def _answer_all(stream: Stream, given: argparse.Namespace) -> None:
+def _answer_all(stream: Stream, task: Task, given: argparse.Namespace) -> None:
     unknown_was_told = False
     for number, line in enumerate(lines_of(given.file, given.encoding), start=1):
-        if not line or (not line.strip() and not stream.reads(line)):
+        if _is_blank(task, line):
             stream.reset()
             show(to_json({"reset": True}) if given.json else "")
         else:
@@ -73,6 +77,13 @@ def _answer_all(stream: Stream, given: argparse.Namespace) -> None:
                 say_notes([note], given.quiet)
                 unknown_was_told = True
         sys.stdout.flush()
+
+
+def _is_blank(task: Task, line: str) -> bool:
+    """Whether a line has no symbol in it; where symbols are characters, a space is one."""
+    if line and not line.isspace():
+        return False
+    return not line or len(task.ask(task.question(line))) == len(task.ask_end())
 
 
 def _answer(stream: Stream, line: str, number: int, file: str) -> Reply:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from copy import deepcopy
+from math import log
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -91,8 +92,8 @@ class _Stepped:
 
 def log_softmax(scores: Row) -> Row:
     """scores - log Σ exp(scores)."""
-    scores -= scores.max()
-    scores -= np.log(np.exp(scores).sum())
+    scores -= np.maximum.reduce(scores)  # half the time of scores.max()
+    scores -= scores.dtype.type(log(np.add.reduce(np.exp(scores))))
     return scores
 
 

@@ -109,6 +109,31 @@ class Generator(Protocol):
 
 
 @runtime_checkable
+class Stepper(Protocol):
+    """Reads one sequence, value by value; states are passed, and are rows without a batch."""
+
+    def begin(self) -> State:
+        """The state before the first value."""
+        ...
+
+    def step(self, value: Any, state: State) -> tuple[Float[np.ndarray, " classes"], State]:
+        """Log-probabilities once this symbol, or this row of numbers, is read, and the new state.
+
+        They are what the model would say if the sequence ended here.
+        """
+        ...
+
+
+@runtime_checkable
+class Streams(Protocol):
+    """Never looks ahead, so it can answer while a sequence is still coming in."""
+
+    def stepper(self) -> Stepper:
+        """A quick way to take single steps, with the weights as they are now."""
+        ...
+
+
+@runtime_checkable
 class LearnsFromStatistics(Protocol):
     """Learns by counting or expectation-maximisation instead of gradients."""
 

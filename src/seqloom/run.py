@@ -22,6 +22,7 @@ from .inspecting import look
 from .model import Generator, Model, Search
 from .parts import Parts, read_parts, with_known_labels
 from .recipe import Recipe
+from .streaming import Stream
 from .task import Task
 from .training.checkpoints import load_arrays
 from .training.evaluation import Answer, Evaluation, evaluate, predict
@@ -78,6 +79,10 @@ class Run:
         with self.model.at_rest():
             drawn = sample(self.model, prefix, sampling or Sampling(), prefix)
         return str(self.task.decode(drawn[0].tolist()))
+
+    def stream(self) -> Stream:
+        """A sequence that is read value by value and answered after each."""
+        return Stream(self.model, self.task)
 
     def evaluate(
         self,

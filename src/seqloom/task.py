@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
+
 from .batch import Batch, Item, collate
 from .data.codec import Codec
 from .data.formats import Row, Sentence, Source, read_rows
@@ -105,6 +107,28 @@ class Task(ABC):
         """The numbers a model reads before it answers."""
         return self.encode(example).source
 
+    def ask_one(self, value: Any) -> tuple[Any, bool]:
+        """One value of a stream as a model reads it, and whether training showed it.
+
+        A value is text, as a user would type it, or a row of numbers for a model of vectors.
+        """
+        if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
+            return value, True
+        question = self.question(str(value))
+        numbers = list(self.ask(question))
+        numbers = numbers[: len(numbers) - len(self.ask_end())]
+        if len(numbers) != 1:
+            raise DataError(
+                "D050",
+                f"{value!r} is {len(numbers)} symbols; a stream takes one at a time",
+                help=["give every symbol by itself, on the command line on a line of its own"],
+            )
+        return numbers[0], self.is_known(question)[0]
+
+    def ask_end(self) -> Any:
+        """The numbers a model reads after the last value of a stream."""
+        return self.ask(self.question(""))
+
     @abstractmethod
     def decode(self, row: Sequence[Any]) -> Any:
         """A predicted row as an answer."""
@@ -119,6 +143,10 @@ class Task(ABC):
     @abstractmethod
     def show(self, answer: Any) -> str:
         """An answer in one line, as it is printed."""
+
+    def shown_symbol(self, number: int) -> str:
+        """One symbol or label of an answer, as it is printed."""
+        return self.show(self.decode([number]))
 
     @abstractmethod
     def shown_question(self, example: Any) -> str:

@@ -40,6 +40,9 @@ COMMANDS = {
     "tag": Command("predict", "label every word", 'tag my-run "the cat sees a dog"'),
     "classify": Command("predict", "label whole texts", 'classify my-run "what a fine day"'),
     "generate": Command("predict", "let a text go on", "generate my-run"),
+    "stream": Command(
+        "stream", "answer every symbol as it comes in", "stream my-run --state here.safetensors"
+    ),
     "inspect": Command("inspect", "look inside a model", 'inspect my-run --text "loom"'),
     "runs": Command("runs", "list all runs", "runs"),
     "show": Command("show", "tell all about one run", "show my-run"),
@@ -54,7 +57,16 @@ COMMANDS = {
 }
 GROUPS = {
     "Learn": ("demo", "check", "train"),
-    "Use": ("evaluate", "predict", "translate", "tag", "classify", "generate", "inspect"),
+    "Use": (
+        "evaluate",
+        "predict",
+        "translate",
+        "tag",
+        "classify",
+        "generate",
+        "stream",
+        "inspect",
+    ),
     "Keep": ("runs", "show", "compare", "convert"),
     "Know": ("models", "tasks", "explain", "doctor"),
 }

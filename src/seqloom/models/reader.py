@@ -1,7 +1,6 @@
 """The shape most neural models share: an input layer, a body, an output layer."""
 
 from abc import ABC
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -10,6 +9,7 @@ from torch import Tensor
 
 from ..batch import Batch, Sequences
 from ..decoding import search as find
+from ..errors import ModelError
 from ..forms import BEGIN, SPACES, Form, Signature
 from ..model import Prediction, Search, State
 from ..nn.dropout import SequenceDropout
@@ -17,17 +17,7 @@ from ..nn.inputs import input_layer, tensors
 from ..nn.outputs import output_layer
 from ..nn.pooling import Body, Pooling, PoolingName
 from .neural import Neural
-
-
-@runtime_checkable
-class Steps(Protocol):
-    """A causal body that can also go one position at a time, to the same result."""
-
-    def initial(self, batch: int) -> State: ...
-
-    def step(
-        self, x: Float[Tensor, "batch width"], state: State
-    ) -> tuple[Float[Tensor, "batch hidden"], State]: ...
+from .stepping import ReaderStepper, Steps
 
 
 class Reader(Neural, ABC):
@@ -44,8 +34,10 @@ class Reader(Neural, ABC):
         hidden: int,
         dropout: float,
         pooling: PoolingName = "mean",
+        looks_ahead: bool = False,
     ) -> None:
         super().__init__(signature)
+        self.looks_ahead = looks_ahead
         self.input = input_layer(signature.source, width, dropout)
         self.body = body
         self.pooling = Pooling(pooling, hidden) if signature.form is Form.WHOLE else None
@@ -75,6 +67,16 @@ class Reader(Neural, ABC):
     ) -> tuple[Float[np.ndarray, "batch vocabulary"], State]:
         vector, state = self._steps().step(self.input(torch.from_numpy(symbols)), state)
         return self.output(vector).numpy(), state
+
+    def stepper(self) -> ReaderStepper:
+        """Single steps, in NumPy where the body has a twin."""
+        if self.looks_ahead or not isinstance(self.body, Steps):
+            raise ModelError(
+                "M130",
+                "this model reads a sequence from both sides, so it must have the whole of it",
+                help=["train one that reads forward: --set model.directions=forward"],
+            )
+        return ReaderStepper(self.input, self.body, self.pooling, self.output)
 
     def _states(self, source: Sequences) -> Float[Tensor, "batch place hidden"]:
         """A state for each position, or one for the whole."""

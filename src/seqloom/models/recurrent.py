@@ -55,5 +55,11 @@ class Recurrent(Reader):
             cell, width, hidden, layers=layers, both=both, dropout=dropout, wiring=wiring
         )
         super().__init__(
-            signature, body, width=width, hidden=hidden, dropout=dropout, pooling=pooling
+            signature,
+            body,
+            width=width,
+            hidden=hidden,
+            dropout=dropout,
+            pooling=pooling,
+            looks_ahead=both,
         )

@@ -81,7 +81,7 @@ class Layer(nn.Module):
 
     def step(self, x: Float[Tensor, "batch inputs"], state: State) -> State:
         """The state after one step."""
-        return self._after(self._products(x), state, self._recur(None))
+        return self._after(self.products(x), state, self._recur(None))
 
     def run(self, x: Float[Tensor, "batch time inputs"], state: State) -> Outputs:
         """All outputs and the last state: quickly, unless somebody watches or an option forbids."""
@@ -93,7 +93,7 @@ class Layer(nn.Module):
         if mask is None and self.first_bias is None and self.read_norm is None:
             outputs, last = self.cell.quick(x, own)
             return outputs, last
-        a = self._products(x)
+        a = self.products(x)
         if self.first_bias is not None:
             a = torch.cat([a[:, :1] + (rest[0] * self.first_bias)[:, None], a[:, 1:]], dim=1)
         outputs, last = self.cell.unrolled(a, own, mask)
@@ -103,7 +103,7 @@ class Layer(nn.Module):
         self, x: Float[Tensor, "batch time inputs"], state: State, mask: Tensor | None
     ) -> Outputs:
         recur, outputs = self._recur(mask), []
-        for a in self._products(x).unbind(1):
+        for a in self.products(x).unbind(1):
             state = self._after(a, state, recur)
             outputs.append(state[0])
         return torch.stack(outputs, dim=1), state
@@ -123,7 +123,7 @@ class Layer(nn.Module):
             rest[-1] = torch.cat([rest[-1][:, 1:], new[0][:, None]], dim=1)
         return (*new, *rest)
 
-    def _products(self, x: Tensor) -> Tensor:
+    def products(self, x: Tensor) -> Tensor:
         """W x + b, normalised before the bias where that is wanted."""
         if self.read_norm is None:
             return self.cell.read(x)

@@ -85,6 +85,10 @@ class Recurrence(nn.Module):
             new += after
         return x, new
 
+    def end(self, state: State) -> Float[Tensor, "batch hidden"]:
+        """What reading from the left ended with: the top layer's own output."""
+        return split_state(_layers(self.layers), state)[-1][0]
+
     def forward(
         self,
         x: Float[Tensor, "batch time inputs"],

@@ -81,6 +81,9 @@ class Language(Task):
     def show(self, answer: str) -> str:
         return answer
 
+    def shown_symbol(self, number: int) -> str:
+        return self.vocabulary.symbols[number]
+
     def shown_question(self, example: Text) -> str:
         return join(example.symbols, self.unit)
 

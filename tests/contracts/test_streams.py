@@ -1,0 +1,187 @@
+"""A sequence read value by value is answered as the whole of it would be, over MODELS × forms."""
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from seqloom.batch import Batch, Sequences
+from seqloom.errors import ModelError
+from seqloom.forms import BEGIN, Form, Tokens, Vectors
+from seqloom.nn.cells import CELLS
+from seqloom.nn.quick import recurrence
+from seqloom.nn.wiring import Wiring
+from seqloom.streaming import stepper_of
+
+from .cases import CASES, IDS, SIGNATURES, batch_for, build, numbers
+
+READ = [4, 5, 3, 5, 5, 4, 3]
+LABELS = [0, 2, 1, 1, 0, 2, 2]
+CAUSAL = [
+    (case, number)
+    for case, number in zip(CASES, IDS, strict=True)
+    if case[1].form is not Form.TRANSDUCE and case[2].get("directions") != "both"
+]
+OF = {form: SIGNATURES[form.name] for form in (Form.NEXT, Form.EACH, Form.WHOLE, Form.TRANSDUCE)}
+OPTIONS = [
+    {"residual": True},
+    {"initial_state": "learned"},
+    {"first_bias": True},
+    {"skip": 2},
+    {"zoneout": 0.3},
+    {"layer_norm": True},
+    {"tied": True},
+    {"recurrent_dropout": 0.5},
+    {"activation": "sigmoid"},
+    {"activation": "relu"},
+    {"peepholes": "diagonal"},
+    {"reset": "before"},
+    {"reset": "before", "layer_norm": True},
+    {"layer_norm": True, "first_bias": True, "skip": 3, "residual": True},
+]
+
+
+def possible(cell, options):
+    kind = CELLS[cell]
+    special = {"activation", "peepholes", "reset"} & options.keys()
+    return special <= kind.takes and not options.keys() & kind.refuses.keys()
+
+
+def whole(model, form, length):
+    """Log-probabilities after so many values, in double precision, from whole sequences."""
+    model = copy.deepcopy(model)
+    if isinstance(model, nn.Module):
+        model.double()
+    size = OF[form].target.size
+    read = np.array(READ[:length])
+
+    def total(source, target):
+        rows = [Sequences(np.array(r), np.full(len(r), len(r[0]))) for r in (source, target)]
+        with model.at_rest():
+            return numbers(model.log_prob(Batch(*rows))).numpy()
+
+    if form is Form.WHOLE:
+        return total([read] * size, [[k] for k in range(size)])
+    before = read if form is Form.NEXT else np.array(LABELS[: length - 1])
+    targets = [[*before, k] for k in range(size)]
+    sums = total(targets if form is Form.NEXT else [read] * size, targets)
+    return sums - np.log(np.exp(sums).sum())
+
+
+def streamed(model, form):
+    """Log-probabilities after each value, by steps."""
+    stepper = stepper_of(model)
+    state, found = stepper.begin(), []
+    if form is Form.NEXT:
+        _, state = stepper.step(BEGIN, state)
+    for value in READ:
+        log_probs, state = stepper.step(value, state)
+        found.append(log_probs)
+    return found
+
+
+def stir(model):
+    """Weights large enough to matter, in every parameter: some start at zero or one."""
+    if isinstance(model, nn.Module):
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter.add_(torch.randn_like(parameter) * 0.3)
+    return model
+
+
+def agree(model, form):
+    for length, log_probs in enumerate(streamed(model, form), start=1):
+        np.testing.assert_allclose(log_probs, whole(model, form, length), rtol=1e-6, atol=1e-6)
+
+
+def agree_on_vectors(model, signature):
+    """After each row: log-probabilities of labels, or the numbers, as of the sequence so far."""
+    rows = batch_for(signature, (7,)).source
+    exact = copy.deepcopy(model).double()
+    stepper = stepper_of(model)
+    state = stepper.begin()
+    for length in range(1, 8):
+        answer, state = stepper.step(rows.values[0, length - 1], state)
+        read = Sequences(rows.values[:, :length].astype(np.float64), np.array([length]))
+        with exact.at_rest():
+            best, log_probs = exact.output.best(exact._states(read))
+        if isinstance(signature.target, Vectors):
+            np.testing.assert_allclose(answer, best[0, -1].numpy(), rtol=1e-6, atol=1e-6)
+        else:
+            np.testing.assert_allclose(answer.max(), log_probs[0, -1], rtol=1e-6, atol=1e-6)
+            assert answer.argmax() == best[0, -1]
+
+
+@pytest.mark.parametrize("case", [c for c, _ in CAUSAL], ids=[i for _, i in CAUSAL])
+def test_steps_answer_as_the_whole_does(case):
+    name, signature, settings = case
+    model = stir(build(name, signature, settings))
+    if isinstance(signature.source, Tokens):
+        agree(model, signature.form)
+    else:
+        agree_on_vectors(model, signature)
+
+
+WIRED = [(cell, options) for cell in CELLS for options in OPTIONS if possible(cell, options)]
+
+
+@pytest.mark.parametrize("cell, options", WIRED, ids=[f"{c}-{'-'.join(o)}" for c, o in WIRED])
+def test_every_wiring_of_every_cell(cell, options):
+    settings = {"cell": cell, "width": 6, "hidden": 8, "layers": 3, "wiring": Wiring(**options)}
+    agree(stir(build("recurrent", OF[Form.EACH], settings)), Form.EACH)
+
+
+@pytest.mark.parametrize("residual", [False, True])
+@pytest.mark.parametrize("pooling", ["mean", "max", "last", "ends", "attentive"])
+def test_every_pooling(pooling, residual):
+    wiring = Wiring(residual=residual)
+    settings = {"width": 6, "hidden": 8, "layers": 2, "pooling": pooling, "wiring": wiring}
+    agree(stir(build("recurrent", OF[Form.WHOLE], settings)), Form.WHOLE)
+
+
+@pytest.mark.parametrize("form", [Form.NEXT, Form.EACH, Form.WHOLE])
+@pytest.mark.parametrize("pooling", ["mean", "ends"])
+def test_without_twins_and_tables_it_is_the_same(form, pooling, monkeypatch):
+    """Cells that have no twin are stepped by torch; large vocabularies have no table."""
+    settings = {"width": 6, "hidden": 8, "layers": 2, "pooling": pooling, "dropout": 0.4}
+    settings["wiring"] = Wiring(residual=True, first_bias=True)
+    model = stir(build("recurrent", OF[form], settings))
+    monkeypatch.setattr("seqloom.models.stepping.LOOKED_UP", 0)
+    agree(model, form)
+    monkeypatch.setattr(recurrence, "TWINS", {})
+    agree(model, form)
+
+
+def test_a_step_changes_neither_its_state_nor_the_model():
+    model = stir(build("recurrent", OF[Form.EACH], {"width": 6, "hidden": 8, "layers": 2}))
+    before = {name: array.copy() for name, array in model.weights().items()}
+    stepper = stepper_of(model)
+    _, first = stepper.step(4, stepper.begin())
+    kept = [part.copy() for part in first]
+    once, _ = stepper.step(5, first)
+    stepper.step(3, first)
+    again, _ = stepper.step(5, first)
+    assert once.tolist() == again.tolist()
+    assert all(np.array_equal(one, other) for one, other in zip(kept, first, strict=True))
+    assert all(np.array_equal(before[name], array) for name, array in model.weights().items())
+
+
+def test_every_cell_has_a_twin():
+    assert set(recurrence.TWINS) == set(CELLS.values())
+
+
+@pytest.mark.parametrize("form", [Form.EACH, Form.WHOLE])
+def test_what_looks_ahead_is_refused(form):
+    model = build("recurrent", OF[form], {"width": 6, "hidden": 8, "directions": "both"})
+    with pytest.raises(ModelError, match="both sides") as told:
+        stepper_of(model)
+    assert told.value.code == "M130"
+
+
+def test_what_reads_a_whole_source_is_refused():
+    model = build("encoder-decoder", OF[Form.TRANSDUCE], {"width": 6, "hidden": 8})
+    with pytest.raises(ModelError, match="the whole of its source") as told:
+        stepper_of(model)
+    assert told.value.code == "M130"

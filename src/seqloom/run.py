@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .anatomy.gates import gates_of_model
 from .batch import Sequences
 from .decoding import Sampling, sample
 from .errors import DataError, ModelError, Place, UsageError, nearest
@@ -26,7 +27,7 @@ from .task import Task
 from .training.checkpoints import load_arrays
 from .training.evaluation import Answer, Evaluation, evaluate, predict
 from .training.events import read_events
-from .views import View
+from .views import GateSharesView, MemoryView, View
 
 RUNS = Path("runs")
 WEIGHTS, CHECKPOINT = Path("weights.safetensors"), Path("checkpoint") / "last.safetensors"
@@ -103,6 +104,43 @@ class Run:
         question = self.task.question(text)
         answer = self.predict([text], beam=beam)[0] if self.task.form is not Form.NEXT else ""
         return look(self.model, self.task, question, answer, self.name, view)
+
+    def memory(
+        self,
+        texts: Sequence[str] = (),
+        *,
+        file: str | Path = "",
+        layer: int = 0,
+        clip: float | None = None,
+    ) -> MemoryView:
+        """How far back a recurrent layer feels while it reads texts or a file; 0 is the top one.
+
+        `beside` of a view sets several runs side by side. See `Memory` for what is measured.
+        """
+        # torch is imported only where it is needed
+        from .anatomy.models import MOST, memory_of_model  # noqa: PLC0415
+
+        examples = self._examples(texts, file)
+        limit = self.recipe.build_training().clip if clip is None else clip
+        found = memory_of_model(self.model, self.task, examples, self.name, clip=limit, layer=layer)
+        several = f"the median of the first {MOST} sequences" if len(examples) > MOST else ""
+        several = several or (f"the median of {len(examples)} sequences" * (len(examples) > 1))
+        return MemoryView([found], [several] if several else [])
+
+    def gates(self, texts: Sequence[str] = (), *, file: str | Path = "") -> GateSharesView:
+        """How often every gate is open or shut while the model reads texts or a file."""
+        return gates_of_model(self.model, self.task, self._examples(texts, file), self.name)
+
+    def _examples(self, texts: Sequence[str], file: str | Path) -> list[Any]:
+        """The examples of a file, or texts with the model's own answers to them."""
+        if file:
+            examples = self.task.read(Path(file), self.recipe.build_data())
+            return with_known_labels(self.task, examples)
+        questions = [self.task.question(text) for text in texts]
+        if self.task.form is Form.NEXT:
+            return [self.task.answered(question, "") for question in questions]
+        pairs = zip(questions, self.predict(texts), strict=True)
+        return [self.task.answered(question, answer) for question, answer in pairs]
 
     def _must_be(self, form: Form, verb: str) -> None:
         if self.task.form is not form:

@@ -41,6 +41,9 @@ COMMANDS = {
     "classify": Command("predict", "label whole texts", 'classify my-run "what a fine day"'),
     "generate": Command("predict", "let a text go on", "generate my-run"),
     "inspect": Command("inspect", "look inside a model", 'inspect my-run --text "loom"'),
+    "anatomy": Command(
+        "anatomy", "see how far back a memory feels", "anatomy --cell elman --cell lstm"
+    ),
     "runs": Command("runs", "list all runs", "runs"),
     "show": Command("show", "tell all about one run", "show my-run"),
     "compare": Command("compare", "set runs side by side", "compare my-run my-other-run"),
@@ -51,7 +54,16 @@ COMMANDS = {
 }
 GROUPS = {
     "Learn": ("demo", "check", "train"),
-    "Use": ("evaluate", "predict", "translate", "tag", "classify", "generate", "inspect"),
+    "Use": (
+        "evaluate",
+        "predict",
+        "translate",
+        "tag",
+        "classify",
+        "generate",
+        "inspect",
+        "anatomy",
+    ),
     "Keep": ("runs", "show", "compare"),
     "Know": ("models", "tasks", "explain", "doctor"),
 }

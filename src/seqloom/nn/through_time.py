@@ -13,7 +13,7 @@ from .layer import Layer
 
 Steps = Float[Tensor, "time inputs"]
 EXACT = 512  # up to so many rows a norm is exact; beyond, it is found by iteration
-_VECTORS, _ROUNDS = 8, 6
+_ROUNDS = 24
 
 
 def states_of(layer: Layer, x: Steps, first: State | None = None) -> list[State]:
@@ -54,12 +54,7 @@ def spectral_norm(matrix: Float[Tensor, "rows columns"]) -> float:
     matrix = matrix / largest  # or its square could leave the range of numbers
     if len(matrix) <= EXACT:  # the square's eigenvalues come much sooner than singular values
         return largest * float(torch.linalg.eigvalsh(matrix @ matrix.t())[-1].clamp(min=0).sqrt())
-    chance = torch.Generator().manual_seed(0)
-    start = torch.randn(matrix.shape[1], _VECTORS, generator=chance, dtype=matrix.dtype)
-    vectors = torch.linalg.qr(start).Q
-    for _ in range(_ROUNDS):
-        vectors = torch.linalg.qr(matrix.t() @ (matrix @ vectors)).Q
-    return largest * float(torch.linalg.matrix_norm(matrix @ vectors, 2))
+    return largest * _by_krylov(matrix)
 
 
 def truncated_gradient(
@@ -88,6 +83,21 @@ def truncated_gradient(
         found = torch.autograd.grad(reached, weights, materialize_grads=True)
         total += torch.cat([one.flatten() for one in found])
     return total
+
+
+def _by_krylov(matrix: Tensor) -> float:
+    """The largest singular value within the span of v, MᵀM v, (MᵀM)² v, … for a random v."""
+    chance = torch.Generator().manual_seed(0)
+    vector = torch.randn(matrix.shape[1], generator=chance).to(matrix.dtype)
+    basis = vector.new_zeros(matrix.shape[1], 0)
+    for _ in range(_ROUNDS):
+        for _ in range(2):  # once leaves rounding errors that grow
+            vector = vector - basis @ (basis.t() @ vector)
+        if not (size := float(vector.norm())):
+            break
+        basis = torch.cat([basis, vector[:, None] / size], dim=1)
+        vector = matrix.t() @ (matrix @ basis[:, -1])
+    return float(torch.linalg.matrix_norm(matrix @ basis, 2))
 
 
 def _identity(layer: Layer, state: State) -> State:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from .anatomy.gates import gates_of_model
-from .batch import Sequences
+from .batch import Batch, Sequences
 from .decoding import Sampling, sample
 from .errors import DataError, ModelError, Place, UsageError, nearest
 from .forms import Form
@@ -120,27 +120,27 @@ class Run:
         # torch is imported only where it is needed
         from .anatomy.models import MOST, memory_of_model  # noqa: PLC0415
 
-        examples = self._examples(texts, file)
+        batches = self._alone(texts, file)
         limit = self.recipe.build_training().clip if clip is None else clip
-        found = memory_of_model(self.model, self.task, examples, self.name, clip=limit, layer=layer)
-        several = f"the median of the first {MOST} sequences" if len(examples) > MOST else ""
-        several = several or (f"the median of {len(examples)} sequences" * (len(examples) > 1))
-        return MemoryView([found], [several] if several else [])
+        found = memory_of_model(self.model, batches, self.name, clip=limit, layer=layer)
+        count = f"the first {MOST}" if len(batches) > MOST else str(len(batches))
+        return MemoryView([found], [f"the median of {count} sequences"] * (len(batches) > 1))
 
     def gates(self, texts: Sequence[str] = (), *, file: str | Path = "") -> GateSharesView:
         """How often every gate is open or shut while the model reads texts or a file."""
-        return gates_of_model(self.model, self.task, self._examples(texts, file), self.name)
+        return gates_of_model(self.model, self._alone(texts, file), self.name)
 
-    def _examples(self, texts: Sequence[str], file: str | Path) -> list[Any]:
-        """The examples of a file, or texts with the model's own answers to them."""
+    def _alone(self, texts: Sequence[str], file: str | Path) -> list[Batch]:
+        """Each example of a file in a batch alone, or texts with the model's own answers."""
         if file:
             examples = self.task.read(Path(file), self.recipe.build_data())
-            return with_known_labels(self.task, examples)
-        questions = [self.task.question(text) for text in texts]
-        if self.task.form is Form.NEXT:
-            return [self.task.answered(question, "") for question in questions]
-        pairs = zip(questions, self.predict(texts), strict=True)
-        return [self.task.answered(question, answer) for question, answer in pairs]
+            examples = with_known_labels(self.task, examples)
+        else:
+            is_next = self.task.form is Form.NEXT
+            answers = [""] * len(texts) if is_next else self.predict(texts)
+            pairs = zip(map(self.task.question, texts), answers, strict=True)
+            examples = [self.task.answered(question, answer) for question, answer in pairs]
+        return [self.task.batch([example]) for example in examples]
 
     def _must_be(self, form: Form, verb: str) -> None:
         if self.task.form is not form:

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..batch import Batch
 from ..errors import ModelError
 from ..model import Model
-from ..task import Task
 from ..trace import watching
 from ..views import GateShare, GateSharesView
 from ..views.gates import OPEN, SHUT
@@ -31,16 +31,16 @@ class _Sums:
         self.shut += int((value < SHUT).sum())
 
 
-def gates_of_model(model: Model, task: Task, examples: Sequence[Any], name: str) -> GateSharesView:
-    """Every gate of every layer and direction, over all steps of all examples.
+def gates_of_model(model: Model, batches: Sequence[Batch], name: str) -> GateSharesView:
+    """Every gate of every layer and direction, over all steps of all batches.
 
-    open = share of values > 0.9, shut = share of values < 0.1, over cells and steps. Examples are
-    read one at a time, so that no padding is counted. Layers that share one cell share one line.
+    open = share of values > 0.9, shut = share of values < 0.1, over cells and steps. A batch
+    is of one sequence, so that no padding is counted. Layers that share one cell share one line.
     """
     seen: dict[tuple[str, str], _Sums] = {}
-    for example in examples:
+    for batch in batches:
         with model.at_rest(), watching(model) as trace:
-            model.log_prob(task.batch([example]))
+            model.log_prob(batch)
         for record in trace.of_kind("gate.*"):
             seen.setdefault((record.path, record.kind), _Sums()).add(record.value)
     if not seen:
@@ -54,7 +54,7 @@ def gates_of_model(model: Model, task: Task, examples: Sequence[Any], name: str)
         _share(name, path, kind, sums, several=len(stacks) > 1)
         for (path, kind), sums in seen.items()
     ]
-    count = len(examples)
+    count = len(batches)
     return GateSharesView(shares, [f"over {count:,} sequence{'s' if count > 1 else ''}"])
 
 

@@ -1,6 +1,6 @@
 """The memory of a trained model while it reads."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -15,7 +15,6 @@ from ..model import LearnsByGradient, Model
 from ..nn.cells import State
 from ..nn.layer import Layer
 from ..nn.recurrence import Recurrence
-from ..task import Task
 from ..views import Memory
 from .measuring import Measured, by_lag, measured, median, precision, size_of
 
@@ -24,9 +23,9 @@ MOST = 16  # sequences a median is taken of: each costs a product of Jacobians
 
 
 def memory_of_model(
-    model: Model, task: Task, examples: Sequence[Any], name: str, *, clip: float, layer: int = 0
+    model: Model, batches: Iterable[Batch], name: str, *, clip: float, layer: int = 0
 ) -> Memory:
-    """How far back a layer feels while the model reads, as the median over the examples.
+    """How far back a layer feels while the model reads, as the median over batches of one sequence.
 
     T is the last step of a sequence. L is the surprise at the last symbol where there is one for
     each, and of the whole answer otherwise. Truncation and clipping are of the loss that training
@@ -38,9 +37,8 @@ def memory_of_model(
     module = cast(nn.Module, copy)
     module.eval().to(precision(chosen.layer))
     found = []
-    for example in examples:
-        batch = task.batch([example])
-        if (one := _measured(copy, chosen, batch, task.form)) is not None:
+    for batch in batches:
+        if (one := _measured(copy, chosen, batch)) is not None:
             found.append(one)
         if len(found) == MOST:
             break
@@ -97,7 +95,7 @@ def _chosen(model: Model, name: str, number: int) -> _Chosen:
     return _Chosen(layer, layers[0], sum(other is layer for other in layers[:place]))
 
 
-def _measured(model: Model, chosen: _Chosen, batch: Batch, form: Form) -> Measured | None:
+def _measured(model: Model, chosen: _Chosen, batch: Batch) -> Measured | None:
     """One example; nothing where it is too short."""
     learner = cast(LearnsByGradient, model)
     if batch.source.lengths[0] < FEWEST:
@@ -107,7 +105,7 @@ def _measured(model: Model, chosen: _Chosen, batch: Batch, form: Form) -> Measur
     outputs = heard.outputs[chosen.call]
     of_outputs, *of_weights = torch.autograd.grad(total, [outputs, *weights], allow_unused=True)
     loss = _surprise(model, chosen.lowest, batch)
-    if form in (Form.NEXT, Form.EACH):
+    if model.signature.form in (Form.NEXT, Form.EACH):
         loss = loss - _surprise(model, chosen.lowest, _without_last(batch))
     x, first = heard.inputs[chosen.call][0].detach(), heard.states[chosen.call]
     pull = torch.zeros_like(outputs) if of_outputs is None else of_outputs

@@ -68,12 +68,16 @@ class LogChart:
 
     def _draw_names(self, picture: Picture, ends: list[tuple[float, Curve]]) -> None:
         """The names beside the ends of the lines, moved apart where lines end close together."""
-        left, _, width, _ = self.box
-        taken = -math.inf
-        for y, curve in sorted(ends, key=lambda end: end[0]):
-            taken = max(y, taken + _LABEL_GAP)
+        left, top, width, height = self.box
+        lowest = top + height
+        placed: list[tuple[float, Curve]] = []
+        for y, curve in sorted(ends, key=lambda end: -end[0]):
+            lowest = min(y, lowest)
+            placed.append((lowest, curve))
+            lowest -= _LABEL_GAP
+        for y, curve in placed:
             name = Lettering(11, curve.colour)
-            picture.text(curve.name, (left + width + 6, taken + 4), name)
+            picture.text(curve.name, (left + width + 6, y + 4), name)
 
     def _points(self, values: Sequence[float]) -> list[Point]:
         """Where the values lie, up to the first that cannot be drawn."""

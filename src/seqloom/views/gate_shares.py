@@ -123,7 +123,8 @@ def _draw_bar(picture: Picture, share: GateShare, left: float, top: float) -> No
     )
     for part, colour, word in parts:
         title = f"{share.gate} {word}: {_percent(part)}"
-        picture.rectangle((x, top + 3, part * _BAR, _ROW - 8), colour, title=title)
+        if part > 0:
+            picture.rectangle((x, top + 3, part * _BAR, _ROW - 8), colour, title=title)
         x += part * _BAR
     mean = Lettering(11, MUTED)
     picture.text(f"{share.mean:.2f}", (left + _BAR + 8, top + 14), mean)

@@ -168,7 +168,7 @@ class MemoryView(View):
             if bound := memory.bound():
                 states.append(Curve(f"bound of {name}", bound, colour, dashed=True))
         return [
-            ("‖∂h_t/∂h_t-n‖, the state; dashed: the bound (γ_v γ_g)^n", states),
+            ("‖∂s_t/∂s_t-n‖, what is carried on; dashed: the bound (γ_v γ_g)^n", states),
             ("‖∂loss/∂x_t-n‖, the input", losses),
         ]
 
@@ -221,7 +221,9 @@ def _caption(memories: Sequence[Memory]) -> str:
 
 
 def _felt(memory: Memory) -> str:
-    return f"{100 * memory.state[-1]:.3g} %"
+    """What is left at the last lag."""
+    left = memory.state[-1]
+    return f"{_short(left)} times" if left > 2 else f"{100 * left:.3g} %"
 
 
 def _told(memories: Sequence[Memory]) -> list[str]:

@@ -11,6 +11,7 @@ _PLACES = {
     "resume": "fitting",
     "load": "run",
     "Run": "run",
+    "memory_of_cells": "anatomy.cells",
     "Recipe": "recipe",
     "Search": "model",
     "Sampling": "decoding",

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .batch import Sequences
+from .anatomy.gates import gates_of_model
+from .batch import Batch, Sequences
 from .decoding import Sampling, sample
 from .errors import DataError, ModelError, Place, UsageError, nearest
 from .forms import Form
@@ -27,7 +28,7 @@ from .task import Task
 from .training.checkpoints import load_arrays
 from .training.evaluation import Answer, Evaluation, evaluate, predict
 from .training.events import read_events
-from .views import View
+from .views import GateSharesView, MemoryView, View
 
 RUNS = Path("runs")
 WEIGHTS, CHECKPOINT = Path("weights.safetensors"), Path("checkpoint") / "last.safetensors"
@@ -108,6 +109,43 @@ class Run:
         question = self.task.question(text)
         answer = self.predict([text], beam=beam)[0] if self.task.form is not Form.NEXT else ""
         return look(self.model, self.task, question, answer, self.name, view)
+
+    def memory(
+        self,
+        texts: Sequence[str] = (),
+        *,
+        file: str | Path = "",
+        layer: int = 0,
+        clip: float | None = None,
+    ) -> MemoryView:
+        """How far back a recurrent layer feels while it reads texts or a file; 0 is the top one.
+
+        `beside` of a view sets several runs side by side. See `Memory` for what is measured.
+        """
+        # torch is imported only where it is needed
+        from .anatomy.models import MOST, memory_of_model  # noqa: PLC0415
+
+        batches = self._alone(texts, file)
+        limit = self.recipe.build_training().clip if clip is None else clip
+        found = memory_of_model(self.model, batches, self.name, clip=limit, layer=layer)
+        count = f"the first {MOST}" if len(batches) > MOST else str(len(batches))
+        return MemoryView([found], [f"the median of {count} sequences"] * (len(batches) > 1))
+
+    def gates(self, texts: Sequence[str] = (), *, file: str | Path = "") -> GateSharesView:
+        """How often every gate is open or shut while the model reads texts or a file."""
+        return gates_of_model(self.model, self._alone(texts, file), self.name)
+
+    def _alone(self, texts: Sequence[str], file: str | Path) -> list[Batch]:
+        """Each example of a file in a batch alone, or texts with the model's own answers."""
+        if file:
+            examples = self.task.read(Path(file), self.recipe.build_data())
+            examples = with_known_labels(self.task, examples)
+        else:
+            is_next = self.task.form is Form.NEXT
+            answers = [""] * len(texts) if is_next else self.predict(texts)
+            pairs = zip(map(self.task.question, texts), answers, strict=True)
+            examples = [self.task.answered(question, answer) for question, answer in pairs]
+        return [self.task.batch([example]) for example in examples]
 
     def _must_be(self, form: Form, verb: str) -> None:
         if self.task.form is not form:

@@ -15,10 +15,12 @@ import numpy as np
 import pytest
 import torch
 
+from seqloom.cli.progress import LineReport
 from seqloom.errors import MachineError, ModelError, SeqloomError, TrainingError
-from seqloom.fitting import resume, train
+from seqloom.fitting import Watcher, resume, train
 from seqloom.recipe import Recipe
 from seqloom.run import load
+from seqloom.training import gradient
 from seqloom.training.checkpoints import load_arrays, locked, save_arrays, write_whole
 from seqloom.training.events import read_events
 
@@ -114,6 +116,17 @@ def test_a_loss_that_is_not_a_number(data, evaluate_steps):
     tame = {"training.learning_rate": 0.01, "training.warmup": 0.0, "training.l2": 0.0}
     run = resume(folder, settings=tame)
     assert run.events()[-1]["reason"] == "finished"
+
+
+def test_an_exploding_gradient_is_an_event_and_is_shown(data, monkeypatch, capsys):
+    monkeypatch.setattr(gradient, "EXPLODED", 1e-3)
+    watcher = Watcher(tell=LineReport("loud").tell)
+    run = train(recipe(data, clip=0.0, epochs=2), name="loud", runs=data / "runs", watcher=watcher)
+    warned = [event for event in run.events() if event["kind"] == "warn"]
+    assert warned[0]["step"] == 1 and warned[0]["code"] == "T131"
+    assert warned[0]["gradient"] > 1e-3 and warned[0]["help"]
+    assert "the gradient exploded at step 1" in capsys.readouterr().err
+    assert run.events()[-1]["reason"] == "finished", "it is a warning: training goes on"
 
 
 def test_a_model_that_cannot_leaves_nothing_behind(data):

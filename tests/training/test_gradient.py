@@ -9,7 +9,7 @@ import torch
 
 from seqloom.batch import Item
 from seqloom.data.batching import Batches
-from seqloom.errors import UsageError
+from seqloom.errors import TrainingError, UsageError
 from seqloom.options import options
 from seqloom.training.gradient import Descent
 from seqloom.training.schedules import SCHEDULES, factor
@@ -106,3 +106,40 @@ def test_times(text, seconds):
     assert Training(max_time=text).seconds() == seconds
     with pytest.raises(UsageError, match="expected a time like"):
         Training(max_time=text[:-1])
+
+
+def exploding(scales, **settings):
+    """A descent whose loss is multiplied by the next of these scales at every step."""
+    way = descent(optimizer="sgd", momentum=0.0, learning_rate=1e-12, **settings)
+    plain, left = way.model.loss, iter(scales)
+    way.model.loss = lambda batch: next(left) * plain(batch)
+    return way
+
+
+def test_an_exploding_gradient_is_told_with_its_step_norm_and_remedies():
+    steps = exploding([1, 1, 1e6, 1e6, 1e9], clip=0.0).steps()
+    first, second, third, fourth, fifth = (next(steps) for _ in range(5))
+    assert not first.warning and not second.warning
+    assert third.warning["code"] == "T131"
+    assert third.warning["gradient"] == third.values["gradient"] > 1e4
+    assert "the gradient exploded at step 3: its norm is" in third.warning["problem"]
+    told = " ".join(third.warning["help"])
+    assert "training.clip=1.0" in told and "training.learning_rate=1e-13" in told
+    assert "model.cell=lstm" in told
+    assert not fourth.warning, "once is enough, unless it gets ten times worse"
+    assert "at step 5" in fifth.warning["problem"]
+
+
+def test_a_clipped_gradient_cannot_explode():
+    steps = exploding([1, 1e6, 1e9], clip=1.0).steps()
+    assert not any(next(steps).warning for _ in range(3))
+
+
+def test_a_gradient_that_is_no_number_names_its_step_and_remedies():
+    steps = exploding([1, 1, 1e37], clip=0.0).steps()  # the loss is finite, its square is not
+    next(steps), next(steps)
+    with pytest.raises(TrainingError) as told:
+        next(steps)
+    assert told.value.code == "T130" and "the gradient became inf at step 3" in str(told.value)
+    assert "--set training.clip=1.0" in str(told.value)
+    assert "--set model.cell=lstm" in str(told.value)

@@ -44,6 +44,9 @@ COMMANDS = {
         "stream", "answer every symbol as it comes in", "stream my-run --state here.safetensors"
     ),
     "inspect": Command("inspect", "look inside a model", 'inspect my-run --text "loom"'),
+    "anatomy": Command(
+        "anatomy", "see how far back a memory feels", "anatomy --cell elman --cell lstm"
+    ),
     "runs": Command("runs", "list all runs", "runs"),
     "show": Command("show", "tell all about one run", "show my-run"),
     "compare": Command("compare", "set runs side by side", "compare my-run my-other-run"),
@@ -66,6 +69,7 @@ GROUPS = {
         "generate",
         "stream",
         "inspect",
+        "anatomy",
     ),
     "Keep": ("runs", "show", "compare", "convert"),
     "Know": ("models", "tasks", "explain", "doctor"),

@@ -83,8 +83,23 @@ class Layer(nn.Module):
         """The state after one step."""
         return self._after(self.products(x), state, self._recur(None))
 
+    def stretch(self) -> float | None:
+        """The most one step can stretch a change of the state; None where no such number is known.
+
+        With zoneout k in use s_t = k s_{t-1} + (1 - k) s'_t, so that γ becomes k + (1 - k) γ.
+        """
+        own = self.cell.stretch()
+        if own is None or self.shortcut is not None or self.recur_norm is not None:
+            return None
+        return self.wiring.zoneout + (1 - self.wiring.zoneout) * own
+
     def run(self, x: Float[Tensor, "batch time inputs"], state: State) -> Outputs:
-        """All outputs and the last state: quickly, unless somebody watches or an option forbids."""
+        """All outputs and the last state."""
+        found: Outputs = self(x, state)  # as a call, so that a hook can listen
+        return found
+
+    def forward(self, x: Float[Tensor, "batch time inputs"], state: State) -> Outputs:
+        """The same: quickly, unless somebody watches or an option forbids."""
         mask = self._mask(len(x))
         each_step = self.wiring.zoneout or self.shortcut or self.recur_norm
         if is_watched() or each_step:

@@ -33,6 +33,7 @@ class Descent(Way):
         self.step, self.epoch, self.place = 0, 0, 0
         self.seconds, self.slowed = 0.0, 1.0
         self._last: dict[str, float] = {}
+        self._alarming = EXPLODED
 
     def steps(self) -> Iterator[Step]:
         self.module.train()
@@ -42,13 +43,14 @@ class Descent(Way):
                 began = time.perf_counter()
                 batch = self.batches.batch(which)
                 values = self._descend(self.model.loss(batch))
+                warning = self._warning(values["gradient"])
                 self.step, self.place = self.step + 1, self.place + 1
                 if ends := self.place == len(order):
                     self.epoch, self.place = self.epoch + 1, 0
                 self.seconds += time.perf_counter() - began
                 symbols = int(batch.target.lengths.sum())
                 epoch = self.epoch + self.place / len(order)
-                yield Step(self.step, epoch, self._progress(), symbols, values, ends)
+                yield Step(self.step, epoch, self._progress(), symbols, values, ends, warning)
                 if self._progress() >= 1:
                     return
 
@@ -72,6 +74,13 @@ class Descent(Way):
         self._follow()
         self._last = values
         return values
+
+    def _warning(self, norm: float) -> dict[str, Any]:
+        """Say so when the gradient explodes unclipped; again only when it gets ten times worse."""
+        if self.settings.clip or norm < self._alarming:
+            return {}
+        self._alarming = 10 * norm
+        return _exploded(self.step + 1, norm, self.settings)
 
     def _follow(self) -> None:
         """Move the running mean a little towards the weights; more at the start."""
@@ -128,6 +137,8 @@ class Descent(Way):
 
 
 TOO_FAST = "Most likely the learning rate is too high. The last good checkpoint is kept."
+EXPLODED = 1e4  # a gradient longer than this, unclipped, is worth a warning
+GATED = "--set model.cell=lstm   a gated cell, where the model is recurrent"
 _FACTS = ("step", "epoch", "place", "seconds", "slowed")
 
 
@@ -170,6 +181,9 @@ def _diverged(
         else f"it was the first step: learning rate {now['rate']:.3g}, {clip}"
     )
     smaller = f"--set training.learning_rate={settings.learning_rate / 10:g}"
+    remedies = [f"{smaller} --set training.clip=1.0"]
+    if what == "gradient":
+        remedies.append(GATED)
     return TrainingError(
         "T130",
         f"the {what} became {now[what]} at step {step}",
@@ -177,5 +191,17 @@ def _diverged(
             told,
             "Most likely the learning rate is too high. The last good checkpoint is kept.",
         ],
-        help=[f"{smaller} --set training.clip=1.0"],
+        help=remedies,
     )
+
+
+def _exploded(step: int, norm: float, settings: Training) -> dict[str, Any]:
+    """A warning of training: the code, the sentence, the norm and what helps."""
+    smaller = f"--set training.learning_rate={settings.learning_rate / 10:g}   smaller steps"
+    return {
+        "code": "T131",
+        "problem": f"the gradient exploded at step {step}: its norm is {norm:.3g}, and clip is off"
+        " (--set training.clip=1.0, a smaller learning rate or a gated cell help)",
+        "gradient": norm,
+        "help": ["--set training.clip=1.0   cut it to this length", smaller, GATED],
+    }

@@ -70,6 +70,8 @@ def learn(
     while not learner.gave_up() and (step := next(steps, None)) is not None:
         learner.note(step)
         news.add(step)
+        if step.warning:
+            yield Event("warn", step.number, step.warning)
         stopping = must_stop()
         judging = learner.is_due(step) and not stopping
         if news.is_due() or stopping or judging:

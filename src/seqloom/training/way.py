@@ -19,6 +19,7 @@ class Step:
     symbols: int
     values: dict[str, float]
     ends_epoch: bool
+    warning: dict[str, Any] = field(default_factory=dict)  # what a person should know of it
 
 
 @dataclass(frozen=True)

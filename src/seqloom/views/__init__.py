@@ -1,7 +1,18 @@
 """Pictures of what happens inside a model: each prints, draws, saves and shows in a notebook."""
 
 from .attention import AttentionView
+from .gate_shares import GateShare, GateSharesView
 from .gates import GatesView
+from .memory import Memory, MemoryView, Window
 from .view import View
 
-__all__ = ["AttentionView", "GatesView", "View"]
+__all__ = [
+    "AttentionView",
+    "GateShare",
+    "GateSharesView",
+    "GatesView",
+    "Memory",
+    "MemoryView",
+    "View",
+    "Window",
+]

@@ -6,6 +6,8 @@ Quantities from 0 to 1 are never stretched: the same value has the same colour i
 PAGE, CARD, INK, MUTED = "#ffffff", "#f6f8fa", "#1b1f24", "#57606a"
 DARK_PAGE, DARK_CARD = "#111418", "#1a1f26"
 BLUE, ORANGE = "#0072b2", "#d55e00"
+# For things that have no order (Okabe & Ito, 2008), without the yellow, which is no line on white.
+CATEGORIES = (BLUE, ORANGE, "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
 
 
 def viridis(value: float) -> str:

@@ -3,9 +3,12 @@
 import re
 import unicodedata
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from html import escape
+from itertools import pairwise
+from math import hypot
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -70,6 +73,12 @@ class Picture:
     ) -> None:
         """Add a straight line."""
         self.shapes.append(Line(start, end, colour, thickness, title))
+
+    def curve(
+        self, points: Sequence[Point], colour: str, *, dashed: bool = False, title: str = ""
+    ) -> None:
+        """Add a line through several points."""
+        self.shapes.append(Curve(tuple(points), colour, dashed, title))
 
     def text(
         self, words: str, place: Point, lettering: Lettering | None = None, title: str = ""
@@ -173,6 +182,44 @@ class Line(Shape):
         ends = [part * canvas.scale for part in (*self.start, *self.end)]
         dots = max(1, round(self.thickness * canvas.scale))
         canvas.brush.line(ends, fill=self.colour, width=dots)
+
+
+@dataclass(frozen=True)
+class Curve(Shape):
+    """A line through several points, whole or dashed."""
+
+    points: tuple[Point, ...]
+    colour: str
+    dashed: bool
+    title: str
+
+    def svg(self) -> str:
+        points = " ".join(f"{_number(x)},{_number(y)}" for x, y in self.points)
+        marks = f'points="{points}" fill="none" stroke="{escape(self.colour)}" stroke-width="2"'
+        marks += f' stroke-dasharray="{_DASH} {_DASH}"' if self.dashed else ""
+        return _element("polyline", marks, title=self.title)
+
+    def paint(self, canvas: Canvas) -> None:
+        pieces = _dashes(self.points) if self.dashed else [self.points]
+        for piece in pieces:
+            ends = [part * canvas.scale for point in piece for part in point]
+            canvas.brush.line(ends, fill=self.colour, width=2 * canvas.scale, joint="curve")
+
+
+def _dashes(points: Sequence[Point]) -> list[tuple[Point, ...]]:
+    """Every second piece of a line, each as long as a dash: Pillow draws no dashes itself."""
+    pieces: list[tuple[Point, ...]] = []
+    done = 0.0
+    for (x1, y1), (x2, y2) in pairwise(points):
+        length, place = hypot(x2 - x1, y2 - y1), 0.0
+        while place < length:
+            step = min(length - place, _DASH - done % _DASH)
+            if int(done / _DASH) % 2 == 0:
+                ends = [(x1 + (x2 - x1) * p / length, y1 + (y2 - y1) * p / length)
+                        for p in (place, place + step)]  # fmt: skip
+                pieces.append(tuple(ends))
+            place, done = place + step, done + max(step, 1e-6)
+    return pieces
 
 
 @dataclass(frozen=True)
@@ -287,6 +334,7 @@ def _missing_box(font: "FreeTypeFont") -> bytes:
     return bytes(font.getmask("\U0010ffff"))
 
 
+_DASH = 5
 _SANS = "system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif"
 _MONOSPACE = "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 # Pillow's own font knows only Latin letters: others are looked for on this computer.

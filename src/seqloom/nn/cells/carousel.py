@@ -20,6 +20,9 @@ class Carousel(Cell):
     recurrent = 0
     refuses = {"zoneout": _ONLY, "recurrent_dropout": _ONLY, "start": "it has no matrix U"}
 
+    def stretch(self) -> float:
+        return 1.0
+
     def step(self, a: Products, state: State, recur: Recur) -> State:
         return (state[0] + a,)
 

@@ -84,6 +84,15 @@ class Cell(nn.Module, ABC):
         """The state after reading x."""
         return self.step(self.read(x), state, self.recur or _nothing)
 
+    def stretch(self) -> float | None:
+        """γ_v γ_g: the most a step can stretch a change of what is carried on.
+
+        ‖∂h_t/∂h_k‖ ≤ (γ_v γ_g)^(t-k), γ_v being the largest singular value of U and γ_g the largest
+        slope of the activation (Pascanu et al., 2013). None where gates take part: then no fixed
+        number bounds a step.
+        """
+        return None
+
     @abstractmethod
     def step(self, a: Products, state: State, recur: Recur) -> State:
         """The state after a = W x + b, where `recur(h)` is U h."""

@@ -10,7 +10,7 @@ from torch.nn.functional import linear
 from ..unroll import ElmanUnroll
 from ..wiring import Wiring
 from .cell import Cell, Outputs, Products, Recur, State
-from .elman import ACTIVATIONS
+from .elman import ACTIVATIONS, SLOPES, largest_singular_value
 
 
 class Context(Cell):
@@ -29,6 +29,12 @@ class Context(Cell):
     def build(self, wiring: Wiring) -> None:
         self.activation = wiring.activation
         self.write = nn.Linear(2 * self.hidden, self.hidden)
+
+    def stretch(self) -> float:
+        """Of the context, which alone is carried on: γ_v is of V_c."""
+        assert self.recur is not None  # noqa: S101 - for the type checker
+        of_context = self.recur.weight[self.hidden :]
+        return largest_singular_value(of_context) * SLOPES[self.activation]
 
     def step(self, a: Products, state: State, recur: Recur) -> State:
         bend = ACTIVATIONS[self.activation]

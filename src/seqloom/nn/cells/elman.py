@@ -15,7 +15,13 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "sigmoid": torch.sigmoid,
     "relu": torch.relu,
 }
+SLOPES = {"tanh": 1.0, "sigmoid": 0.25, "relu": 1.0}  # the steepest that each of them gets
 KERNELS = {"tanh": torch.rnn_tanh, "relu": torch.rnn_relu}  # torch has none for the sigmoid
+
+
+def largest_singular_value(matrix: Tensor) -> float:
+    """‖M‖₂: the most M can stretch a vector."""
+    return float(torch.linalg.matrix_norm(matrix.detach().double(), 2))
 
 
 class Elman(Cell):
@@ -29,6 +35,10 @@ class Elman(Cell):
 
     def build(self, wiring: Wiring) -> None:
         self.activation = wiring.activation
+
+    def stretch(self) -> float:
+        assert self.recur is not None  # noqa: S101 - for the type checker
+        return largest_singular_value(self.recur.weight) * SLOPES[self.activation]
 
     def step(self, a: Products, state: State, recur: Recur) -> State:
         (h,) = state

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+import seqloom
 from seqloom.anatomy.cells import memory_of_cells
 from seqloom.anatomy.gates import gates_of_model
 from seqloom.anatomy.models import memory_of_model
@@ -11,16 +12,18 @@ from seqloom.errors import DataError, ModelError, UsageError
 from seqloom.forms import BEGIN, Form
 from seqloom.nn.cells import CELLS
 from seqloom.trace import watching
-from tests.contracts.cases import batch_for, build
+from tests.contracts.cases import SIGNATURES, batch_for, build
 
 
 def examples(form: Form, lengths) -> list:
-    return [batch_for(form, (length,), seed) for seed, length in enumerate(lengths)]
+    return [
+        batch_for(SIGNATURES[form.name], (length,), seed) for seed, length in enumerate(lengths)
+    ]
 
 
 def looked(form: Form, options, lengths=(7,), **more):
     name = "encoder-decoder" if form is Form.TRANSDUCE else "recurrent"
-    model = build(name, form, {"width": 6, "hidden": 8, **options})
+    model = build(name, SIGNATURES[form.name], {"width": 6, "hidden": 8, **options})
     read = examples(form, lengths)
     return model, read, memory_of_model(model, read, "mine", clip=1.0, **more)
 
@@ -29,7 +32,11 @@ def looked(form: Form, options, lengths=(7,), **more):
 def test_the_gradient_of_the_loss_is_autograd_s(cell):
     """A language model by hand in double precision: L is the surprise at the last symbol."""
     model, (batch,), memory = looked(Form.NEXT, {"cell": cell})
-    twin = build("recurrent", Form.NEXT, {"width": 6, "hidden": 8, "cell": cell}).double().eval()
+    twin = (
+        build("recurrent", SIGNATURES["NEXT"], {"width": 6, "hidden": 8, "cell": cell})
+        .double()
+        .eval()
+    )
     read = torch.from_numpy(batch.source.late(BEGIN).values)
     x = twin.input(read)
     states = twin.body(x, torch.from_numpy(batch.source.lengths))
@@ -65,7 +72,7 @@ def test_the_model_is_left_as_it_was():
 @pytest.mark.parametrize("tied", [False, True])
 def test_layers_are_chosen_from_below(tied):
     wiring = {"layers": 3, "width": 8, "cell": "elman"}
-    model = build("recurrent", Form.EACH, {"hidden": 8, **wiring})
+    model = build("recurrent", SIGNATURES["EACH"], {"hidden": 8, **wiring})
     if tied:
         for number in (1, 2):
             model.body.layers[number] = model.body.layers[0]
@@ -80,7 +87,7 @@ def test_layers_are_chosen_from_below(tied):
 
 def test_several_sequences_are_told_by_their_median():
     _, read, memory = looked(Form.EACH, {"cell": "gru"}, (9, 5, 7))
-    model = build("recurrent", Form.EACH, {"width": 6, "hidden": 8, "cell": "gru"})
+    model = build("recurrent", SIGNATURES["EACH"], {"width": 6, "hidden": 8, "cell": "gru"})
     alone = [memory_of_model(model, [r], "one", clip=1.0).state for r in read]
     assert len(memory.state) == 7, "lags that at least half of them have"
     for lag in range(5):
@@ -91,11 +98,11 @@ def test_what_cannot_be_looked_into():
     with pytest.raises(DataError) as told:
         looked(Form.EACH, {}, (2, 1))
     assert told.value.code == "D026"
-    counts = build("ngram", Form.NEXT, {})
+    counts = build("ngram", SIGNATURES["NEXT"], {})
     with pytest.raises(ModelError) as told:
         memory_of_model(counts, examples(Form.NEXT, (7,)), "counts", clip=0)
     assert told.value.code == "M125" and "counts has no recurrent layer" in str(told.value)
-    plain = build("recurrent", Form.NEXT, {"width": 6, "hidden": 8, "cell": "elman"})
+    plain = build("recurrent", SIGNATURES["NEXT"], {"width": 6, "hidden": 8, "cell": "elman"})
     with pytest.raises(ModelError, match="mine has no gates"):
         gates_of_model(plain, examples(Form.NEXT, (7,)), "mine")
 
@@ -114,7 +121,7 @@ GATES = {
 @pytest.mark.parametrize("cell", GATES)
 def test_every_gate_of_every_layer_and_direction_is_counted(cell):
     options = {"width": 6, "hidden": 8, "cell": cell, "layers": 2, "directions": "both"}
-    model = build("recurrent", Form.EACH, options)
+    model = build("recurrent", SIGNATURES["EACH"], options)
     with torch.no_grad():
         for parameter in model.body.parameters():
             parameter.mul_(9)  # or no gate would ever be quite open
@@ -139,7 +146,7 @@ def test_every_gate_of_every_layer_and_direction_is_counted(cell):
 
 
 def test_two_stacks_are_named():
-    model = build("encoder-decoder", Form.TRANSDUCE, {"width": 6, "hidden": 8})
+    model = build("encoder-decoder", SIGNATURES["TRANSDUCE"], {"width": 6, "hidden": 8})
     view = gates_of_model(model, examples(Form.TRANSDUCE, (5,)), "mine")
     assert {share.layer for share in view.shares} == {"encoder 1", "decoder 1"}
 
@@ -176,7 +183,7 @@ def test_every_cell_can_be_fresh(cell):
         (["lstmm"], {}, "U002"),
         (["lstm:skp=2"], {}, "U010"),
         (["lstm:skip"], {}, "U005"),
-        (["lstm"], {"activation": "relu"}, "M123"),
+        (["lstm"], {"activation": "relu"}, "M124"),
         (["lstm"], {"length": 1}, "U010"),
         ([], {}, "U010"),
     ],
@@ -185,3 +192,15 @@ def test_cells_that_cannot_be_made(cells, options, code):
     with pytest.raises((UsageError, ModelError)) as told:
         memory_of_cells(cells, **{"hidden": 4, "length": 5, **options})
     assert told.value.code == code
+
+
+def test_models_of_real_numbers_have_a_memory_too(tmp_path):
+    settings = {
+        "task.length": 8,
+        "task.examples": 40,
+        "training.epochs": 1,
+        "model.pooling": "last",
+    }
+    run = seqloom.train("algorithms", runs=tmp_path, settings=settings)
+    view = run.memory([run.task.shown_question(run.task.generated().draw("test")[0])])
+    assert len(view.memories[0].state) == 8

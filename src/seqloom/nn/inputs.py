@@ -30,7 +30,8 @@ class Projection(nn.Module):
         self.dropout = SequenceDropout(dropout)
 
     def forward(self, vectors: Float[Tensor, "*place numbers"]) -> Float[Tensor, "*place width"]:
-        return self.dropout(self.project(vectors))
+        exact = vectors.to(self.project.weight.dtype)  # a copy of a model may be more precise
+        return self.dropout(self.project(exact))
 
 
 def input_layer(space: Space, width: int, dropout: float = 0.0) -> Embedding | Projection:

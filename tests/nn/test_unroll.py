@@ -6,7 +6,7 @@ from torch import nn
 
 from seqloom.nn.cells import CELLS
 from seqloom.nn.cells.cell import masked
-from seqloom.nn.scan import linear_scan
+from seqloom.nn.scan import scan, scan_back
 from seqloom.nn.wiring import Wiring
 
 WIRINGS = {cell: {"plain": Wiring()} for cell in CELLS}
@@ -188,22 +188,20 @@ def changed_names(weights):
     return {f"cell.{name}": weight for name, weight in weights.items()}
 
 
+@pytest.mark.parametrize("hidden", [4, 4096])  # by pieces, and step by step
 @pytest.mark.parametrize("time", [1, 2, 3, 5, 16, 17, 100])
-def test_the_scan_is_the_loop(time):
+def test_the_scan_is_the_loop(time, hidden):
     torch.manual_seed(time)
-    keep, new = (torch.randn(2, time, 4, dtype=torch.double).requires_grad_() for _ in range(2))
-    first = torch.randn(2, 4, dtype=torch.double, requires_grad=True)
-    keep.data.tanh_()
+    keep = torch.rand(time, 2, hidden, dtype=torch.double)
+    new = torch.randn(time, 2, hidden, dtype=torch.double, requires_grad=True)
+    first = torch.randn(2, hidden, dtype=torch.double)
     h, outputs = first, []
     for t in range(time):
-        h = keep[:, t] * h + new[:, t]
+        h = keep[t] * h + new[t]
         outputs.append(h)
-    expected, found = torch.stack(outputs, 1), linear_scan(keep, new, first)
-    torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)
-    weight = torch.randn_like(found)
-    for one, other in zip(
-        torch.autograd.grad(found, (keep, new, first), weight),
-        torch.autograd.grad(expected, (keep, new, first), weight),
-        strict=True,
-    ):
-        torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-12)
+    expected = torch.stack(outputs)
+    close = {"rtol": 1e-12, "atol": 1e-12}
+    torch.testing.assert_close(scan(keep, new.detach(), first), expected, **close)
+    grad = torch.randn_like(expected)
+    (wanted,) = torch.autograd.grad(expected, new, grad)
+    torch.testing.assert_close(scan_back(keep, grad), wanted, **close)

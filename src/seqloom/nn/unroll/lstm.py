@@ -8,13 +8,16 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
-from .steps import masked, weight_gradient
+from .steps import masked, one_minus_square, times_one_minus, weight_gradient
 
 See = Callable[[Tensor, int], Tensor]
 
 
 class LSTMUnroll(Function):
-    """c' = f ⊙ c + i ⊙ g, h' = o ⊙ tanh(c') over all steps; gates in the order i, (f,) g, o."""
+    """c' = f ⊙ c + i ⊙ g, h' = o ⊙ tanh(c') over all steps; gates in the order i, (f,) g, o.
+
+    The gates take the place of `a` in memory.
+    """
 
     @staticmethod
     def forward(
@@ -26,13 +29,13 @@ class LSTMUnroll(Function):
         mask: Tensor | None,
         peep: Tensor | None,
     ) -> tuple[Tensor, Tensor]:
-        batch, time, width = a.shape
+        batch, time, _ = a.shape
         hidden = h.shape[-1]
-        gates = a.new_empty(time, batch, width)
+        gates = a.detach().transpose(0, 1)
         outputs, memory = (a.new_empty(time + 1, batch, hidden) for _ in range(2))
         outputs[0], memory[0] = h, c
         bent = a.new_empty(time, batch, hidden)
-        _forward(a, weight.t(), gates, outputs, memory, bent, mask, peep)
+        _forward(weight.t(), gates, outputs, memory, bent, mask, peep)
         ctx.save_for_backward(weight, gates, outputs, memory, bent, mask, peep)
         return outputs[1:].transpose(0, 1), memory[-1].clone()
 
@@ -66,7 +69,6 @@ class LSTMUnroll(Function):
 
 
 def _forward(
-    a: Tensor,
     turned: Tensor,
     gates: Tensor,
     outputs: Tensor,
@@ -81,10 +83,10 @@ def _forward(
     forgets = parts.shape[2] == 4
     early, candidate, late = parts[:, :, :-2], parts[:, :, -2].unbind(0), parts[:, :, -1].unbind(0)
     i, f = early[:, :, 0].unbind(0), early[:, :, -1].unbind(0)
-    whole, early_steps = gates.unbind(0), early.unbind(0)
+    early_steps = early.unbind(0)
     h, c, tanh_c = outputs.unbind(0), memory.unbind(0), bent.unbind(0)
-    for t, product in enumerate(a.unbind(1)):
-        torch.addmm(product, masked(h[t], mask), turned, out=whole[t])
+    for t, gates_now in enumerate(gates.unbind(0)):
+        gates_now.addmm_(masked(h[t], mask), turned)
         if peep is not None:
             i[t].add_(_see(c[t], peep[0]))
             f[t].add_(_see(c[t], peep[1]))
@@ -109,17 +111,16 @@ def _slopes(
     Also the forget gate of every step, and what leads from the output back to the memory.
     """
     parts = gates.unflatten(-1, (-1, memory.shape[-1]))
-    inner = torch.empty_like(parts)
     i, g, o = parts[:, :, 0], parts[:, :, -2], parts[:, :, -1]
-    inner[:, :, 0] = g * i * (1 - i)
-    inner[:, :, -2] = i * (1 - g * g)
-    inner[:, :, -1] = bent * o * (1 - o)
+    inner = times_one_minus(parts)
+    inner[:, :, 0].mul_(g)
+    one_minus_square(g, out=inner[:, :, -2]).mul_(i)
+    inner[:, :, -1].mul_(bent)
     keep = None
     if parts.shape[2] == 4:
-        f = parts[:, :, 1]
-        inner[:, :, 1] = memory[:-1] * f * (1 - f)
-        keep = f.unbind(0)
-    return inner, keep, (o * (1 - bent * bent)).unbind(0)
+        inner[:, :, 1].mul_(memory[:-1])
+        keep = parts[:, :, 1].unbind(0)
+    return inner, keep, one_minus_square(bent).mul_(o).unbind(0)
 
 
 def _see(c: Tensor, peep: Tensor) -> Tensor:

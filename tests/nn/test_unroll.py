@@ -201,7 +201,7 @@ def test_the_scan_is_the_loop(time, hidden):
         outputs.append(h)
     expected = torch.stack(outputs)
     close = {"rtol": 1e-12, "atol": 1e-12}
-    torch.testing.assert_close(scan(keep, new.detach(), first), expected, **close)
+    torch.testing.assert_close(scan(keep, new.detach().clone(), first), expected, **close)
     grad = torch.randn_like(expected)
     (wanted,) = torch.autograd.grad(expected, new, grad)
     torch.testing.assert_close(scan_back(keep, grad), wanted, **close)

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import pad
 
-_LARGE = 4096  # from so many numbers a step on, one operation for each step costs the least
+LARGE = 4096  # from so many numbers a step on, one operation for each step costs the least
 
 
 def scan(
@@ -15,21 +15,20 @@ def scan(
     new: Float[Tensor, "time batch hidden"],
     first: Float[Tensor, "batch hidden"],
 ) -> Float[Tensor, "time batch hidden"]:
-    """h_t = keep_t ⊙ h_{t-1} + new_t, with h_{-1} = first, for all t."""
-    if first.numel() < _LARGE:
+    """h_t = keep_t ⊙ h_{t-1} + new_t, with h_{-1} = first, for all t; may take the place of new."""
+    if first.numel() < LARGE:
         return _by_pieces(keep, new, first)
-    outputs = torch.empty_like(new, memory_format=torch.contiguous_format)
     state = first
-    for kept, added, output in zip(keep.unbind(0), new.unbind(0), outputs.unbind(0), strict=True):
-        state = torch.addcmul(added, kept, state, out=output)
-    return outputs
+    for kept, added in zip(keep.unbind(0), new.unbind(0), strict=True):
+        state = added.addcmul_(kept, state)
+    return new
 
 
 def scan_back(
     keep: Float[Tensor, "time batch hidden"], grad: Float[Tensor, "time batch hidden"]
 ) -> Float[Tensor, "time batch hidden"]:
     """The gradient of all h_t: the same from right to left, g_t = ∂_t + keep_{t+1} ⊙ g_{t+1}."""
-    if keep[0].numel() < _LARGE:
+    if keep[0].numel() < LARGE:
         later = pad(keep[1:], (0, 0, 0, 0, 0, 1)).flip(0)
         return _by_pieces(later, grad.flip(0), torch.zeros_like(keep[0])).flip(0)
     found = torch.empty_like(grad, memory_format=torch.contiguous_format)
@@ -50,10 +49,9 @@ def _by_pieces(keep: Tensor, new: Tensor, first: Tensor) -> Tensor:
     length = max(1, isqrt(time))
     pieces = -(-time // length)
     room = (0, 0, 0, 0, 0, pieces * length - time)
-    keep = pad(keep, room, value=1.0).view(pieces, length, batch, hidden)
-    new = pad(new, room).view(pieces, length, batch, hidden)
-    if not room[-1]:  # nothing was padded, so nothing was copied
-        keep, new = keep.clone(), new.clone()
+    keep = pad(keep, room, value=1.0).reshape(pieces, length, batch, hidden)
+    new = pad(new, room).reshape(pieces, length, batch, hidden)
+    keep = keep if room[-1] else keep.clone()  # what was padded is a copy already
     for at in range(1, length):
         new[:, at].addcmul_(keep[:, at], new[:, at - 1])
         keep[:, at].mul_(keep[:, at - 1])

@@ -100,8 +100,9 @@ class Cell(nn.Module, ABC):
         The unrolls go step by step, and so do their gradients: no copy is needed on the way back,
         nor on the way here from another unroll below.
         """
-        products: Tensor = self.read(x.transpose(0, 1))
-        return products.transpose(0, 1)
+        steps = x.transpose(0, 1)
+        products: Tensor = self.read(steps.flatten(0, 1))  # flat: the bias is added on the way
+        return products.unflatten(0, steps.shape[:2]).transpose(0, 1)
 
     def unrolled(
         self,

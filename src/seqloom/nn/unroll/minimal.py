@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
-from ..scan import scan, scan_back
+from ..scan import LARGE, scan, scan_back
 from .steps import times_one_minus
 
 
@@ -50,6 +50,8 @@ class SumUnroll(Function):
 
     @staticmethod
     def forward(ctx: Any, a: Tensor, first: Tensor) -> Tensor:
+        if first.numel() < LARGE:
+            return a.cumsum(1).add_(first[:, None])
         outputs = a.new_empty(a.shape[1], *first.shape)
         state = first
         for added, output in zip(a.unbind(1), outputs.unbind(0), strict=True):
@@ -59,6 +61,9 @@ class SumUnroll(Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
+        if grad[:, 0].numel() < LARGE:
+            found = grad.flip(1).cumsum(1).flip(1)
+            return found, found[:, 0].clone()
         found = grad.new_empty(grad.shape[1], grad.shape[0], grad.shape[2])
         g, outer = found.unbind(0), grad.unbind(1)
         g[-1].copy_(outer[-1])

@@ -51,7 +51,6 @@ def _by_pieces(keep: Tensor, new: Tensor, first: Tensor) -> Tensor:
     room = (0, 0, 0, 0, 0, pieces * length - time)
     keep = pad(keep, room, value=1.0).reshape(pieces, length, batch, hidden)
     new = pad(new, room).reshape(pieces, length, batch, hidden)
-    keep = keep if room[-1] else keep.clone()  # what was padded is a copy already
     for at in range(1, length):
         new[:, at].addcmul_(keep[:, at], new[:, at - 1])
         keep[:, at].mul_(keep[:, at - 1])

@@ -1,6 +1,5 @@
 """The unroll of the LSTM, with or without a forget gate and peepholes."""
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -9,8 +8,6 @@ from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
 from .steps import masked, one_minus_square, times_one_minus, weight_gradient
-
-See = Callable[[Tensor, int], Tensor]
 
 
 class LSTMUnroll(Function):
@@ -47,6 +44,7 @@ class LSTMUnroll(Function):
         time, batch, blocks, hidden = inner.shape
         flat = inner.view(time, batch, blocks * hidden)
         before, last = inner[:, :, :-1].unbind(0), inner[:, :, -1].unbind(0)
+        early, late = inner[:, :, :2].unbind(0), inner[:, :, -1:].unbind(0)
         steps, outer = flat.unbind(0), grad.unbind(1)
         dh, dc = torch.zeros_like(dc), dc.clone()
         for t in reversed(range(time)):
@@ -54,12 +52,12 @@ class LSTMUnroll(Function):
             last[t].mul_(dh)  # the output gate
             dc.addcmul_(dh, through[t])
             if peep is not None:
-                dc.add_(_back(last[t], peep[2]))
+                _back(dc, late[t], peep[2:])
             before[t].mul_(dc[:, None])  # the other gates and the candidate
             if keep is not None:
                 dc.mul_(keep[t])
             if peep is not None:
-                dc.add_(_back(before[t][:, 0], peep[0])).add_(_back(before[t][:, 1], peep[1]))
+                _back(dc, early[t], peep[:2])
             torch.mm(steps[t], weight, out=dh)
             if mask is not None:
                 dh.mul_(mask)
@@ -83,13 +81,12 @@ def _forward(
     forgets = parts.shape[2] == 4
     early, candidate, late = parts[:, :, :-2], parts[:, :, -2].unbind(0), parts[:, :, -1].unbind(0)
     i, f = early[:, :, 0].unbind(0), early[:, :, -1].unbind(0)
-    early_steps = early.unbind(0)
+    early_steps, late_steps = early.unbind(0), parts[:, :, -1:].unbind(0)
     h, c, tanh_c = outputs.unbind(0), memory.unbind(0), bent.unbind(0)
     for t, gates_now in enumerate(gates.unbind(0)):
         gates_now.addmm_(masked(h[t], mask), turned)
         if peep is not None:
-            i[t].add_(_see(c[t], peep[0]))
-            f[t].add_(_see(c[t], peep[1]))
+            _see(early_steps[t], c[t], peep[:2])
         early_steps[t].sigmoid_()
         candidate[t].tanh_()
         if forgets:
@@ -97,7 +94,7 @@ def _forward(
         else:
             torch.addcmul(c[t], i[t], candidate[t], out=c[t + 1])
         if peep is not None:
-            late[t].add_(_see(c[t + 1], peep[2]))
+            _see(late_steps[t], c[t + 1], peep[2:])
         late[t].sigmoid_()
         torch.tanh(c[t + 1], out=tanh_c[t])
         torch.mul(late[t], tanh_c[t], out=h[t + 1])
@@ -123,12 +120,21 @@ def _slopes(
     return inner, keep, one_minus_square(bent).mul_(o).unbind(0)
 
 
-def _see(c: Tensor, peep: Tensor) -> Tensor:
-    return c @ peep.t() if peep.dim() > 1 else c * peep
+def _see(gates: Tensor, c: Tensor, peep: Tensor) -> None:
+    """Add P c to gates of one step that stand side by side."""
+    if peep.dim() > 2:
+        gates.flatten(1).addmm_(c, peep.flatten(0, 1).t())
+    else:
+        gates.addcmul_(c[:, None], peep)
 
 
-def _back(d: Tensor, peep: Tensor) -> Tensor:
-    return d @ peep if peep.dim() > 1 else d * peep
+def _back(dc: Tensor, gates: Tensor, peep: Tensor) -> None:
+    """Add to the memory's gradient what the gates that saw it hand back."""
+    if peep.dim() > 2:
+        dc.addmm_(gates.flatten(1), peep.flatten(0, 1))
+    else:
+        for gate, weight in zip(gates.unbind(1), peep, strict=True):
+            dc.addcmul_(gate, weight)
 
 
 def _peep_gradient(inner: Tensor, memory: Tensor, peep: Tensor) -> Tensor:

@@ -6,7 +6,7 @@ DATA := $(wildcard ../shared/data)
 export SEQLOOM_DATA ?= $(if $(DATA),$(abspath $(DATA)))
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-slow bench lint format docs clean
+.PHONY: demo test test-slow bench bench-recurrence lint format docs clean
 
 demo: $(VENV)/ready
 	$(BIN)/seqloom demo
@@ -20,6 +20,9 @@ test-slow: $(VENV)/ready
 bench: $(VENV)/ready
 	$(BIN)/python benchmarks/pronounce_throughput.py
 	$(BIN)/python benchmarks/pronounce_decoding.py
+
+bench-recurrence: $(VENV)/ready
+	$(BIN)/python benchmarks/recurrence.py
 
 lint: $(VENV)/ready
 	$(BIN)/ruff format --check .

@@ -141,7 +141,7 @@ class Layer(nn.Module):
     def products(self, x: Tensor) -> Tensor:
         """W x + b, normalised before the bias where that is wanted."""
         if self.read_norm is None:
-            return self.cell.read(x)
+            return self.cell.read(x) if x.dim() == 2 else self.cell.read_all(x)
         return self.read_norm(x @ self.cell.read.weight.t()) + self.cell.read.bias
 
     def _recur(self, mask: Tensor | None) -> Recur:

@@ -1,8 +1,11 @@
 """Run a cell over time: layer upon layer, in one direction or two, over padded sequences."""
 
+from typing import Any
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
+from torch.autograd import Function
 
 from ..errors import ModelError
 from .cells import State
@@ -153,10 +156,34 @@ def turn(
     x: Float[Tensor, "batch time width"], lengths: Int[Tensor, " batch"]
 ) -> Float[Tensor, "batch time width"]:
     """Each sequence from its last real place to its first; padding stays at the end."""
-    places = torch.arange(x.shape[1])
-    turned = lengths[:, None] - 1 - places
-    order = torch.where(turned >= 0, turned, places)
-    return x.gather(1, order[..., None].expand_as(x))
+    turned: Tensor = _Turn.apply(x, lengths)
+    return turned
+
+
+class _Turn(Function):
+    """Turned twice, a sequence is as it was: the gradient is turned like the sequence.
+
+    Whole rows are copied, to where the cells like them best: step by step.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, lengths: Tensor) -> Tensor:
+        ctx.save_for_backward(lengths)
+        batch, time, _ = x.shape
+        places = torch.arange(time)[:, None]
+        turned = lengths - 1 - places
+        place, row = torch.where(turned >= 0, turned, places), torch.arange(batch)
+        steps = x.transpose(0, 1)
+        by_steps = steps.is_contiguous()
+        index = place * batch + row if by_steps else row * time + place
+        rows = (steps if by_steps else x).flatten(0, 1)
+        chosen = rows.index_select(0, index.flatten())
+        return chosen.unflatten(0, (time, batch)).transpose(0, 1)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        (lengths,) = ctx.saved_tensors
+        return _Turn.apply(grad, lengths), None
 
 
 def _layers(modules: nn.ModuleList) -> list[Layer]:

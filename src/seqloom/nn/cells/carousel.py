@@ -3,6 +3,7 @@
 from jaxtyping import Float
 from torch import Tensor
 
+from ..unroll import SumUnroll
 from .cell import Cell, Outputs, Products, Recur, State
 
 _ONLY = "it only adds up what comes in"
@@ -33,5 +34,5 @@ class Carousel(Cell):
         mask: Float[Tensor, "batch hidden"] | None = None,
     ) -> Outputs:
         """A running sum."""
-        outputs = state[0][:, None] + a.cumsum(1)
+        outputs = SumUnroll.apply(a, state[0])
         return outputs, (outputs[:, -1],)

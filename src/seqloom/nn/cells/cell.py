@@ -37,7 +37,7 @@ class Cell(nn.Module, ABC):
     """A step of recurrence; the first tensor of a state is the output.
 
     `step` is the equation and the truth. `quick` goes over a whole sequence to the same result: by
-    torch's kernel where the cell is torch's, by one autograd function for the whole unroll (see
+    torch's kernel where that is quickest, by one autograd function for the whole unroll (see
     `nn/unroll`) where somebody wrote one, step by step otherwise.
     """
 
@@ -98,8 +98,20 @@ class Cell(nn.Module, ABC):
         """The state after a = W x + b, where `recur(h)` is U h."""
 
     def quick(self, x: Float[Tensor, "batch time inputs"], state: State) -> Outputs:
-        """All outputs and the last state, by the quickest way for this size."""
-        return self.unrolled(self.read(x), state)
+        """All outputs and the last state, by the quickest way."""
+        return self.unrolled(self.read_all(x), state)
+
+    def read_all(
+        self, x: Float[Tensor, "batch time inputs"]
+    ) -> Float[Tensor, "batch time products"]:
+        """W x + b of a whole sequence, each step's numbers in one piece of memory.
+
+        The unrolls go step by step, and so do their gradients: no copy is needed on the way back,
+        nor on the way here from another unroll below.
+        """
+        steps = x.transpose(0, 1)
+        products: Tensor = self.read(steps.flatten(0, 1))  # flat: the bias is added on the way
+        return products.unflatten(0, steps.shape[:2]).transpose(0, 1)
 
     def unrolled(
         self,
@@ -107,7 +119,10 @@ class Cell(nn.Module, ABC):
         state: State,
         mask: Float[Tensor, "batch hidden"] | None = None,
     ) -> Outputs:
-        """The same from the products W x + b, `mask` being multiplied with h before U."""
+        """The same from the products W x + b, `mask` being multiplied with h before U.
+
+        The products are used up: an unroll may write its gates in their place.
+        """
         recur = self.recur or _nothing
         return self.stepped(a, state, recur if mask is None else masked(recur, mask))
 

@@ -16,7 +16,6 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": torch.relu,
 }
 SLOPES = {"tanh": 1.0, "sigmoid": 0.25, "relu": 1.0}  # the steepest that each of them gets
-KERNELS = {"tanh": torch.rnn_tanh, "relu": torch.rnn_relu}  # torch has none for the sigmoid
 
 
 def largest_singular_value(matrix: Tensor) -> float:
@@ -43,17 +42,6 @@ class Elman(Cell):
     def step(self, a: Products, state: State, recur: Recur) -> State:
         (h,) = state
         return (ACTIVATIONS[self.activation](a + recur(h)),)
-
-    def quick(self, x: Float[Tensor, "batch time inputs"], state: State) -> Outputs:
-        """Torch's kernel where there is one."""
-        if self.activation not in KERNELS or self.recur is None:
-            return self.unrolled(self.read(x), state)
-        bias = self.read.bias
-        weights = [self.read.weight, self.recur.weight, bias, torch.zeros_like(bias)]
-        grad = torch.is_grad_enabled()
-        kernel = KERNELS[self.activation]
-        outputs, last = kernel(x, state[0][None], weights, True, 1, 0.0, grad, False, True)
-        return outputs, (last[0],)
 
     def unrolled(
         self,

@@ -9,8 +9,6 @@ from ..unroll import GRUUnroll
 from ..wiring import Wiring
 from .cell import Cell, Outputs, Product, Products, Recur, State
 
-_FEW = 4  # up to so many sequences at once the unroll is quicker than torch's kernel
-
 
 class GRUSimple(Cell):
     """A gated recurrent unit with the update gate alone.
@@ -65,13 +63,12 @@ class GRU(Cell):
         return ((1 - z) * torch.tanh(n + seen) + z * h,)
 
     def quick(self, x: Float[Tensor, "batch time inputs"], state: State) -> Outputs:
-        """Torch's kernel, but for few sequences, where it is slow."""
-        grad = torch.is_grad_enabled()
-        if self.reset == "before" or self.recur is None or (grad and len(x) <= _FEW):
-            return self.unrolled(self.read(x), state)
+        """Torch's kernel where no gradient is wanted; with one the unroll is quicker."""
+        if self.reset == "before" or self.recur is None or torch.is_grad_enabled():
+            return super().quick(x, state)
         second = torch.cat([x.new_zeros(2 * self.hidden), self._d()])
         weights = [self.read.weight, self.recur.weight, self.read.bias, second]
-        outputs, h = torch.gru(x, state[0][None], weights, True, 1, 0.0, grad, False, True)
+        outputs, h = torch.gru(x, state[0][None], weights, True, 1, 0.0, False, False, True)
         return outputs, (h[0],)
 
     def unrolled(

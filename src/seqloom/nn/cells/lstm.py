@@ -125,7 +125,7 @@ class LSTMPeephole(LSTM):
         return c @ p.t() if p.dim() > 1 else c * p
 
     def quick(self, x: Float[Tensor, "batch time inputs"], state: State) -> Outputs:
-        return self.unrolled(self.read(x), state)
+        return self.unrolled(self.read_all(x), state)
 
     def unrolled(
         self,

@@ -4,7 +4,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from ...trace import record
-from ..scan import linear_scan
+from ..unroll import MinimalUnroll
 from ..wiring import Wiring
 from .cell import Cell, Outputs, Products, Recur, State
 
@@ -36,9 +36,7 @@ class MinGRU(Cell):
         state: State,
         mask: Float[Tensor, "batch hidden"] | None = None,
     ) -> Outputs:
-        z, n = a.chunk(2, dim=-1)
-        z = z.sigmoid()
-        outputs = linear_scan(1 - z, z * n, state[0])
+        outputs = MinimalUnroll.apply(a, state[0])
         return outputs, (outputs[:, -1],)
 
 
@@ -73,7 +71,7 @@ class MinLSTM(Cell):
         state: State,
         mask: Float[Tensor, "batch hidden"] | None = None,
     ) -> Outputs:
-        outputs = linear_scan(*self._shares(a), state[0])
+        outputs = MinimalUnroll.apply(a, state[0])
         return outputs, (outputs[:, -1],)
 
     def _shares(self, a: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,4 +1,4 @@
-"""Whole unrolls as one autograd function each: the quick twins of cells that torch does not have.
+"""Whole unrolls as one autograd function each: the quick twins of the cells.
 
 No graph is kept per step. Forward, every step is one matrix product added to W x + b and a few
 operations in place. Backward, whatever does not hang on the gradient is made for all steps at once,
@@ -9,5 +9,6 @@ The equation in the cell is the truth; tests hold these to it, forward and backw
 from .elman import ElmanUnroll
 from .gru import GRUUnroll
 from .lstm import LSTMUnroll
+from .minimal import MinimalUnroll, SumUnroll
 
-__all__ = ["ElmanUnroll", "GRUUnroll", "LSTMUnroll"]
+__all__ = ["ElmanUnroll", "GRUUnroll", "LSTMUnroll", "MinimalUnroll", "SumUnroll"]

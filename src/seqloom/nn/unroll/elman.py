@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
-from .steps import masked, weight_gradient
+from .steps import masked, one_minus_square, times_one_minus, weight_gradient
 
 IN_PLACE: dict[str, Callable[[Tensor], Tensor]] = {
     "tanh": torch.tanh_,
@@ -16,8 +16,8 @@ IN_PLACE: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": torch.relu_,
 }
 SLOPES: dict[str, Callable[[Tensor], Tensor]] = {  # from the output, not from the input
-    "tanh": lambda h: 1 - h * h,
-    "sigmoid": lambda h: h * (1 - h),
+    "tanh": one_minus_square,
+    "sigmoid": times_one_minus,
     "relu": lambda h: (h > 0).to(h.dtype),
 }
 

@@ -7,11 +7,14 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
-from .steps import masked, weight_gradient
+from .steps import add_product, masked, one_minus_square, times_one_minus, weight_gradient
 
 
 class GRUUnroll(Function):
-    """h' = (1 - z) ⊙ n + z ⊙ h over all steps; blocks in the order (r,) z, n."""
+    """h' = (1 - z) ⊙ n + z ⊙ h over all steps; blocks in the order (r,) z, n.
+
+    The gates take the place of `a` in memory.
+    """
 
     @staticmethod
     def forward(
@@ -23,16 +26,17 @@ class GRUUnroll(Function):
         mask: Tensor | None,
         reset: str,
     ) -> Tensor:
-        batch, time, width = a.shape
+        batch, time, _ = a.shape
         hidden = first.shape[-1]
-        gates = a.new_empty(time, batch, width)
+        gates = a.detach().transpose(0, 1)
         states = a.new_empty(time + 1, batch, hidden)
         states[0] = first
-        seen = a.new_empty(time, batch, width if reset == "after" else 0)
-        if reset == "after":
-            _forward_after(a, weight, bias, gates, states, seen, mask)
+        seen = None
+        if reset == "after" and bias is not None:
+            seen = a.new_empty(time, batch, hidden)
+            _forward_after(weight, bias, gates, states, seen, mask)
         else:
-            _forward_before(a, weight, gates, states, mask, reset == "before")
+            _forward_before(weight, gates, states, mask, reset == "before")
         ctx.save_for_backward(weight, gates, states, seen, mask)
         ctx.reset = reset
         return states[1:].transpose(0, 1)
@@ -49,35 +53,27 @@ class GRUUnroll(Function):
 
 
 def _forward_after(
-    a: Tensor,
     weight: Tensor,
-    bias: Tensor | None,
+    bias: Tensor,
     gates: Tensor,
     states: Tensor,
     seen: Tensor,
     mask: Tensor | None,
 ) -> None:
-    """`seen` keeps U h + d, whose last block the gradient of the reset gate needs."""
+    """`seen` keeps U h + d of the candidate, which the gradient of the reset gate needs."""
     hidden = states.shape[-1]
-    shift = torch.cat([weight.new_zeros(2 * hidden), bias]) if bias is not None else None
-    turned = weight.t()
+    gate_weight, new_weight = weight[: 2 * hidden].t(), weight[2 * hidden :].t()
     r, z, n = (part.unbind(0) for part in gates.split(hidden, dim=-1))
-    both, early = gates[..., : 2 * hidden].unbind(0), seen[..., : 2 * hidden].unbind(0)
-    late, whole, h = seen[..., 2 * hidden :].unbind(0), seen.unbind(0), states.unbind(0)
-    first, last = a[..., : 2 * hidden].unbind(1), a[..., 2 * hidden :].unbind(1)
-    for t in range(len(whole)):
+    both, late, h = gates[..., : 2 * hidden].unbind(0), seen.unbind(0), states.unbind(0)
+    for t in range(len(late)):
         state = masked(h[t], mask)
-        if shift is None:
-            torch.mm(state, turned, out=whole[t])
-        else:
-            torch.addmm(shift, state, turned, out=whole[t])
-        torch.add(first[t], early[t], out=both[t]).sigmoid_()
-        torch.addcmul(last[t], r[t], late[t], out=n[t]).tanh_()
+        both[t].addmm_(state, gate_weight).sigmoid_()
+        torch.addmm(bias, state, new_weight, out=late[t])
+        n[t].addcmul_(r[t], late[t]).tanh_()
         torch.lerp(n[t], h[t], z[t], out=h[t + 1])
 
 
 def _forward_before(
-    a: Tensor,
     weight: Tensor,
     gates: Tensor,
     states: Tensor,
@@ -90,54 +86,66 @@ def _forward_before(
     gate_weight, new_weight = weight[:early].t(), weight[early:].t()
     z, n = gates[..., early - hidden : early].unbind(0), gates[..., early:].unbind(0)
     r, both, h = gates[..., :hidden].unbind(0), gates[..., :early].unbind(0), states.unbind(0)
-    first, last = a[..., :early].unbind(1), a[..., early:].unbind(1)
     for t in range(len(z)):
         state = masked(h[t], mask)
-        torch.addmm(first[t], state, gate_weight, out=both[t]).sigmoid_()
+        both[t].addmm_(state, gate_weight).sigmoid_()
         inner = masked(r[t] * h[t], mask) if resets else state
-        torch.addmm(last[t], inner, new_weight, out=n[t]).tanh_()
+        n[t].addmm_(inner, new_weight).tanh_()
         torch.lerp(n[t], h[t], z[t], out=h[t + 1])
+
+
+def _slopes(gates: Tensor, states: Tensor) -> Tensor:
+    """What ∂h' is multiplied by to give the gradients of z and n; for a reset gate r (1 - r)."""
+    parts = gates.unflatten(-1, (-1, states.shape[-1]))
+    z, n = parts[:, :, -2], parts[:, :, -1]
+    slopes = torch.empty_like(parts)
+    times_one_minus(parts[:, :, :-1], out=slopes[:, :, :-1])
+    slopes[:, :, -2].mul_(states[:-1] - n)
+    new = one_minus_square(n, out=slopes[:, :, -1])
+    new.addcmul_(new, z, value=-1)
+    return slopes
 
 
 def _backward_after(
     grad: Tensor, weight: Tensor, gates: Tensor, states: Tensor, seen: Tensor, mask: Tensor | None
 ) -> tuple[Tensor | None, ...]:
+    """`late` is the gradient of U h + d, from which that of the reset gate comes too."""
     hidden = states.shape[-1]
-    r, z, n = gates.split(hidden, dim=-1)
-    slopes = grad.new_empty(*gates.shape[:2], 4, hidden)  # of r, z, U h + d and n
-    slopes[:, :, 3] = (1 - z) * (1 - n * n)
-    slopes[:, :, 2] = slopes[:, :, 3] * r
-    slopes[:, :, 1] = (states[:-1] - n) * z * (1 - z)
-    slopes[:, :, 0] = slopes[:, :, 2] * (1 - r) * seen[..., 2 * hidden :]
-    steps, outer, keep = slopes.unbind(0), grad.unbind(1), z.unbind(0)
-    recurrent = slopes[:, :, :3].flatten(2).unbind(0)
+    gate_weight, new_weight = weight[: 2 * hidden], weight[2 * hidden :]
+    r, z, _ = gates.split(hidden, dim=-1)
+    slopes = _slopes(gates, states)
+    late = slopes[:, :, 2] * r
+    slopes[:, :, 0].mul_(seen).mul_(slopes[:, :, 2])
+    flat = slopes.flatten(2)
+    both, last, steps = flat[..., : 2 * hidden].unbind(0), late.unbind(0), slopes.unbind(0)
+    outer, keep = grad.unbind(1), z.unbind(0)
     dh = torch.zeros_like(states[0])
+    for_all = dh[:, None]
     for t in reversed(range(len(steps))):
         dh.add_(outer[t])
-        steps[t].mul_(dh[:, None])
-        dh.mul_(keep[t]).add_(masked(recurrent[t] @ weight, mask))
-    inner = slopes[:, :, :3].flatten(2)
-    d_weight = weight_gradient(inner, masked(states[:-1], mask))
-    d_bias = slopes[:, :, 2].sum((0, 1))
-    d_a = torch.cat([slopes[:, :, :2], slopes[:, :, 3:]], dim=2).flatten(2)
-    return d_a.transpose(0, 1), d_weight, d_bias, dh
+        steps[t].mul_(for_all)
+        last[t].mul_(dh)
+        add_product(dh.mul_(keep[t]), both[t], gate_weight, mask)
+        add_product(dh, last[t], new_weight, mask)
+    seen_states = masked(states[:-1], mask)
+    d_gates = weight_gradient(flat[..., : 2 * hidden], seen_states)
+    d_weight = torch.cat([d_gates, weight_gradient(late, seen_states)])
+    return flat.transpose(0, 1), d_weight, late.sum((0, 1)), dh
 
 
 def _backward_simple(
     grad: Tensor, weight: Tensor, gates: Tensor, states: Tensor, mask: Tensor | None
 ) -> tuple[Tensor | None, ...]:
-    hidden = states.shape[-1]
-    z, n = gates.split(hidden, dim=-1)
-    slopes = grad.new_empty(*gates.shape[:2], 2, hidden)
-    slopes[:, :, 0] = (states[:-1] - n) * z * (1 - z)
-    slopes[:, :, 1] = (1 - z) * (1 - n * n)
+    slopes = _slopes(gates, states)
     flat = slopes.flatten(2)
-    steps, whole, outer, keep = slopes.unbind(0), flat.unbind(0), grad.unbind(1), z.unbind(0)
+    steps, whole, outer = slopes.unbind(0), flat.unbind(0), grad.unbind(1)
+    keep = gates[..., : states.shape[-1]].unbind(0)
     dh = torch.zeros_like(states[0])
+    for_both = dh[:, None]
     for t in reversed(range(len(steps))):
         dh.add_(outer[t])
-        steps[t].mul_(dh[:, None])
-        dh.mul_(keep[t]).add_(masked(whole[t] @ weight, mask))
+        steps[t].mul_(for_both)
+        add_product(dh.mul_(keep[t]), whole[t], weight, mask)
     d_weight = weight_gradient(flat, masked(states[:-1], mask))
     return flat.transpose(0, 1), d_weight, None, dh
 
@@ -147,24 +155,21 @@ def _backward_before(
 ) -> tuple[Tensor | None, ...]:
     hidden = states.shape[-1]
     gate_weight, new_weight = weight[: 2 * hidden], weight[2 * hidden :]
-    r, z, n = gates.split(hidden, dim=-1)
-    slopes = grad.new_empty(*gates.shape[:2], 3, hidden)  # of r, z and n
-    slopes[:, :, 0] = states[:-1] * r * (1 - r)
-    slopes[:, :, 1] = (states[:-1] - n) * z * (1 - z)
-    slopes[:, :, 2] = (1 - z) * (1 - n * n)
+    r, z, _ = gates.split(hidden, dim=-1)
+    slopes = _slopes(gates, states)  # of r, z and n
+    slopes[:, :, 0].mul_(states[:-1])
     flat = slopes.flatten(2)
-    resets, later, new = (slopes[:, :, at].unbind(0) for at in range(3))
-    both, outer = flat[..., : 2 * hidden].unbind(0), grad.unbind(1)
-    keep, open_r = z.unbind(0), r.unbind(0)
+    resets, both = slopes[:, :, 0].unbind(0), flat[..., : 2 * hidden].unbind(0)
+    late, new = slopes[:, :, 1:].unbind(0), slopes[:, :, 2].unbind(0)
+    outer, keep, open_r = grad.unbind(1), z.unbind(0), r.unbind(0)
     dh = torch.zeros_like(states[0])
+    for_both = dh[:, None]
     for t in reversed(range(len(both))):
         dh.add_(outer[t])
-        new[t].mul_(dh)
-        later[t].mul_(dh)
+        late[t].mul_(for_both)
         inner = masked(new[t] @ new_weight, mask)  # the gradient of r ⊙ h
         resets[t].mul_(inner)
-        dh.mul_(keep[t]).addcmul_(inner, open_r[t]).add_(masked(both[t] @ gate_weight, mask))
-    seen = masked(states[:-1], mask)
-    d_gates = weight_gradient(flat[..., : 2 * hidden], seen)
+        add_product(dh.mul_(keep[t]).addcmul_(inner, open_r[t]), both[t], gate_weight, mask)
+    d_gates = weight_gradient(flat[..., : 2 * hidden], masked(states[:-1], mask))
     d_new = weight_gradient(slopes[:, :, 2], masked(r * states[:-1], mask))
     return flat.transpose(0, 1), torch.cat([d_gates, d_new]), None, dh

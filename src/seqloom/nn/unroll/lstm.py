@@ -1,6 +1,5 @@
 """The unroll of the LSTM, with or without a forget gate and peepholes."""
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -8,13 +7,14 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
-from .steps import masked, weight_gradient
-
-See = Callable[[Tensor, int], Tensor]
+from .steps import masked, one_minus_square, times_one_minus, weight_gradient
 
 
 class LSTMUnroll(Function):
-    """c' = f ⊙ c + i ⊙ g, h' = o ⊙ tanh(c') over all steps; gates in the order i, (f,) g, o."""
+    """c' = f ⊙ c + i ⊙ g, h' = o ⊙ tanh(c') over all steps; gates in the order i, (f,) g, o.
+
+    The gates take the place of `a` in memory.
+    """
 
     @staticmethod
     def forward(
@@ -26,13 +26,13 @@ class LSTMUnroll(Function):
         mask: Tensor | None,
         peep: Tensor | None,
     ) -> tuple[Tensor, Tensor]:
-        batch, time, width = a.shape
+        batch, time, _ = a.shape
         hidden = h.shape[-1]
-        gates = a.new_empty(time, batch, width)
+        gates = a.detach().transpose(0, 1)
         outputs, memory = (a.new_empty(time + 1, batch, hidden) for _ in range(2))
         outputs[0], memory[0] = h, c
         bent = a.new_empty(time, batch, hidden)
-        _forward(a, weight.t(), gates, outputs, memory, bent, mask, peep)
+        _forward(weight.t(), gates, outputs, memory, bent, mask, peep)
         ctx.save_for_backward(weight, gates, outputs, memory, bent, mask, peep)
         return outputs[1:].transpose(0, 1), memory[-1].clone()
 
@@ -44,6 +44,7 @@ class LSTMUnroll(Function):
         time, batch, blocks, hidden = inner.shape
         flat = inner.view(time, batch, blocks * hidden)
         before, last = inner[:, :, :-1].unbind(0), inner[:, :, -1].unbind(0)
+        early, late = inner[:, :, :2].unbind(0), inner[:, :, -1:].unbind(0)
         steps, outer = flat.unbind(0), grad.unbind(1)
         dh, dc = torch.zeros_like(dc), dc.clone()
         for t in reversed(range(time)):
@@ -51,12 +52,12 @@ class LSTMUnroll(Function):
             last[t].mul_(dh)  # the output gate
             dc.addcmul_(dh, through[t])
             if peep is not None:
-                dc.add_(_back(last[t], peep[2]))
+                _back(dc, late[t], peep[2:])
             before[t].mul_(dc[:, None])  # the other gates and the candidate
             if keep is not None:
                 dc.mul_(keep[t])
             if peep is not None:
-                dc.add_(_back(before[t][:, 0], peep[0])).add_(_back(before[t][:, 1], peep[1]))
+                _back(dc, early[t], peep[:2])
             torch.mm(steps[t], weight, out=dh)
             if mask is not None:
                 dh.mul_(mask)
@@ -66,7 +67,6 @@ class LSTMUnroll(Function):
 
 
 def _forward(
-    a: Tensor,
     turned: Tensor,
     gates: Tensor,
     outputs: Tensor,
@@ -81,13 +81,12 @@ def _forward(
     forgets = parts.shape[2] == 4
     early, candidate, late = parts[:, :, :-2], parts[:, :, -2].unbind(0), parts[:, :, -1].unbind(0)
     i, f = early[:, :, 0].unbind(0), early[:, :, -1].unbind(0)
-    whole, early_steps = gates.unbind(0), early.unbind(0)
+    early_steps, late_steps = early.unbind(0), parts[:, :, -1:].unbind(0)
     h, c, tanh_c = outputs.unbind(0), memory.unbind(0), bent.unbind(0)
-    for t, product in enumerate(a.unbind(1)):
-        torch.addmm(product, masked(h[t], mask), turned, out=whole[t])
+    for t, gates_now in enumerate(gates.unbind(0)):
+        gates_now.addmm_(masked(h[t], mask), turned)
         if peep is not None:
-            i[t].add_(_see(c[t], peep[0]))
-            f[t].add_(_see(c[t], peep[1]))
+            _see(early_steps[t], c[t], peep[:2])
         early_steps[t].sigmoid_()
         candidate[t].tanh_()
         if forgets:
@@ -95,7 +94,7 @@ def _forward(
         else:
             torch.addcmul(c[t], i[t], candidate[t], out=c[t + 1])
         if peep is not None:
-            late[t].add_(_see(c[t + 1], peep[2]))
+            _see(late_steps[t], c[t + 1], peep[2:])
         late[t].sigmoid_()
         torch.tanh(c[t + 1], out=tanh_c[t])
         torch.mul(late[t], tanh_c[t], out=h[t + 1])
@@ -109,25 +108,33 @@ def _slopes(
     Also the forget gate of every step, and what leads from the output back to the memory.
     """
     parts = gates.unflatten(-1, (-1, memory.shape[-1]))
-    inner = torch.empty_like(parts)
     i, g, o = parts[:, :, 0], parts[:, :, -2], parts[:, :, -1]
-    inner[:, :, 0] = g * i * (1 - i)
-    inner[:, :, -2] = i * (1 - g * g)
-    inner[:, :, -1] = bent * o * (1 - o)
+    inner = times_one_minus(parts)
+    inner[:, :, 0].mul_(g)
+    one_minus_square(g, out=inner[:, :, -2]).mul_(i)
+    inner[:, :, -1].mul_(bent)
     keep = None
     if parts.shape[2] == 4:
-        f = parts[:, :, 1]
-        inner[:, :, 1] = memory[:-1] * f * (1 - f)
-        keep = f.unbind(0)
-    return inner, keep, (o * (1 - bent * bent)).unbind(0)
+        inner[:, :, 1].mul_(memory[:-1])
+        keep = parts[:, :, 1].unbind(0)
+    return inner, keep, one_minus_square(bent).mul_(o).unbind(0)
 
 
-def _see(c: Tensor, peep: Tensor) -> Tensor:
-    return c @ peep.t() if peep.dim() > 1 else c * peep
+def _see(gates: Tensor, c: Tensor, peep: Tensor) -> None:
+    """Add P c to gates of one step that stand side by side."""
+    if peep.dim() > 2:
+        gates.flatten(1).addmm_(c, peep.flatten(0, 1).t())
+    else:
+        gates.addcmul_(c[:, None], peep)
 
 
-def _back(d: Tensor, peep: Tensor) -> Tensor:
-    return d @ peep if peep.dim() > 1 else d * peep
+def _back(dc: Tensor, gates: Tensor, peep: Tensor) -> None:
+    """Add to the memory's gradient what the gates that saw it hand back."""
+    if peep.dim() > 2:
+        dc.addmm_(gates.flatten(1), peep.flatten(0, 1))
+    else:
+        for gate, weight in zip(gates.unbind(1), peep, strict=True):
+            dc.addcmul_(gate, weight)
 
 
 def _peep_gradient(inner: Tensor, memory: Tensor, peep: Tensor) -> Tensor:

@@ -281,6 +281,22 @@ def test_starts():
     assert (high.read.bias[:5].abs() < 1).all()
 
 
+@pytest.mark.parametrize("cell", [name for name, kind in CELLS.items() if kind.keeps is not None])
+def test_a_high_forget_bias_keeps_the_state(cell):
+    """With the gate that keeps wide open, a state of h or c passes a step almost unchanged."""
+    kind = CELLS[cell](3, 5, Wiring(forget_bias=12.0))
+    with torch.no_grad():
+        kind.read.weight.zero_()
+    state = tuple(torch.rand(2, 5) / 4 for _ in range(kind.tensors))
+    now = state
+    if "lstm" in cell and cell != "minlstm":
+        with torch.no_grad():
+            kind.read.bias[:5] = -12  # nothing comes in, so that only keeping is seen
+    for _ in range(20):
+        now = kind(torch.randn(2, 3), now)
+    torch.testing.assert_close(now[-1], state[-1], rtol=0, atol=2e-3)
+
+
 def test_zoneout_keeps_some_numbers_of_the_state_as_they_were():
     layer = Recurrence("elman", 3, 400, wiring=Wiring(zoneout=0.25)).layers[0]
     old = (torch.randn(1, 400),)

@@ -12,8 +12,9 @@ class Wiring:
 
     Args:
         activation: The bend of elman and of context.
-        forget_bias: What the bias of an LSTM's forget gate starts at: 1 or more remembers at first;
-            0 leaves it to chance like the other biases.
+        forget_bias: What the bias of the gate that keeps the state starts at, the forget gate of an
+            LSTM or the update gate of a GRU: high, it remembers from the first day; 0 leaves it to
+            chance like the other biases.
         peepholes: What the gates of lstm-peephole see of the memory: all of it, or their own unit.
         reset: Whether a GRU's reset gate works before or after the product with U.
         start: Where the recurrent matrices start: small random numbers, a rotation, or the identity

@@ -45,6 +45,7 @@ class Cell(nn.Module, ABC):
     recurrent: ClassVar[int | None] = None  # how many products U h; None is as many as of W x
     tensors: ClassVar[int] = 1  # how many (batch, hidden) tensors a state has
     idle: ClassVar[int] = 0  # how many of them, at the front, are shown but not carried on
+    keeps: ClassVar[int | None] = None  # which block of W x is the gate that keeps the state
     takes: ClassVar[frozenset[str]] = frozenset()  # options that only some cells have
     refuses: ClassVar[dict[str, str]] = {}  # options it cannot have, with the reason
 
@@ -55,14 +56,15 @@ class Cell(nn.Module, ABC):
         blocks = self.products if self.recurrent is None else self.recurrent
         self.recur = Product(hidden, blocks) if blocks else None
         self.build(wiring)
-        self.start(wiring.start)
+        self.start(wiring)
 
     def build(self, wiring: Wiring) -> None:
         """Make what a cell has beside W, b and U."""
         return
 
-    def start(self, kind: str) -> None:
+    def start(self, wiring: Wiring) -> None:
         """Where the weights start."""
+        kind = wiring.start
         bound = self.hidden**-0.5
         for parameter in self.parameters():
             nn.init.uniform_(parameter, -bound, bound)
@@ -75,6 +77,9 @@ class Cell(nn.Module, ABC):
                 nn.init.orthogonal_(block)
             if kind == "identity":
                 nn.init.eye_(block)
+        if self.keeps is not None and wiring.forget_bias:
+            keeping = self.read.bias.data.split(self.hidden)[self.keeps]
+            nn.init.constant_(keeping, wiring.forget_bias)
 
     def initial(self, batch: int) -> State:
         """A state of zeros."""

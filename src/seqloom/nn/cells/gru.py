@@ -19,6 +19,8 @@ class GRUSimple(Cell):
     """
 
     products = 2
+    keeps = 0
+    takes = frozenset({"forget_bias"})
 
     def step(self, a: Products, state: State, recur: Recur) -> State:
         (h,) = state
@@ -46,7 +48,8 @@ class GRU(Cell):
     """
 
     products = 3
-    takes = frozenset({"reset"})
+    keeps = 1
+    takes = frozenset({"reset", "forget_bias"})
 
     def build(self, wiring: Wiring) -> None:
         self.reset = wiring.reset

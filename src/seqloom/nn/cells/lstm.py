@@ -51,15 +51,8 @@ class LSTM(Cell):
 
     tensors = 2
     products = 4
+    keeps = 1
     takes = frozenset({"forget_bias"})
-
-    def build(self, wiring: Wiring) -> None:
-        self.forget_bias = wiring.forget_bias
-
-    def start(self, kind: str) -> None:
-        super().start(kind)
-        if self.forget_bias:
-            nn.init.constant_(self.read.bias[self.hidden : 2 * self.hidden], self.forget_bias)
 
     def step(self, a: Products, state: State, recur: Recur) -> State:
         h, c = state
@@ -104,7 +97,6 @@ class LSTMPeephole(LSTM):
     takes = frozenset({"forget_bias", "peepholes"})
 
     def build(self, wiring: Wiring) -> None:
-        super().build(wiring)
         width = (self.hidden,) if wiring.peepholes == "diagonal" else (self.hidden, self.hidden)
         self.peep = nn.Parameter(torch.empty(3, *width))  # of the gates i, f and o
 

@@ -1,11 +1,10 @@
 """Cells whose gates see only the input, so that a sequence is trained by a parallel scan."""
 
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
 from ...trace import record
 from ..unroll import MinimalUnroll
-from ..wiring import Wiring
 from .cell import Cell, Outputs, Products, Recur, State
 
 _SCAN = "it is trained by a parallel scan, where nothing may hang on the state before"
@@ -50,16 +49,9 @@ class MinLSTM(Cell):
 
     products = 3
     recurrent = 0
+    keeps = 0
     takes = frozenset({"forget_bias"})
     refuses = _REFUSES
-
-    def build(self, wiring: Wiring) -> None:
-        self.forget_bias = wiring.forget_bias
-
-    def start(self, kind: str) -> None:
-        super().start(kind)
-        if self.forget_bias:
-            nn.init.constant_(self.read.bias[: self.hidden], self.forget_bias)
 
     def step(self, a: Products, state: State, recur: Recur) -> State:
         keep, new = self._shares(a)

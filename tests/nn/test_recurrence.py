@@ -285,6 +285,7 @@ def test_starts():
 def test_a_high_forget_bias_keeps_the_state(cell):
     """With the gate that keeps wide open, a state of h or c passes a step almost unchanged."""
     kind = CELLS[cell](3, 5, Wiring(forget_bias=12.0))
+    assert (kind.read.bias.view(-1, 5)[kind.keeps] == 12).all()
     with torch.no_grad():  # nothing comes in, so that only keeping is seen
         kind.read.weight.zero_()
         kind.read.bias.fill_(-12).view(-1, 5)[kind.keeps] = 12

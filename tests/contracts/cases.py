@@ -22,6 +22,18 @@ SIGNATURES = {
     "WHOLE-to-vectors": Signature(Form.WHOLE, Vectors(3), Vectors(2)),
     "TRANSDUCE-vectors": Signature(Form.TRANSDUCE, Vectors(3), Tokens(SIZE)),
 }
+GATES = {  # by the name of the cell
+    "elman": set(),
+    "context": set(),
+    "carousel": set(),
+    "lstm-simple": {"input", "output"},
+    "lstm": {"input", "forget", "output"},
+    "lstm-peephole": {"input", "forget", "output"},
+    "gru-simple": {"update"},
+    "gru": {"reset", "update"},
+    "mingru": {"update"},
+    "minlstm": {"forget", "input"},
+}
 WIRED = {"skip": 2, "first_bias": True, "initial_state": "learned", "zoneout": 0.1} | {
     "layer_norm": True,
     "recurrent_dropout": 0.2,

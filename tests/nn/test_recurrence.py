@@ -14,6 +14,7 @@ from seqloom.nn.pooling import Pooling
 from seqloom.nn.recurrence import Recurrence, turn
 from seqloom.nn.wiring import Wiring
 from seqloom.trace import watching
+from tests.contracts.cases import GATES
 
 TORCH = {"elman": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
 LENGTHS = torch.tensor([5, 2, 4])
@@ -175,20 +176,6 @@ def scrambled(module: nn.Module) -> nn.Module:
 
 def test_options_name_every_cell():
     assert set(get_args(CellName)) == CELLS.keys()
-
-
-GATES = {
-    "elman": set(),
-    "context": set(),
-    "carousel": set(),
-    "lstm-simple": {"input", "output"},
-    "lstm": {"input", "forget", "output"},
-    "lstm-peephole": {"input", "forget", "output"},
-    "gru-simple": {"update"},
-    "gru": {"reset", "update"},
-    "mingru": {"update"},
-    "minlstm": {"forget", "input"},
-}
 
 
 @pytest.mark.parametrize("cell", GATES)

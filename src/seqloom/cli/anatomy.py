@@ -1,7 +1,6 @@
 """seqloom anatomy: how far back recurrent layers feel, and what their gates do."""
 
 import argparse
-import sys
 from functools import reduce
 from pathlib import Path
 
@@ -11,8 +10,7 @@ from ..views import GateSharesView, MemoryView
 from .arguments import at_least_one
 from .inputs import arguments
 from .judging import load_run
-from .records import to_json
-from .terminal import can_show, show, width
+from .pictures import hand_out
 
 FRESH = ("hidden", "length", "seeds")
 
@@ -60,13 +58,7 @@ def run(given: argparse.Namespace) -> int:
     """Draw in the terminal, or save and print where."""
     _refuse_mixtures(given)
     view = _fresh(given) if given.cell else _trained(given)
-    if given.output is not None:
-        path = view.save(given.output)
-        show(to_json({"path": str(path)}) if given.json else str(path))
-    elif given.json:
-        show(to_json(view.to_json()))
-    else:
-        show(view.to_text(width(), ascii=not can_show("▁█·…‖∂γ", sys.stdout)))
+    hand_out(view, given, "▁█·…‖∂γ")
     return 0
 
 

@@ -1,14 +1,12 @@
 """seqloom inspect: a picture of what happens inside a model while it answers."""
 
 import argparse
-import sys
 from pathlib import Path
 
 from .arguments import at_least_one
 from .inputs import arguments
 from .judging import load_run
-from .records import to_json
-from .terminal import can_show, show, width
+from .pictures import hand_out
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -32,11 +30,5 @@ def run(given: argparse.Namespace) -> int:
     beam = at_least_one("--beam", given.beam)
     run = load_run(given.run, given.runs_dir)
     view = run.inspect(text, view=given.view, beam=beam)
-    if given.output is not None:
-        path = view.save(given.output)
-        show(to_json({"path": str(path)}) if given.json else str(path))
-    elif given.json:
-        show(to_json(view.to_json()))
-    else:
-        show(view.to_text(width(), ascii=not can_show("▁█·…", sys.stdout)))
+    hand_out(view, given)
     return 0

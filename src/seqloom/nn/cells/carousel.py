@@ -1,10 +1,7 @@
 """The constant error carousel."""
 
-from jaxtyping import Float
-from torch import Tensor
-
 from ..unroll import SumUnroll
-from .cell import Cell, Outputs, Products, Recur, State
+from .cell import AllProducts, Cell, Mask, Outputs, Products, Recur, State
 
 _ONLY = "it only adds up what comes in"
 
@@ -27,12 +24,7 @@ class Carousel(Cell):
     def step(self, a: Products, state: State, recur: Recur) -> State:
         return (state[0] + a,)
 
-    def unrolled(
-        self,
-        a: Float[Tensor, "batch time products"],
-        state: State,
-        mask: Float[Tensor, "batch hidden"] | None = None,
-    ) -> Outputs:
+    def unrolled(self, a: AllProducts, state: State, mask: Mask = None) -> Outputs:
         """A running sum."""
         outputs = SumUnroll.apply(a, state[0])
         return outputs, (outputs[:, -1],)

@@ -14,6 +14,8 @@ from ..wiring import PLAIN, Wiring
 State = tuple[Tensor, ...]
 Step = Float[Tensor, "batch inputs"]
 Products = Float[Tensor, "batch products"]
+AllProducts = Float[Tensor, "batch time products"]
+Mask = Float[Tensor, "batch hidden"] | None  # what is left of h before U
 Recur = Callable[..., Tensor]  # U h, or some blocks of it: recur(h), recur(h, first, last)
 Outputs = tuple[Float[Tensor, "batch time hidden"], State]
 
@@ -118,12 +120,7 @@ class Cell(nn.Module, ABC):
         products: Tensor = self.read(steps.flatten(0, 1))  # flat: the bias is added on the way
         return products.unflatten(0, steps.shape[:2]).transpose(0, 1)
 
-    def unrolled(
-        self,
-        a: Float[Tensor, "batch time products"],
-        state: State,
-        mask: Float[Tensor, "batch hidden"] | None = None,
-    ) -> Outputs:
+    def unrolled(self, a: AllProducts, state: State, mask: Mask = None) -> Outputs:
         """The same from the products W x + b, `mask` being multiplied with h before U.
 
         The products are used up: an unroll may write its gates in their place.

@@ -3,13 +3,12 @@
 from typing import Any
 
 import torch
-from jaxtyping import Float
-from torch import Tensor, nn
+from torch import nn
 from torch.nn.functional import linear
 
 from ..unroll import ElmanUnroll
 from ..wiring import Wiring
-from .cell import Cell, Outputs, Products, Recur, State
+from .cell import AllProducts, Cell, Mask, Outputs, Products, Recur, State
 from .elman import ACTIVATIONS, SLOPES, largest_singular_value
 
 
@@ -41,12 +40,7 @@ class Context(Cell):
         h, c = bend(a + recur(state[1])).chunk(2, dim=-1)
         return bend(self.write(torch.cat([h, c], dim=-1))), c
 
-    def unrolled(
-        self,
-        a: Float[Tensor, "batch time products"],
-        state: State,
-        mask: Float[Tensor, "batch hidden"] | None = None,
-    ) -> Outputs:
+    def unrolled(self, a: AllProducts, state: State, mask: Mask = None) -> Outputs:
         """Only the context is a recurrence; the rest is done for all steps at once."""
         assert self.recur is not None  # noqa: S101 - for the type checker
         bend = ACTIVATIONS[self.activation]

@@ -3,12 +3,11 @@
 from collections.abc import Callable
 
 import torch
-from jaxtyping import Float
 from torch import Tensor
 
 from ..unroll import ElmanUnroll
 from ..wiring import Wiring
-from .cell import Cell, Outputs, Products, Recur, State
+from .cell import AllProducts, Cell, Mask, Outputs, Products, Recur, State
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "tanh": torch.tanh,
@@ -43,12 +42,7 @@ class Elman(Cell):
         (h,) = state
         return (ACTIVATIONS[self.activation](a + recur(h)),)
 
-    def unrolled(
-        self,
-        a: Float[Tensor, "batch time products"],
-        state: State,
-        mask: Float[Tensor, "batch hidden"] | None = None,
-    ) -> Outputs:
+    def unrolled(self, a: AllProducts, state: State, mask: Mask = None) -> Outputs:
         assert self.recur is not None  # noqa: S101 - for the type checker
         outputs = ElmanUnroll.apply(a, self.recur.weight, state[0], mask, self.activation)
         return outputs, (outputs[:, -1],)

@@ -7,7 +7,7 @@ from torch import Tensor
 from ...trace import record
 from ..unroll import GRUUnroll
 from ..wiring import Wiring
-from .cell import Cell, Outputs, Product, Products, Recur, State
+from .cell import AllProducts, Cell, Mask, Outputs, Product, Products, Recur, State
 
 
 class GRUSimple(Cell):
@@ -29,12 +29,7 @@ class GRUSimple(Cell):
         record(self, "gate.update", z)
         return ((1 - z) * n.tanh() + z * h,)
 
-    def unrolled(
-        self,
-        a: Float[Tensor, "batch time products"],
-        state: State,
-        mask: Float[Tensor, "batch hidden"] | None = None,
-    ) -> Outputs:
+    def unrolled(self, a: AllProducts, state: State, mask: Mask = None) -> Outputs:
         return _unrolled(self, a, state, mask, "none")
 
 
@@ -74,12 +69,7 @@ class GRU(Cell):
         outputs, h = torch.gru(x, state[0][None], weights, True, 1, 0.0, False, False, True)
         return outputs, (h[0],)
 
-    def unrolled(
-        self,
-        a: Float[Tensor, "batch time products"],
-        state: State,
-        mask: Float[Tensor, "batch hidden"] | None = None,
-    ) -> Outputs:
+    def unrolled(self, a: AllProducts, state: State, mask: Mask = None) -> Outputs:
         return _unrolled(self, a, state, mask, self.reset)
 
     def _d(self) -> Tensor:

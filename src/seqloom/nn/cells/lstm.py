@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from ...trace import record
 from ..unroll import LSTMUnroll
 from ..wiring import Wiring
-from .cell import Cell, Outputs, Products, Recur, State
+from .cell import AllProducts, Cell, Mask, Outputs, Products, Recur, State
 
 
 class LSTMSimple(Cell):
@@ -31,12 +31,7 @@ class LSTMSimple(Cell):
         c = c + i * g.tanh()
         return o * c.tanh(), c
 
-    def unrolled(
-        self,
-        a: Float[Tensor, "batch time products"],
-        state: State,
-        mask: Float[Tensor, "batch hidden"] | None = None,
-    ) -> Outputs:
+    def unrolled(self, a: AllProducts, state: State, mask: Mask = None) -> Outputs:
         return _unrolled(self, a, state, mask, None)
 
 
@@ -73,12 +68,7 @@ class LSTM(Cell):
         outputs, h, c = torch.lstm(x, (h[None], c[None]), weights, True, 1, 0.0, grad, False, True)
         return outputs, (h[0], c[0])
 
-    def unrolled(
-        self,
-        a: Float[Tensor, "batch time products"],
-        state: State,
-        mask: Float[Tensor, "batch hidden"] | None = None,
-    ) -> Outputs:
+    def unrolled(self, a: AllProducts, state: State, mask: Mask = None) -> Outputs:
         return _unrolled(self, a, state, mask, None)
 
 
@@ -119,12 +109,7 @@ class LSTMPeephole(LSTM):
     def quick(self, x: Float[Tensor, "batch time inputs"], state: State) -> Outputs:
         return self.unrolled(self.read_all(x), state)
 
-    def unrolled(
-        self,
-        a: Float[Tensor, "batch time products"],
-        state: State,
-        mask: Float[Tensor, "batch hidden"] | None = None,
-    ) -> Outputs:
+    def unrolled(self, a: AllProducts, state: State, mask: Mask = None) -> Outputs:
         return _unrolled(self, a, state, mask, self.peep)
 
 

@@ -1,11 +1,10 @@
 """Cells whose gates see only the input, so that a sequence is trained by a parallel scan."""
 
-from jaxtyping import Float
 from torch import Tensor
 
 from ...trace import record
 from ..unroll import MinimalUnroll
-from .cell import Cell, Outputs, Products, Recur, State
+from .cell import AllProducts, Cell, Mask, Outputs, Products, Recur, State
 
 _SCAN = "it is trained by a parallel scan, where nothing may hang on the state before"
 _REFUSES = {"zoneout": _SCAN, "recurrent_dropout": _SCAN, "skip": _SCAN, "start": "it has no U"}
@@ -29,12 +28,7 @@ class MinGRU(Cell):
         record(self, "gate.update", z)
         return ((1 - z) * state[0] + z * n,)
 
-    def unrolled(
-        self,
-        a: Float[Tensor, "batch time products"],
-        state: State,
-        mask: Float[Tensor, "batch hidden"] | None = None,
-    ) -> Outputs:
+    def unrolled(self, a: AllProducts, state: State, mask: Mask = None) -> Outputs:
         outputs = MinimalUnroll.apply(a, state[0])
         return outputs, (outputs[:, -1],)
 
@@ -57,12 +51,7 @@ class MinLSTM(Cell):
         keep, new = self._shares(a)
         return (keep * state[0] + new,)
 
-    def unrolled(
-        self,
-        a: Float[Tensor, "batch time products"],
-        state: State,
-        mask: Float[Tensor, "batch hidden"] | None = None,
-    ) -> Outputs:
+    def unrolled(self, a: AllProducts, state: State, mask: Mask = None) -> Outputs:
         outputs = MinimalUnroll.apply(a, state[0])
         return outputs, (outputs[:, -1],)
 

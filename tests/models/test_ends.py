@@ -50,7 +50,7 @@ def test_adaptive_probabilities_sum_to_one_and_agree_with_each_target():
         stepper = model.stepper()
         first, _ = stepper.step(1, stepper.begin())
         np.testing.assert_allclose(
-            first, model.step(np.array([1]), model.begin(TEXT))[0][0], atol=1e-5
+            first, model.step(np.array([1, 1]), model.begin(TEXT))[0][0], atol=1e-5
         )
     loss = model.loss(batch)
     torch.testing.assert_close(loss, -model.log_prob(batch).sum() / 14)

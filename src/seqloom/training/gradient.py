@@ -76,7 +76,6 @@ class Descent(Way):
         settings = self.settings
         rate = settings.learning_rate * self.slowed
         rate *= factor(settings.schedule, self._progress(), settings.warmup)
-        self.optimizer.forget_gradients()
         loss.backward()
         if settings.l1:
             for weight in self.parameters:
@@ -86,6 +85,7 @@ class Descent(Way):
         if not math.isfinite(values["loss"]) or not math.isfinite(values["gradient"]):
             raise _diverged(self.step + 1, values, self._last, settings)
         self.optimizer.step(rate)
+        self.optimizer.forget_gradients()  # before the next loss is made, to have the memory for it
         self._follow()
         self._last = values
         return values

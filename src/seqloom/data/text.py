@@ -39,7 +39,7 @@ _UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 def read_text(path: Path, encoding: str) -> str:
     """All characters of a file, without a byte order mark; at least one is not blank."""
     name = _codec_name(encoding)
-    data = _read_bytes(path)
+    data = read_bytes(path)
     if not data:
         raise DataError("D021", f'"{path.name}" is empty (0 bytes)', place=Place(str(path)))
     _refuse_archives(path, data)
@@ -91,10 +91,11 @@ def _codec_name(encoding: str) -> str:
     return found.name.replace("_", "-")
 
 
-def _read_bytes(path: Path) -> bytes:
-    """The bytes of a file that may not exist."""
+def read_bytes(path: Path, most: int = -1) -> bytes:
+    """The bytes of a file that may not exist; not many more than `most` of them, if it is given."""
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            return file.read(most + 1 if most >= 0 else -1)
     except IsADirectoryError:
         raise DataError(
             "D001",

@@ -205,7 +205,8 @@ class _Training:
         if snapshot is not None:
             return Event("resume", learner.standing.step)
         sizes = {name: len(getattr(self.parts, name)) for name in FILES}
-        facts = {"examples": sizes, "notes": self.parts.notes, "size": self.model.size()}
+        notes = [*self.parts.notes, *self.task.notes()]
+        facts = {"examples": sizes, "notes": notes, "size": self.model.size()}
         facts |= {"model": self.recipe.model["name"], "task": self.recipe.task["name"]}
         facts |= {"seqloom": version("seqloom"), "python": platform.python_version()}
         return Event("start", 0, {**facts, "began": time.time()})

@@ -95,6 +95,10 @@ class Task(ABC):
     def prepare(self, examples: Sequence[Any]) -> None:
         """Let the codecs learn from training examples."""
 
+    def notes(self) -> list[str]:
+        """What is odd of what the codecs learned, a sentence each; told when training begins."""
+        return []
+
     @abstractmethod
     def signature(self) -> Signature:
         """What a model will see; before `prepare` or `restore` its sizes may be too small."""

@@ -177,16 +177,18 @@ def test_fewer_subwords_than_asked_for_is_said(way):
     many = Choice(subwords=way.subwords, most=50_000)
     made = learned("subwords", many)
     assert len(made.symbols) < 400
-    assert made.notes == [subwords.fewer(len(made.symbols) - 4, 50_000)]
-    assert learned("subwords", way).notes == []  # nothing was asked for
-    assert learned("subwords", Choice(subwords=way.subwords, most=257)).notes == []
+    assert made.notes == {"D061": subwords.fewer(len(made.symbols) - 4, 50_000)}
+    assert learned("subwords", way).notes == {}  # nothing was asked for
+    assert learned("subwords", Choice(subwords=way.subwords, most=257)).notes == {}
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_text_of_one_symbol_is_said(kind):
     text = "a a a" if kind == "words" else "aaaa"
     made = learned(kind, lines=[text, text])
-    assert "nothing but 'a'" in made.notes[0] and made.decode(made.encode(text).tolist()) == text
+    assert (
+        "nothing but 'a'" in made.notes["D060"] and made.decode(made.encode(text).tolist()) == text
+    )
     assert not learned(kind).notes
 
 

@@ -2,8 +2,8 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from statistics import median
 from typing import Literal
 
@@ -27,11 +27,15 @@ class Finding:
 
 @dataclass(frozen=True)
 class Side:
-    """The sequences of one role, as symbols, with the unit they are counted in."""
+    """The sequences of one role, as symbols, with the unit they are counted in.
+
+    `notes` are what was odd when the symbols were learned: a sentence for each code.
+    """
 
     role: str
     unit: str
     sequences: list[list[str]]
+    notes: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -140,6 +144,12 @@ def _one_symbol(view: View) -> Iterator[Finding]:
         yield Finding("warning", "D040", _at(say, lines), lines)
 
 
+def _learned(view: View) -> Iterator[Finding]:
+    for side in view.sides:
+        for code, text in side.notes.items():
+            yield Finding("note" if code == "D061" else "warning", code, text, [])
+
+
 def _lengths(view: View) -> Iterator[Finding]:
     for side in view.sides:
         lines = _longer(view, side, float(view.max_length)) if view.max_length else []
@@ -198,6 +208,7 @@ _FINDERS: Sequence[Callable[[View], Iterator[Finding]]] = (
     _rare_labels,
     _one_class,
     _one_symbol,
+    _learned,
     _lengths,
     _trailing,
     _controls,

@@ -86,6 +86,9 @@ class Subwords(Symbols):
             return text
         return "".join(BYTE_NAMES[_BYTE[c]] if c in _BYTE else c for c in name)
 
+    def labels(self, text: str) -> list[str]:
+        return [self.shown(number) for number in self.encode(text).tolist()]
+
     def state(self) -> dict[str, Any]:
         state: dict[str, Any] = json.loads(self._tokenizer.to_str())
         return state
@@ -112,7 +115,7 @@ class Subwords(Symbols):
         self._is_ready = True
         found = len(self.symbols) - FIRST
         if found < wanted and self.choice.most:
-            self.notes.append(fewer(found, wanted))
+            self.notes["D061"] = fewer(found, wanted)
 
     def _ready(self) -> Tokenizer:
         """The tokenizer, from its file when it is first needed and no run has brought it."""

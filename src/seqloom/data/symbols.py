@@ -46,20 +46,20 @@ class Symbols(ABC):
     unit: ClassVar[str]  # several of them, in words
     ends_lines: ClassVar[bool] = True  # whether a line break can be one of them
     symbols: list[str]  # the names, by number
-    notes: list[str]  # what is odd of what was learned
+    notes: dict[str, str]  # what is odd of what was learned: a sentence for each code
 
     def __init__(self, choice: Choice) -> None:
         if choice.tokenizer and self.unit != "subwords":
             raise _unfit(f"a tokenizer cuts texts into subwords, not into {self.unit}")
-        self.choice, self.notes = choice, []
+        self.choice, self.notes = choice, {}
 
     def learn(self, texts: Iterable[str]) -> None:
         """Find the symbols of the texts to learn from."""
         found = list(texts)
-        self.notes = []
+        self.notes = {}
         self._learn(found)
         if len(kinds := set().union(*map(self._pieces, found))) == 1:
-            self.notes.append(one_kind(kinds.pop()))
+            self.notes["D060"] = one_kind(kinds.pop())
 
     @abstractmethod
     def cut(self, text: str) -> list[str]:
@@ -85,9 +85,17 @@ class Symbols(ABC):
         """The text as far as its symbols tell it."""
         return text
 
+    def seam(self, text: str, place: int) -> int:
+        """The first place, from the given one on, where a text can be cut in two."""
+        return place
+
     def shown(self, number: int) -> str:
-        """One symbol as a picture is labelled with."""
+        """One symbol as people read it."""
         return self.symbols[number]
+
+    def labels(self, text: str) -> list[str]:
+        """The symbols of a text as people read them, unknown ones too."""
+        return self.cut(text)
 
     @property
     def space(self) -> Tokens:
@@ -153,6 +161,12 @@ class Words(_Counted):
 
     def written(self, text: str) -> str:
         return self.join(self.cut(text))
+
+    def seam(self, text: str, place: int) -> int:
+        """A word is not cut."""
+        while 0 < place < len(text) and not any(c.isspace() for c in text[place - 1 : place + 1]):
+            place += 1
+        return place
 
     def _pieces(self, text: str) -> Iterable[str]:
         return self.cut(text)

@@ -14,7 +14,7 @@ from typing import Any
 from .card import card
 from .data.settings import Data
 from .errors import TrainingError, UsageError
-from .model import Model
+from .model import Model, TakesVectors
 from .parts import FILES, Parts, fingerprint, read_parts, with_known_labels
 from .recipe import Recipe, shipped, simplest_model
 from .run import CARD, CHECKPOINT, EVENTS, RECIPE, RUNS, TASK, WEIGHTS, Run, load, read_task
@@ -82,10 +82,10 @@ def resume(
         saved = read_task(folder)
         if not data_changed:
             _same_data(task, data, saved["fingerprint"])
+        task.restore(saved["codecs"])
         parts = read_parts(task, data)
         if settings:  # only now: what was refused above must not stay in the folder
             write_whole(folder / RECIPE, recipe.to_toml().encode())
-        task.restore(saved["codecs"])
         exists = (folder / CHECKPOINT).exists()
         snapshot = load_arrays(folder / CHECKPOINT) if exists else Snapshot()
         training = _Training(folder, recipe, task, parts, watcher or Watcher())
@@ -143,13 +143,15 @@ class _Training:
         self, folder: Path, recipe: Recipe, task: Task, parts: Parts, watcher: Watcher
     ) -> None:
         self.folder, self.recipe, self.task, self.parts = folder, recipe, task, parts
-        self.watcher = watcher
+        self.watcher, self.notes = watcher, [*parts.notes, *task.notes()]
         self.settings = recipe.build_training()
         self.model: Model = recipe.build_model(task.signature())
         self.model.check_length(max(task.length(example) for example in parts.train))
 
     def run(self, snapshot: Snapshot | None) -> Run:
         """Learn to the end or until asked to stop; the run with its best weights."""
+        if snapshot is None and isinstance(self.model, TakesVectors):
+            self.notes += filter(None, [self.model.take_vectors(self.task.read_symbols())])
         way = way_of(self.model, self.task, self.parts.train, self.settings)
         valid = with_known_labels(self.task, self.parts.valid)
         learner = Learner(self.model, self.task, way, valid, self.settings)
@@ -205,8 +207,7 @@ class _Training:
         if snapshot is not None:
             return Event("resume", learner.standing.step)
         sizes = {name: len(getattr(self.parts, name)) for name in FILES}
-        notes = [*self.parts.notes, *self.task.notes()]
-        facts = {"examples": sizes, "notes": notes, "size": self.model.size()}
+        facts = {"examples": sizes, "notes": self.notes, "size": self.model.size()}
         facts |= {"model": self.recipe.model["name"], "task": self.recipe.task["name"]}
         facts |= {"seqloom": version("seqloom"), "python": platform.python_version()}
         return Event("start", 0, {**facts, "began": time.time()})
@@ -218,10 +219,7 @@ class _Training:
 
 def _placed(recipe: Recipe) -> Recipe:
     """The recipe with whole paths, so that a run can be resumed from anywhere."""
-    whole = {
-        name: str(Path(recipe.data[name]).resolve()) for name in FILES if recipe.data.get(name)
-    }
-    return replace(recipe, data=recipe.data | whole)
+    return recipe.with_files(lambda name: Path(name).resolve())
 
 
 def _is_converted(folder: Path) -> bool:

@@ -80,6 +80,14 @@ class Language(Task):
             self.continuous and self._has_end(example)
         )
 
+    def extent(self, example: Text) -> int:
+        return len(example.text) + example.ends
+
+    def divided(self, example: Text, place: int) -> tuple[Text, Text]:
+        place = self.vocabulary.seam(example.text, place)
+        before = example._replace(text=example.text[:place], ends=False)
+        return before, example._replace(text=example.text[place:])
+
     def prepare(self, examples: Sequence[Text]) -> None:
         self.vocabulary.learn(map(self._whole, examples))
 

@@ -21,7 +21,7 @@ from .data.vocabulary import cut
 from .errors import SeqloomError
 from .recipe import Recipe
 from .tasks import TASKS
-from .tasks.language import Language
+from .tasks.language import Language, Text
 
 # The roles whose fields come from a closed set.
 _LABELS = {"label", "tag"}
@@ -193,6 +193,7 @@ def _view(
         labels=labels,
         raw=lines,
         max_length=settings.max_length,
+        continuous=options.get("layout") == "stream",
     )
 
 
@@ -214,8 +215,9 @@ def _side(source: Source, place: int, role: str, task: str, options: Mapping[str
 
 def _language(texts: list[str], role: str, options: Mapping[str, Any]) -> Side:
     """Texts as a language model would read them, with what it would find odd in learning them."""
-    symbols = Language(**options).vocabulary
-    symbols.learn(texts)
+    reader = Language(**options)
+    reader.prepare([Text(text) for text in texts])
+    symbols = reader.vocabulary
     return Side(role, symbols.unit, [symbols.cut(text) for text in texts], symbols.notes)
 
 

@@ -12,6 +12,7 @@ from seqloom.data.settings import Data
 from seqloom.data.symbols import KINDS, Choice
 from seqloom.errors import DataError
 from seqloom.forms import END
+from seqloom.parts import read_parts
 from seqloom.tasks.language import Language, Text
 
 LINES = ["the cat sees  the dog", " a naïve dog", "漢字 and a bird "]
@@ -172,3 +173,55 @@ def test_a_tokenizer_of_another_kind_stops_training_with_a_sentence(data):
     with pytest.raises(DataError, match=r"D062.*is not a tokenizer"):
         seqloom.train("language", data / "text.txt", runs=data / "runs", settings=settings)
     assert not (data / "runs").exists()
+
+
+@every_kind
+def test_a_stream_is_cut_at_the_same_place_whatever_its_symbols(options, data):
+    """Else bits per character would be of different texts; only a word is never cut in two."""
+    task = Language(**options, layout="stream")
+    parts = read_parts(task, Data(train=str(data / "text.txt")))
+    found = ["".join(e.text + "\n" * e.ends for e in part) for part in (parts.train, parts.valid)]
+    text = (data / "text.txt").read_text()
+    assert text.startswith(found[0] + found[1])
+    place = int(0.9 * len(text))
+    assert found[0] == text[: task.vocabulary.seam(text, place)]
+    assert 0 <= len(found[0]) - place < 5 and (
+        len(found[0]) == place or options["symbols"] == "words"
+    )
+
+
+def test_words_are_not_cut_in_two():
+    text = " the cat  sees"
+    seams = [KINDS["words"](Choice()).seam(text, place) for place in range(len(text) + 1)]
+    assert seams == [0, 1, 4, 4, 4, 5, 8, 8, 8, 9, 10, 14, 14, 14, 14]
+    assert KINDS["bytes"](Choice()).seam(text, 3) == 3
+
+
+@every_kind
+def test_a_stream_of_every_kind(options, data):
+    """A network learns it, is judged on every character, and goes on with it."""
+    settings = {f"task.{key}": value for key, value in options.items()} | {
+        "task.layout": "stream",
+        "model.hidden": 8,
+        "model.width": 8,
+        "training.epochs": 1,
+        "training.window": 16,
+        "training.batch_size": 2,
+    }
+    run = seqloom.train(
+        "language", data / "text.txt", model="recurrent", runs=data / "runs", settings=settings
+    )
+    score = run.evaluate(data / "text.txt")
+    size = len((data / "text.txt").read_text())
+    assert sum(r.bottom for r in score.ratios["bits_per_character"]) == size
+    assert sum(r.bottom for r in score.ratios["bits_per_byte"]) == size
+    assert 0 < score.values()["bits_per_byte"] < 20
+    assert isinstance(run.generate("the cat"), str)
+
+
+@every_kind
+def test_check_reads_a_stream(options, data):
+    report = check(
+        data / "text.txt", "language", Data(max_length=5), {**options, "layout": "stream"}
+    )
+    assert not {"D040", "D041", "D075"} & {finding.code for finding in report.findings}

@@ -43,7 +43,8 @@ class View:
     """A file as the findings see it: examples in order, each with its line.
 
     `keys` is what is read and `answers` what is to be predicted; `labels` is empty unless the
-    answers come from a closed set, and `raw` holds the lines of the file.
+    answers come from a closed set, and `raw` holds the lines of the file. The lines of a continuous
+    text may have any length.
     """
 
     task: str
@@ -54,6 +55,7 @@ class View:
     labels: list[tuple[int, str]]
     raw: list[str]
     max_length: int = 0
+    continuous: bool = False
 
 
 def find(view: View) -> list[Finding]:
@@ -131,7 +133,7 @@ def _one_class(view: View) -> Iterator[Finding]:
 
 
 def _one_symbol(view: View) -> Iterator[Finding]:
-    if view.task != "language":
+    if view.task != "language" or view.continuous:
         return
     side = view.sides[0]
     together = zip(view.lines, side.sequences, strict=True)
@@ -151,7 +153,7 @@ def _learned(view: View) -> Iterator[Finding]:
 
 
 def _lengths(view: View) -> Iterator[Finding]:
-    for side in view.sides:
+    for side in () if view.continuous else view.sides:
         lines = _longer(view, side, float(view.max_length)) if view.max_length else []
         if lines:
             say = (

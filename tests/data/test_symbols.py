@@ -310,6 +310,25 @@ def test_no_damage_is_more_than_a_sentence(data):
     made.decode(made.encode("the cat é\n").tolist())
 
 
+def test_a_tokenizer_at_which_the_library_panics_is_refused():
+    state = learned("subwords").state()
+    state["model"]["continuing_subword_prefix"] = "longer than any piece"
+    with pytest.raises(BaseException, match="out of range") as caught:
+        Tokenizer.from_str(json.dumps(state))
+    assert not isinstance(caught.value, Exception)
+    with pytest.raises(ModelError, match="M113"):
+        KINDS["subwords"](Choice()).restore(state)
+
+
+def test_a_tokenizer_that_cuts_by_chance_does_so_no_more(tmp_path):
+    state = learned("subwords").state()
+    state["model"]["dropout"] = 0.5
+    (tmp_path / "t.json").write_text(json.dumps(state))
+    taken = KINDS["subwords"](Choice(tokenizer=str(tmp_path / "t.json")))
+    assert len({tuple(taken.encode("the cat sees the dog").tolist()) for _ in range(50)}) == 1
+    assert taken.state()["model"]["dropout"] is None
+
+
 def test_kinds_are_what_they_are_called():
     assert [KINDS[name](Choice()).unit for name in KINDS] == list(KINDS)
     assert (Characters.ends_lines, Bytes.ends_lines, Words.ends_lines) == (True, True, False)

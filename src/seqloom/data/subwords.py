@@ -11,9 +11,10 @@ unigram  begin with many pieces; drop again and again those without which the te
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 # Threads would be of use for long texts only, and the library warns of them whenever a process
 # that had some begins another. Who wants them says so in the environment.
@@ -28,6 +29,7 @@ from .symbols import BYTE_NAMES, FIRST, Choice, Symbols, utf8
 from .text import read_bytes
 from .vocabulary import SPECIAL
 
+T = TypeVar("T")
 DEFAULT_SIZE = 8_000
 BYTES = 256  # the pieces that any text can be written with
 LONGEST = 32  # bytes of one piece
@@ -96,14 +98,18 @@ class Subwords(Symbols):
     def restore(self, state: dict[str, Any]) -> None:
         """Only read: a tokenizer is a table and some rules, nothing in it is run."""
         try:
-            self._take(_parsed(json.dumps(state)))
+            found = _parsed(json.dumps(state))
+            wrong = _lost(found)
         except ValueError as error:
+            wrong = str(error)
+        if wrong is not None:
             raise ModelError(
                 "M113",
                 "the subwords of this run are damaged",
-                notes=[str(error)],
+                notes=[wrong],
                 help=["copy the run again, or train it again"],
-            ) from error
+            )
+        self._take(found)
         self._is_ready = True
 
     def _learn(self, texts: list[str]) -> None:
@@ -209,39 +215,58 @@ def _in_order(tokenizer: Tokenizer) -> Tokenizer:
 
 
 def _parsed(text: str) -> Tokenizer:
-    """A tokenizer from JSON, set to cut nothing off and add nothing; ValueError if it is none."""
-    try:
-        found = Tokenizer.from_str(text)
-    except Exception as error:  # the library has no kind of its own
-        raise ValueError(str(error)) from None
+    """A tokenizer from JSON that cuts a text in one way only, and nothing off; else ValueError."""
+    found = _answered(lambda: Tokenizer.from_str(text))
     found.no_truncation()
     found.no_padding()
+    if getattr(found.model, "dropout", None):  # chance, which some train with
+        found.model.dropout = None
     return found
+
+
+def _answered(ask: Callable[[], T]) -> T:
+    """What the library says; all that it raises, which is beyond Exception, as ValueError."""
+    try:
+        return ask()
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:
+        raise ValueError(str(error)) from None
 
 
 def _must_keep_texts(tokenizer: Tokenizer, path: Path) -> None:
     """Refuse what loses text: pieces could not be put together, nor bytes be counted."""
-    kind = type(tokenizer.model).__name__
-    for text in (*PROBES, "".join(PROBES)):
+    if (lost := _lost(tokenizer)) is not None:
+        kind = type(tokenizer.model).__name__
+        raise DataError(
+            "D063",
+            f"the {kind} tokenizer in {path.name} does not give texts back as they were",
+            place=Place(str(path)),
+            notes=[lost],
+            help=[
+                "give one that works on bytes, as those of GPT-2, RoBERTa and Llama 3 do",
+                "leave task.tokenizer out: subwords are then learned from the text",
+            ],
+        )
+
+
+def _lost(tokenizer: Tokenizer) -> str | None:
+    """What becomes of the first text that does not come back; None where all do."""
+
+    def back(parts: Sequence[str]) -> str:
+        found = [tokenizer.encode(part, add_special_tokens=False).ids for part in parts]
+        ids = [number for some in found for number in some]
+        text: str = tokenizer.decode(ids, skip_special_tokens=False)
+        return text
+
+    for parts in (*((text,) for text in PROBES), PROBES):
         try:
-            parts = [text] if text in PROBES else PROBES
-            ids = [
-                n for part in parts for n in tokenizer.encode(part, add_special_tokens=False).ids
-            ]
-            back = tokenizer.decode(ids, skip_special_tokens=False)
-        except Exception as error:  # as above
-            back = str(error)
-        if back != text:
-            raise DataError(
-                "D063",
-                f"the {kind} tokenizer in {path.name} does not give texts back as they were",
-                place=Place(str(path)),
-                notes=[f"{text!r} becomes {back!r}"],
-                help=[
-                    "give one that works on bytes, as those of GPT-2, RoBERTa and Llama 3 do",
-                    "leave task.tokenizer out: subwords are then learned from the text",
-                ],
-            )
+            found = _answered(partial(back, parts))
+        except ValueError as error:
+            found = str(error)
+        if found != "".join(parts):
+            return f"{''.join(parts)!r} becomes {found!r}"
+    return None
 
 
 def _no_tokenizer(path: Path, why: str) -> DataError:

@@ -8,6 +8,7 @@ MODELS: Registry[Model] = Registry(
     __name__,
     {
         "ngram": ".ngram:NGram",
+        "cache": ".cache:Cache",
         "recurrent": ".recurrent:Recurrent",
         "encoder-decoder": ".encoder_decoder:EncoderDecoder",
     },

@@ -10,6 +10,7 @@ _PLACES = {
     "train": "fitting",
     "resume": "fitting",
     "load": "run",
+    "mix": "mixing",
     "Run": "run",
     "memory_of_cells": "anatomy.cells",
     "Recipe": "recipe",

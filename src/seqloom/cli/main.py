@@ -50,6 +50,7 @@ COMMANDS = {
     "runs": Command("runs", "list all runs", "runs"),
     "show": Command("show", "tell all about one run", "show my-run"),
     "compare": Command("compare", "set runs side by side", "compare my-run my-other-run"),
+    "mix": Command("mix", "let two runs answer together", "mix my-run my-other-run"),
     "convert": Command(
         "convert", "exchange weights with torch", "convert my-run -o lstm.safetensors"
     ),
@@ -71,7 +72,7 @@ GROUPS = {
         "inspect",
         "anatomy",
     ),
-    "Keep": ("runs", "show", "compare", "convert"),
+    "Keep": ("runs", "show", "compare", "mix", "convert"),
     "Know": ("models", "tasks", "explain", "doctor"),
 }
 EXAMPLES = (

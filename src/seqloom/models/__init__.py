@@ -12,4 +12,5 @@ MODELS: Registry[Model] = Registry(
         "recurrent": ".recurrent:Recurrent",
         "encoder-decoder": ".encoder_decoder:EncoderDecoder",
     },
+    unlisted={"mixture": ".mixture:Mixture"},  # made of trained runs, not chosen to be trained
 )

@@ -7,10 +7,10 @@ from importlib import import_module
 from typing import Any, Protocol, runtime_checkable
 
 from ..data.batching import Batches
-from ..errors import TrainingError
+from ..errors import ModelError, TrainingError
 from ..forms import Form
 from ..metrics import METRICS
-from ..model import LearnsFromStatistics, Model, Search
+from ..model import LearnsByGradient, LearnsFromStatistics, Model, Search
 from ..task import Task
 from .counting import Counting
 from .evaluation import evaluate
@@ -55,6 +55,8 @@ def way_of(model: Model, task: Task, train: Sequence[Any], settings: Training) -
     items = [task.encode(example) for example in train]
     if isinstance(model, LearnsFromStatistics):
         return Counting(model, items)
+    if not isinstance(model, LearnsByGradient):
+        raise _learns_nothing(model)
     gradient = import_module(".gradient", __package__)  # torch is imported only where it is needed
     batches = Batches(items, settings.batch_size, settings.batch_tokens, settings.seed)
     way: Way = gradient.Descent(model, batches, settings)
@@ -188,6 +190,15 @@ class Learner:
             notes=["Most likely the learning rate is too high. The last good checkpoint is kept."],
             help=[f"{rate} --set training.clip=1.0"],
         )
+
+
+def _learns_nothing(model: Model) -> ModelError:
+    """For a model that is made of others which have learned."""
+    return ModelError(
+        "M174",
+        f"a {type(model).__name__.lower()} is made of trained runs, and learns nothing itself",
+        help=["train its parts further, then make it again:  seqloom mix RUN RUN"],
+    )
 
 
 class _News:

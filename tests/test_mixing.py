@@ -11,8 +11,10 @@ import seqloom
 from seqloom.cli.main import main
 from seqloom.errors import SeqloomError
 from seqloom.mixing import mixed
+from seqloom.model import Search
 from seqloom.parts import read_parts
 from seqloom.recipe import Recipe
+from seqloom.training.evaluation import evaluate
 
 SMALL = {"name": "recurrent", "width": 8, "hidden": 8}
 MODELS = {
@@ -86,6 +88,22 @@ def test_what_the_command_says(here, capsys):
     assert "seqloom compare counts lately mixture-1" in told.err
     assert main(["mix", "counts", "counts", "-q"]) == 0
     assert capsys.readouterr().out == "runs/mixture-2\n"
+
+
+def test_a_continuous_text_is_mixed_as_one(here):
+    """The share is found with all that was remembered, not line by line."""
+    for name in ("lately", "writer"):
+        made = recipe(here, MODELS[name], layout="stream")
+        made = made.with_settings({"training.batch_size": 2, "training.window": 16})
+        seqloom.train(made, name=f"long-{name}")
+    found = mixed("long-lately", "long-writer")
+    valid = read_parts(found.run.task, found.run.recipe.build_data()).valid
+    judged = evaluate(found.run.model, found.run.task, valid, Search()).ratios["perplexity"]
+    nats = sum(ratio.top for ratio in judged) / sum(ratio.bottom for ratio in judged)
+    assert found.bits[2] * np.log(2) == pytest.approx(nats, rel=1e-6)
+    assert found.bits[2] <= min(found.bits[:2])
+    with pytest.raises(SeqloomError, match="M171"):
+        mixed("long-lately", "lately")
 
 
 def test_nothing_is_bought_by_a_copy(here, capsys):

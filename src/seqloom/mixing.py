@@ -4,7 +4,7 @@ import contextlib
 import json
 import math
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from .batch import Batch, collate
+from .batch import Batch, Item, collate
 from .data.batching import in_order_of_length
+from .data.windows import one_stream
 from .errors import DataError, ModelError
 from .fitting import new_folder
 from .forms import BEGIN, Form
 from .metrics import METRICS
-from .model import Generator, Search
+from .model import Generator, Search, State
 from .models.mixture import Mixture
 from .options import filled
 from .parts import read_parts
@@ -28,7 +29,7 @@ from .run import CARD, EVENTS, RECIPE, RUNS, TASK, WEIGHTS, Run, load, read_task
 from .task import Task
 from .tasks import TASKS
 from .training.checkpoints import locked, save_arrays, write_whole
-from .training.evaluation import SEQUENCES_AT_ONCE, evaluate
+from .training.evaluation import SEQUENCES_AT_ONCE, SYMBOLS_AT_ONCE, evaluate
 from .training.events import Event, Story
 
 LogProbs = Float[np.ndarray, " symbols"]
@@ -71,7 +72,7 @@ def mixed(  # noqa: PLR0913 - keyword-only but for the first two
     runs: str | Path = RUNS,
     tell: Callable[[int], None] = lambda done: None,
 ) -> Mixed:
-    """As `mix`, with what was found on the way; `tell` hears how many examples were read."""
+    """As `mix`, with what was found on the way; `tell` hears how many symbols were read."""
     one, other = (run if isinstance(run, Run) else load(run) for run in (first, second))
     _must_agree(one, other)
     examples = _validation(one, valid)
@@ -174,15 +175,26 @@ def _each(
     found: list[tuple[LogProbs, LogProbs]] = []
     done = 0
     with model.at_rest():
-        for which in in_order_of_length([len(item.source) for item in items], SEQUENCES_AT_ONCE):
-            batch = collate([items[i] for i in which])
-            if task.form is Form.NEXT:
-                batch = Batch(batch.target.late(BEGIN), batch.target)
-            (first, second), _ = model.each_from(batch, model.begin(batch.source))
+        state: State | None = None
+        for batch in _batches(task, items):
+            if state is None or not task.continuous:
+                state = model.begin(batch.source)
+            (first, second), state = model.each_from(batch, state)
             found.append((first[batch.target.mask], second[batch.target.mask]))
-            done += len(which)
+            done += len(found[-1][0])
             tell(done)
     return np.concatenate([one for one, _ in found]), np.concatenate([two for _, two in found])
+
+
+def _batches(task: Task, items: list[Item]) -> Iterator[Batch]:
+    """One long text in windows, or examples of similar length together."""
+    if task.continuous:
+        yield from one_stream(items, SYMBOLS_AT_ONCE)
+        return
+    for which in in_order_of_length([len(item.source) for item in items], SEQUENCES_AT_ONCE):
+        batch = collate([items[i] for i in which])
+        is_next = task.form is Form.NEXT
+        yield Batch(batch.target.late(BEGIN), batch.target) if is_next else batch
 
 
 def _doubts(first: Run, second: Run) -> list[str]:

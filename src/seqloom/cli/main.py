@@ -34,6 +34,11 @@ COMMANDS = {
     "train": Command(
         "train", "train a model, or go on with one", "train translate words.tsv -m encoder-decoder"
     ),
+    "ladder": Command(
+        "ladder",
+        "climb from simple models to large ones on one text",
+        "ladder language novel.txt --max-time 15m",
+    ),
     "evaluate": Command("evaluate", "judge a run on a file", "evaluate my-run test.tsv"),
     "predict": Command("predict", "let a run answer", 'predict my-run "an input"'),
     "translate": Command("predict", "from one sequence to another", 'translate my-run "loom"'),
@@ -60,7 +65,7 @@ COMMANDS = {
     "doctor": Command("doctor", "report on this computer and this installation", "doctor"),
 }
 GROUPS = {
-    "Learn": ("demo", "check", "train"),
+    "Learn": ("demo", "check", "train", "ladder"),
     "Use": (
         "evaluate",
         "predict",

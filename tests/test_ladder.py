@@ -20,7 +20,7 @@ from seqloom.climbed import Climb, Climbed, bought
 from seqloom.climbing import peak_memory
 from seqloom.errors import SeqloomError
 from seqloom.laddering import Onlooker, Plan, prepare
-from seqloom.metrics import Ratio, measure
+from seqloom.metrics import Measured, Ratio, measure
 from seqloom.models import MODELS
 from seqloom.recipe import Recipe
 from seqloom.run import EVENTS
@@ -224,8 +224,9 @@ def test_a_rung_ends_with_whoever_waits_for_it(here):
 
 def climbed(name, tops, metric="bits_per_character", seconds=1.0):
     ratios = [Ratio(top, 1.0) for top in tops]
-    return Climbed(name, Path(name), {metric: measure(ratios)}, {metric: ratios}, len(ratios),
-                   seconds, seconds, 1, 1, 1, 1.0, [])  # fmt: skip
+    measured = measure(ratios) if np.isfinite(tops).all() else Measured(*[np.inf] * 3)
+    facts = (len(ratios), seconds, seconds, 1, 1, 1, 1.0, [])
+    return Climbed(name, Path(name), {metric: measured}, {metric: ratios}, *facts)
 
 
 def test_sentences_are_plain():
@@ -242,6 +243,11 @@ def test_sentences_are_plain():
     close = climbed("near", [r.top + d for r, d in zip(first.ratios["bits_per_character"],
                     chance.normal(0, 0.1, 80), strict=True)])  # fmt: skip
     assert "may be chance" in bought("bits_per_character", close, first)
+    never = climbed("never", [np.inf] * 80)
+    assert bought("bits_per_character", never, first).endswith(
+        "by bits per character without bound."
+    )
+    assert "may be chance" in bought("bits_per_character", never, never)
     low, high = (climbed(n, [float(i < k) for i in range(50)], "accuracy") for n, k in
                  (("low", 10), ("high", 40)))  # fmt: skip
     assert bought("accuracy", high, low) == "high adds 60 points of accuracy over low."

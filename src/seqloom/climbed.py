@@ -1,5 +1,6 @@
 """What came of a ladder: every rung's numbers, and what each one bought over those below it."""
 
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -132,6 +133,8 @@ def bought(metric: str, rung: Climbed, other: Climbed, is_further: bool = False)
 def _amount(metric: str, value: float) -> str:
     """0.31 bits per character; 2.4 points of accuracy."""
     shown = METRICS[metric]
+    if math.isinf(value):
+        return f"{shown.title} without bound"
     if shown.percent:
         return f"{100 * value:.2g} points of {shown.title}"
     return f"{value:.2f} {shown.title}" if value >= 0.095 else f"{value:.2g} {shown.title}"

@@ -27,6 +27,8 @@ PAIRS = [("ngram", "cache"), ("ngram", "recurrent"), ("recurrent", "cache"), ("m
 
 
 def learned(part):
+    if isinstance(part, Mixture):
+        learned(part.first), learned(part.second)
     if isinstance(part, LearnsFromStatistics):
         rows = [np.random.default_rng(1).integers(2, SIZE, 20)]
         part.update(part.statistics(Batch(Sequences.pad(rows), Sequences.pad(rows))))

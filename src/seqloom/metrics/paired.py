@@ -1,6 +1,7 @@
 """How far two models differ that were asked the same."""
 
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 import numpy as np
 
@@ -27,6 +28,13 @@ def difference(
     draws = []
     for _ in range(repeats):
         which = chance.integers(size, size=size)
-        draws.append(value(pairs[1][which]) - value(pairs[0][which]))
-    low, high = np.quantile(draws, [0.025, 0.975])
-    return Measured(value(pairs[1]) - value(pairs[0]), float(low), float(high))
+        draws.append(_apart(value(pairs[0][which]), value(pairs[1][which])))
+    # Between a number and infinity there is nothing to interpolate.
+    way: Literal["linear", "nearest"] = "linear" if np.isfinite(draws).all() else "nearest"
+    low, high = np.quantile(draws, [0.025, 0.975], method=way)
+    return Measured(_apart(value(pairs[0]), value(pairs[1])), float(low), float(high))
+
+
+def _apart(first: float, second: float) -> float:
+    """How far the second is above the first; two that are both without bound are equal."""
+    return 0.0 if first == second else second - first

@@ -63,6 +63,12 @@ class Cache(Model):
     def statistics(self, batch: Batch) -> Int[np.ndarray, " vocabulary"]:
         return np.bincount(batch.target.values[batch.target.mask], minlength=self.vocabulary)
 
+    def statistics_from(
+        self, window: Batch, state: State
+    ) -> tuple[Int[np.ndarray, " vocabulary"], State]:
+        """A symbol counts the same wherever it stands, so nothing is carried on."""
+        return self.statistics(window), state
+
     def update(self, statistics: Int[np.ndarray, " vocabulary"]) -> None:
         self._counts = statistics.astype(np.int64)
 

@@ -8,7 +8,9 @@ MODELS: Registry[Model] = Registry(
     __name__,
     {
         "ngram": ".ngram:NGram",
+        "cache": ".cache:Cache",
         "recurrent": ".recurrent:Recurrent",
         "encoder-decoder": ".encoder_decoder:EncoderDecoder",
     },
+    unlisted={"mixture": ".mixture:Mixture"},  # made of trained runs, not chosen to be trained
 )

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from ..forms import BEGIN, PAD
-from .looking_up import look_up
+from .looking_up import Index
 
 UNSEEN, NONE_YET = -1, -2  # contexts: never seen in training; longer than what was read so far
 Nodes = Int[np.ndarray, "rows depths"]
@@ -42,7 +42,7 @@ class BackOff:
     tables: tuple[Table, ...]
     links: tuple[Int[np.ndarray, " _"], ...]  # from a gram to the context it is, or UNSEEN
     is_flat: bool = False
-    _codes: dict[int, np.ndarray] = field(default_factory=dict, repr=False, compare=False)
+    _indices: dict[int, Index] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def order(self) -> int:
@@ -75,7 +75,7 @@ class BackOff:
         found = np.full(len(word), UNSEEN)
         alive = np.flatnonzero(context >= 0)
         wanted = context[alive] * self.size + word[alive]
-        found[alive] = look_up(self._codes_of(depth), wanted)
+        found[alive] = self._index(depth).find(wanted)
         return found
 
     def score(
@@ -138,12 +138,12 @@ class BackOff:
         even[[PAD, BEGIN]] = -np.inf
         return even
 
-    def _codes_of(self, depth: int) -> Int[np.ndarray, " grams"]:
-        """Context and symbol of each gram as one number; sorted, because the grams are."""
-        if depth not in self._codes:
+    def _index(self, depth: int) -> Index:
+        """Grams by context and symbol as one number."""
+        if depth not in self._indices:
             table = self.tables[depth - 1]
-            self._codes[depth] = table.contexts * self.size + table.words
-        return self._codes[depth]
+            self._indices[depth] = Index(table.contexts * self.size + table.words)
+        return self._indices[depth]
 
     def arrays(self) -> dict[str, np.ndarray]:
         """All numbers by name."""

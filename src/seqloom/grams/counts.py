@@ -54,7 +54,9 @@ class Packing:
         return (word & mask).astype(np.int64)
 
     def _shift(self, place: int) -> np.uint64:
-        return np.uint64(self.bits * (self.per_word - 1 - place % self.per_word))
+        word, inside = divmod(place, self.per_word)
+        here = min(self.per_word, self.order - word * self.per_word)  # the last word has the rest
+        return np.uint64(self.bits * (here - 1 - inside))
 
 
 @dataclass(frozen=True)
@@ -123,10 +125,20 @@ def fold(pieces: Sequence[Rows]) -> Rows:
         keys.sort(axis=0)
         first = np.flatnonzero(changes(keys))
         return Rows(keys[first], np.diff(first, append=len(times)))
-    order = np.lexsort(keys.T[::-1])
+    order = _order(keys)
     keys, times = keys[order], times[order]
     first = np.flatnonzero(changes(keys))
     return Rows(keys[first], np.add.reduceat(times, first) if len(first) else times)
+
+
+def _order(keys: Shaped[np.ndarray, "rows words"]) -> Int[np.ndarray, " rows"]:
+    """The order that sorts keys, word by word from the last; small words are sorted by their digits."""
+    order = np.arange(len(keys))
+    for number in range(keys.shape[1] - 1, -1, -1):
+        word = keys[order, number]
+        word = word.astype(np.uint16) if word.max(initial=0) < 1 << 16 else word
+        order = order[np.argsort(word, kind="stable")]
+    return order
 
 
 def changes(keys: Shaped[np.ndarray, "rows words"]) -> Bool[np.ndarray, " rows"]:

@@ -8,7 +8,7 @@ from jaxtyping import Int
 
 from .backoff import UNSEEN, BackOff, Table
 from .levels import Level
-from .looking_up import look_up
+from .looking_up import Index
 from .smoothing import Smoothed
 
 
@@ -66,11 +66,12 @@ def _links(levels: Sequence[Level], kept: Sequence[_Kept]) -> list[Int[np.ndarra
         if depth == 1:
             without, nearest = np.zeros(level.contexts, dtype=np.int64), level.farthest
         else:
-            codes = shorter.parent * size + shorter.farthest
-            without = look_up(codes, without[level.parent] * size + level.farthest)
+            parents = Index(shorter.parent * size + shorter.farthest)
+            without = parents.find(without[level.parent] * size + level.farthest)
             nearest = nearest[level.parent]
         some = np.flatnonzero(kept[depth].contexts >= 0)
-        grams = look_up(shorter.context * size + shorter.word, without[some] * size + nearest[some])
+        every = Index(shorter.context * size + shorter.word)
+        grams = every.find(without[some] * size + nearest[some])
         link = np.full(int(kept[depth - 1].grams.max(initial=-1)) + 1, UNSEEN, dtype=np.int32)
         new = np.where(grams >= 0, kept[depth - 1].grams[grams], UNSEEN)
         link[new[new >= 0]] = kept[depth].contexts[some[new >= 0]]

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Float, Int
 
-from ..forms import BEGIN, PAD
+from .levels import NEVER
 from .looking_up import Index
 
 UNSEEN, NONE_YET = -1, -2  # contexts: never seen in training; longer than what was read so far
@@ -43,6 +43,14 @@ class BackOff:
     links: tuple[Int[np.ndarray, " _"], ...]  # from a gram to the context it is, or UNSEEN
     is_flat: bool = False
     _indices: dict[int, Index] = field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def even(cls, size: int, order: int, is_flat: bool) -> "BackOff":
+        """What a model says that has counted nothing yet: all symbols are even."""
+        none, no_logs = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.float32)
+        table = Table(none, np.zeros(1, dtype=np.int64), no_logs, no_logs)
+        links = [np.full(size, UNSEEN, dtype=np.int32), *[none] * (order - 2)][: order - 1]
+        return cls(_evenly(size).astype(np.float32), (table,) * (order - 1), tuple(links), is_flat)
 
     @property
     def order(self) -> int:
@@ -110,7 +118,7 @@ class BackOff:
         log_probs = self.first.astype(np.float64)
         for table, node in zip(self.tables, nodes.tolist(), strict=True):
             if self.is_flat and node != NONE_YET:
-                log_probs = self._even()
+                log_probs = _evenly(self.size)
             if node >= 0:
                 log_probs += table.back_offs[node]
                 there = slice(table.starts[node], table.starts[node + 1])
@@ -120,10 +128,10 @@ class BackOff:
     def _back_off(
         self, depth: int, context: np.ndarray, gram: np.ndarray, log_probs: np.ndarray
     ) -> None:
-        """One length further: what was seen counts, what was not costs the weight of its context."""
+        """One length further: what was not seen costs the weight of its context."""
         table = self.tables[depth - 1]
         if self.is_flat:
-            log_probs[context != NONE_YET] = -np.log(self.size - 2)
+            log_probs[context != NONE_YET] = -np.log(self.size - len(NEVER))
         seen = np.flatnonzero(gram >= 0)
         missed = np.flatnonzero((gram < 0) & (context >= 0))
         log_probs[seen] = table.log_probs[gram[seen]]
@@ -132,11 +140,6 @@ class BackOff:
     def _linked(self, depth: int, context: np.ndarray, gram: np.ndarray) -> np.ndarray:
         after = np.where(gram >= 0, self.links[depth][gram], UNSEEN)
         return np.where(context == NONE_YET, NONE_YET, after) if self.is_flat else after
-
-    def _even(self) -> Float[np.ndarray, " symbols"]:
-        even = np.full(self.size, -np.log(self.size - 2))
-        even[[PAD, BEGIN]] = -np.inf
-        return even
 
     def _index(self, depth: int) -> Index:
         """Grams by context and symbol as one number."""
@@ -150,13 +153,25 @@ class BackOff:
         found = {"log_probs.1": self.first}
         for length, table in enumerate(self.tables, start=2):
             found |= {f"words.{length}": table.words, f"starts.{length}": table.starts}
-            found |= {f"log_probs.{length}": table.log_probs, f"back_offs.{length}": table.back_offs}
+            found |= {
+                f"log_probs.{length}": table.log_probs,
+                f"back_offs.{length}": table.back_offs,
+            }
         return found | {f"links.{n}": link for n, link in enumerate(self.links, start=1)}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray], order: int, is_flat: bool) -> "BackOff":
         """What `arrays` gave."""
         names = ("words", "starts", "log_probs", "back_offs")
-        tables = [Table(*(arrays[f"{n}.{length}"] for n in names)) for length in range(2, order + 1)]
+        tables = [
+            Table(*(arrays[f"{n}.{length}"] for n in names)) for length in range(2, order + 1)
+        ]
         links = [arrays[f"links.{length}"] for length in range(1, order)]
         return cls(arrays["log_probs.1"], tuple(tables), tuple(links), is_flat)
+
+
+def _evenly(size: int) -> Float[np.ndarray, " {size}"]:
+    """The logarithms of one over the number of symbols, for all that can follow."""
+    even = np.full(size, -np.log(size - len(NEVER)))
+    even[NEVER] = -np.inf
+    return even

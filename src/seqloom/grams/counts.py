@@ -132,7 +132,7 @@ def fold(pieces: Sequence[Rows]) -> Rows:
 
 
 def _order(keys: Shaped[np.ndarray, "rows words"]) -> Int[np.ndarray, " rows"]:
-    """The order that sorts keys, word by word from the last; small words are sorted by their digits."""
+    """The order that sorts keys, word by word from the last; NumPy sorts small ones by digits."""
     order = np.arange(len(keys))
     for number in range(keys.shape[1] - 1, -1, -1):
         word = keys[order, number]

@@ -5,10 +5,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from jaxtyping import Int
 
-from ..forms import PAD
+from ..forms import BEGIN, PAD
 from .counts import Packing, Rows
 
 Numbers = Int[np.ndarray, " _"]
+NEVER = [PAD, BEGIN]  # symbols that never follow
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,9 @@ def levels_of(rows: Rows, packing: Packing) -> list[Level]:
     every = np.arange(size)
     once = np.bincount(word, weights=times, minlength=size).astype(np.int64)
     none = np.zeros(1, dtype=np.int64)
-    found = [Level(0, size - 2, np.zeros_like(every), every, every, once, once, none, none)]
+    found = [
+        Level(0, size - len(NEVER), np.zeros_like(every), every, every, once, once, none, none)
+    ]
     below = word  # the gram of each row at the level below
     for depth in range(1, packing.order):
         symbol = packing.column(rows.keys, depth - 1)
@@ -66,7 +69,7 @@ def levels_of(rows: Rows, packing: Packing) -> list[Level]:
         kinds = short + np.bincount(suffix, minlength=len(short))
         found[-1] = replace(found[-1], kinds=kinds)
         parts = (codes // size, codes % size, suffix, many, many, node[first], symbol[first])
-        found.append(Level(depth, size - 2, *parts))
+        found.append(Level(depth, size - len(NEVER), *parts))
         rows = Rows(rows.keys[inside] if not inside.all() else rows.keys, times)
         node, below = of_row, gram
     return found

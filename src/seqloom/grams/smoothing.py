@@ -14,15 +14,13 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Bool, Float
 
-from ..forms import BEGIN, PAD
 from .discounts import TINY, Discounts, good_turing, kneser_ney, modified_kneser_ney
-from .levels import Level
+from .levels import NEVER, Level
 
 Smoothing = Literal[
     "modified-kneser-ney", "kneser-ney", "katz", "witten-bell", "add-k", "maximum-likelihood"
 ]
 Chances = Float[np.ndarray, " _"]
-NEVER = [PAD, BEGIN]  # symbols that are never predicted
 
 
 @dataclass(frozen=True)
@@ -176,7 +174,8 @@ def _of_all_symbols(smoothed: Smoothed, even: Chances, settings: Settings) -> Sm
 
 def _sums(level: Level, values: np.ndarray) -> Chances:
     """The sum over the grams of each context."""
-    return np.bincount(level.context, weights=values, minlength=level.contexts)
+    sums = np.bincount(level.context, weights=values, minlength=level.contexts)
+    return sums.astype(np.float64)
 
 
 def _at(values: tuple[int, ...], place: int) -> int:

@@ -20,12 +20,14 @@ class Metric:
 
     def show(self, value: float) -> str:
         """The value as people read it."""
+        if math.isinf(value):
+            return "infinite"
         return f"{100 * value:.2f} %" if self.percent else f"{value:.4g}"
 
 
 def _perplexity(nats: float) -> float:
     """e to the nats per symbol, where a float can hold it."""
-    return math.exp(min(nats, 700.0))
+    return math.inf if math.isinf(nats) else math.exp(min(nats, 700.0))
 
 
 METRICS: dict[str, Metric] = {
@@ -35,9 +37,7 @@ METRICS: dict[str, Metric] = {
     "accuracy": Metric("accuracy", False, percent=True),
     "sentence_accuracy": Metric("sentences all right", False, percent=True),
     "bits_per_character": Metric("bits per character", True),
-    "perplexity": Metric(
-        "perplexity per symbol", True, transform=lambda nats: math.exp(min(nats, 700.0))
-    ),
+    "perplexity": Metric("perplexity per symbol", True, transform=_perplexity),
     "loss": Metric("loss, nats per symbol", True),
 }
 

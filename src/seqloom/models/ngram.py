@@ -9,7 +9,7 @@ from ..batch import Batch, Sequences
 from ..decoding import search as find
 from ..errors import ModelError
 from ..forms import BEGIN, PAD, Form, Signature, Tokens
-from ..grams.backoff import BackOff, Table
+from ..grams.backoff import BackOff
 from ..grams.counts import MEBIBYTE, Counts, Packing, Rows
 from ..grams.levels import levels_of
 from ..grams.linking import linked
@@ -61,7 +61,7 @@ class NGram(Model):
         self.settings = Settings(smoothing, k, _numbers(least), _numbers(good_turing))
         self.memory = memory * MEBIBYTE
         self._packing = Packing(order, self.vocabulary)
-        self._grams = _even(self.vocabulary, order, self.settings.is_flat)
+        self._grams = BackOff.even(self.vocabulary, order, self.settings.is_flat)
 
     def statistics(self, batch: Batch) -> Counts:
         return self.statistics_from(Batch(batch.target.late(BEGIN), batch.target))[0]
@@ -102,17 +102,14 @@ class NGram(Model):
         some = np.flatnonzero(target.lengths)
         ends = np.cumsum(target.lengths[some])
         first = ends - target.lengths[some]
-        found, contexts = self._grams.score(source[some, 0], target.values[mask], first, nodes[some])
+        found, contexts = self._grams.score(
+            source[some, 0], target.values[mask], first, nodes[some]
+        )
         log_probs, after = np.zeros(mask.shape), nodes.copy()
         log_probs[mask] = found
         for depth, context in enumerate(contexts):
             after[some, depth] = context[ends - 1]
         return log_probs, (after,)
-
-    def loss_from(self, window: Batch, state: State) -> tuple[float, State]:
-        """Nats per target symbol, and the state after the window."""
-        log_probs, after = self.log_probs_from(window, state)
-        return -float(log_probs.sum()) / max(1, int(window.target.lengths.sum())), after
 
     def predict(self, source: Sequences, search: Search) -> Prediction:
         return find(self, source, search, prefix=source)
@@ -133,13 +130,6 @@ class NGram(Model):
         if weights.keys() != self.weights().keys():
             raise ModelError("M111", f"the counts do not fit an n-gram of order {self.order}")
         self._grams = BackOff.from_arrays(weights, self.order, self.settings.is_flat)
-
-
-def _even(size: int, order: int, is_flat: bool) -> BackOff:
-    """What a model says that has counted nothing yet: all symbols are even."""
-    nothing = Packing(order, size).pack([np.zeros(0, dtype=np.int64)] * order)
-    levels = levels_of(Rows(nothing, np.zeros(0, dtype=np.int64)), Packing(order, size))
-    return linked(levels, smooth(levels, Settings(smoothing="witten-bell")), is_flat)
 
 
 def _numbers(text: str) -> tuple[int, ...]:

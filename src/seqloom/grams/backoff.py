@@ -130,15 +130,18 @@ class BackOff:
     ) -> None:
         """One length further: what was not seen costs the weight of its context."""
         table = self.tables[depth - 1]
-        if self.is_flat:
-            log_probs[context != NONE_YET] = -np.log(self.size - len(NEVER))
+        if self.is_flat:  # what is there without a context is even, or impossible
+            log_probs[(context != NONE_YET) & (log_probs > -np.inf)] = _evenly(self.size).max()
         seen = np.flatnonzero(gram >= 0)
         missed = np.flatnonzero((gram < 0) & (context >= 0))
         log_probs[seen] = table.log_probs[gram[seen]]
         log_probs[missed] += table.back_offs[context[missed]]
 
     def _linked(self, depth: int, context: np.ndarray, gram: np.ndarray) -> np.ndarray:
-        after = np.where(gram >= 0, self.links[depth][gram], UNSEEN)
+        """The context each gram is once it is read."""
+        after = np.full(len(gram), UNSEEN)
+        seen = np.flatnonzero(gram >= 0)
+        after[seen] = self.links[depth][gram[seen]]
         return np.where(context == NONE_YET, NONE_YET, after) if self.is_flat else after
 
     def _index(self, depth: int) -> Index:

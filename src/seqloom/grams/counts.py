@@ -6,7 +6,9 @@ together. What the bound cannot hold is written to the disk as sorted runs, and 
 by reading each of them once, a piece at a time.
 """
 
+import shutil
 import tempfile
+import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -90,7 +92,7 @@ class Counts:
     memory: int  # in bytes: more than this is never held at once while counting
     loose: tuple[Rows, ...] = ()
     runs: tuple[Rows, ...] = ()
-    folder: tempfile.TemporaryDirectory[str] | None = field(default=None, compare=False)
+    folder: "_Folder | None" = field(default=None, compare=False)
 
     def __add__(self, other: "Counts") -> "Counts":
         loose, runs = self.loose + other.loose, self.runs + other.runs
@@ -100,8 +102,8 @@ class Counts:
         folded = fold(loose)
         if folded.bytes * COPIES * 2 <= self.memory:  # much was the same: room enough for more
             return replace(both, loose=(folded,))
-        folder = both.folder or tempfile.TemporaryDirectory(prefix="seqloom-counts-")
-        written = _Written(Path(folder.name), self.packing.words)
+        folder = both.folder or _Folder()
+        written = _Written(folder.path, self.packing.words)
         written.append(folded)
         return replace(both, loose=(), runs=(*runs, written.rows()), folder=folder)
 
@@ -110,8 +112,8 @@ class Counts:
         if not self.runs:
             return fold(self.loose)
         runs = [*self.runs, fold(self.loose)] if self.loose else list(self.runs)
-        folder = Path(self.folder.name) if self.folder else Path()
-        written = _Written(folder, self.packing.words)
+        folder = self.folder or _Folder()
+        written = _Written(folder.path, self.packing.words)
         for rows in merge(runs, self.memory):
             written.append(rows)
         return written.rows()
@@ -179,6 +181,14 @@ def _up_to(keys: Shaped[np.ndarray, "rows words"], limit: tuple[int, ...]) -> in
         right = start + int(np.searchsorted(inside, wanted, side="right"))
         start, end = start + int(np.searchsorted(inside, wanted, side="left")), right
     return end
+
+
+class _Folder:
+    """A folder that goes with the last who needs it."""
+
+    def __init__(self) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix="seqloom-counts-"))
+        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
 
 class _Written:

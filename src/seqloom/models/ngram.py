@@ -57,8 +57,15 @@ class NGram(Model):
         if order < 1:
             raise ModelError("M122", f"an n-gram has at least one symbol, not {order}")
         self.order, self.vocabulary = order, signature.target.size
-        least = at_least or ("1,1,2" if smoothing == "katz" else "1")
-        self.settings = Settings(smoothing, k, _numbers(least), _numbers(good_turing))
+        least = _numbers("at_least", at_least or ("1,1,2" if smoothing == "katz" else "1"), 1)
+        if list(least) != sorted(least):
+            raise _wrong("at_least", at_least, "must not fall: what is kept needs its beginning")
+        if k <= 0:
+            raise _wrong("k", k, "must be above 0; maximum-likelihood adds nothing")
+        if memory < 0:
+            raise _wrong("memory", memory, "is a number of MiB")
+        discounted = _numbers("good_turing", good_turing, 0)
+        self.settings = Settings(smoothing, k, least, discounted)
         self.memory = memory * MEBIBYTE
         self._packing = Packing(order, self.vocabulary)
         self._grams = BackOff.even(self.vocabulary, order, self.settings.is_flat)
@@ -132,10 +139,18 @@ class NGram(Model):
         self._grams = BackOff.from_arrays(weights, self.order, self.settings.is_flat)
 
 
-def _numbers(text: str) -> tuple[int, ...]:
+def _numbers(option: str, text: str, least: int) -> tuple[int, ...]:
     """Whole numbers with commas between them."""
     try:
-        return tuple(int(part) for part in text.split(","))
+        found = tuple(int(part) for part in text.split(","))
     except ValueError as error:
-        problem = f"{text!r} is not a list of whole numbers"
-        raise ModelError("M150", problem, help=['write it as in "1,1,2"']) from error
+        raise _wrong(option, text, "is not a list of whole numbers") from error
+    if min(found) < least:
+        raise _wrong(option, text, f"must be at least {least}")
+    return found
+
+
+def _wrong(option: str, value: object, problem: str) -> ModelError:
+    example = {"at_least": '"1,1,2"', "good_turing": '"1,7"', "k": "0.1", "memory": "1024"}[option]
+    told = f"model.{option} = {value!r} {problem}"
+    return ModelError("M150", told, help=[f"--set model.{option}={example}"])

@@ -22,7 +22,7 @@ LAYERS = [  # lowest first; names in one set may not import each other
     {"run"},
     {"card"},
     {"fitting"},
-    {"converting"},
+    {"converting", "arpa"},
     {"cli"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

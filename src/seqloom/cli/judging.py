@@ -108,7 +108,7 @@ def impossible_note(score: Evaluation) -> list[str]:
     count = score.impossible()
     whose = f"{count:,} of {len(score.examples):,} examples have"
     told = f"{whose} a probability of 0 in this model, so their surprise is infinite"
-    return [f"{told}; with model.smoothing everything is possible"] if count else []
+    return [f"{told}; another model.smoothing leaves nothing impossible"] if count else []
 
 
 def _answerable(run: Run, found: Exam, skip_unknown_labels: bool) -> Exam:

@@ -51,7 +51,9 @@ COMMANDS = {
     "show": Command("show", "tell all about one run", "show my-run"),
     "compare": Command("compare", "set runs side by side", "compare my-run my-other-run"),
     "convert": Command(
-        "convert", "exchange weights with torch", "convert my-run -o lstm.safetensors"
+        "convert",
+        "exchange weights with torch, n-grams with ARPA",
+        "convert my-run -o lstm.safetensors",
     ),
     "models": Command("models", "list the models and their options", "models"),
     "tasks": Command("tasks", "list the tasks and the files they read", "tasks"),

@@ -12,8 +12,7 @@
 -99 stands for what cannot be.
 """
 
-from collections.abc import Sequence
-from typing import TextIO
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -29,8 +28,8 @@ LINES_AT_ONCE = 100_000
 WHITE = " \t\n\r\v\f\0\x1c\x1d\x1e\x85\u2028\u2029"  # what some reader takes for an end
 
 
-def write_arpa(file: TextIO, model: BackOff, symbols: Sequence[str]) -> None:
-    """Write a model; white space within symbols is written by its number: <U+0020>."""
+def arpa_of(model: BackOff, symbols: Sequence[str]) -> Iterator[str]:
+    """The file of a model, in pieces; white space in a symbol is written by number: <U+0020>."""
     if model.is_flat and model.order > 1:
         raise ModelError(
             "M151",
@@ -40,21 +39,21 @@ def write_arpa(file: TextIO, model: BackOff, symbols: Sequence[str]) -> None:
         )
     names = np.array([NAMES.get(n, _plain(s)) for n, s in enumerate(symbols)], dtype=object)
     counts = [model.size - 1, *(len(table.words) for table in model.tables)]
-    file.write("\\data\\\n")
-    file.writelines(f"ngram {n}={count}\n" for n, count in enumerate(counts, start=1))
+    yield "\\data\\\n"
+    yield from (f"ngram {n}={count}\n" for n, count in enumerate(counts, start=1))
     every = np.delete(np.arange(model.size), PAD)
     # The context of each gram as text, by the number of the context it becomes.
     texts = names
-    file.write("\n\\1-grams:\n")
-    _write_grams(file, names[every], model.first[every], _weights(model, 1, every))
+    yield "\n\\1-grams:\n"
+    yield from _grams(names[every], model.first[every], _weights(model, 1, every))
     for length, table in enumerate(model.tables, start=2):
         link = model.links[length - 2]
         context = np.empty(len(table.back_offs), dtype=object)
         context[link[link >= 0]] = texts[link >= 0]
         texts = context[table.contexts] + " " + names[table.words]
-        file.write(f"\n\\{length}-grams:\n")
-        _write_grams(file, texts, table.log_probs, _weights(model, length, None))
-    file.write("\n\\end\\\n")
+        yield f"\n\\{length}-grams:\n"
+        yield from _grams(texts, table.log_probs, _weights(model, length, None))
+    yield "\n\\end\\\n"
 
 
 def _weights(
@@ -67,15 +66,13 @@ def _weights(
     return np.where(link >= 0, np.append(model.tables[length - 1].back_offs, 0.0)[link], 0.0)
 
 
-def _write_grams(
-    file: TextIO, texts: np.ndarray, log_probs: np.ndarray, weights: np.ndarray | None
-) -> None:
+def _grams(texts: np.ndarray, log_probs: np.ndarray, weights: np.ndarray | None) -> Iterator[str]:
     chances = _base_ten(log_probs)
     ends = [""] * len(texts) if weights is None else [f"\t{w:.7g}" for w in _base_ten(weights)]
     for start in range(0, len(texts), LINES_AT_ONCE):
         part = slice(start, start + LINES_AT_ONCE)
         lines = zip(chances[part], texts[part], ends[part], strict=True)
-        file.writelines(f"{chance:.7g}\t{text}{end}\n" for chance, text, end in lines)
+        yield "".join(f"{chance:.7g}\t{text}{end}\n" for chance, text, end in lines)
 
 
 def _base_ten(logs: np.ndarray) -> list[float]:

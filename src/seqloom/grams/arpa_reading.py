@@ -1,9 +1,8 @@
 """Read an ARPA file: every line is looked at, and what is wrong is told with its line."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TextIO
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -16,7 +15,7 @@ from .backoff import UNSEEN, BackOff, Table
 WRITTEN = re.compile("<U[+]([0-9A-F]{4})>")
 
 
-def read_arpa(file: TextIO, path: str) -> tuple[BackOff, list[str]]:
+def read_arpa(file: Iterable[str], path: str) -> tuple[BackOff, list[str]]:
     """The model of a file, and its symbols in the order of their numbers, the special ones first.
 
     What stands before \\data\\ is passed over, as others do. Without <unk>, symbols that the file
@@ -37,7 +36,7 @@ def read_arpa(file: TextIO, path: str) -> tuple[BackOff, list[str]]:
 class _Lines:
     """The lines of a file with their numbers; `text` is the one read last, blank ones aside."""
 
-    def __init__(self, file: TextIO, path: str) -> None:
+    def __init__(self, file: Iterable[str], path: str) -> None:
         self._lines, self._path = enumerate(file, start=1), path
         self.number, self.text = 0, ""
 

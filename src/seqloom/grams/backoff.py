@@ -62,6 +62,10 @@ class BackOff:
         """How many symbols there are."""
         return len(self.first)
 
+    def count(self) -> int:
+        """How many grams of all lengths there are."""
+        return self.size - 1 + sum(len(table.words) for table in self.tables)
+
     def begin(self, rows: int) -> Nodes:
         """The contexts before anything was read, the shortest first."""
         return np.full((rows, self.order - 1), NONE_YET if self.is_flat else UNSEEN)

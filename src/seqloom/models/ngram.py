@@ -28,7 +28,7 @@ class NGram(Model):
 
     Args:
         order: How many symbols a gram has: 2 looks one symbol back, 3 looks two back.
-        smoothing: How much of what was seen is given to what was not; seqloom explain smoothing.
+        smoothing: How much of what was seen is given to what was not.
         k: For add-k alone: what is added to every count.
         at_least: How often grams of one symbol, of two, ... must be seen to be kept, as in "1,1,2";
             the last is for all longer ones. Empty: 1, and for katz 1,1,2.
@@ -69,6 +69,11 @@ class NGram(Model):
         self.memory = memory * MEBIBYTE
         self._packing = Packing(order, self.vocabulary)
         self._grams = BackOff.even(self.vocabulary, order, self.settings.is_flat)
+
+    @property
+    def grams(self) -> BackOff:
+        """What was counted and smoothed, as a back-off model."""
+        return self._grams
 
     def statistics(self, batch: Batch) -> Counts:
         return self.statistics_from(Batch(batch.target.late(BEGIN), batch.target))[0]

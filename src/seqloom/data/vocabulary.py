@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import chain, repeat
 from typing import Literal
 
 import numpy as np
@@ -21,7 +22,7 @@ class Vocabulary:
 
     def learn(self, sequences: Iterable[Sequence[str]], at_least: int = 1) -> None:
         """Take in every symbol seen often enough."""
-        counts = Counter(symbol for sequence in sequences for symbol in sequence)
+        counts = Counter(chain.from_iterable(sequences))
         for special in SPECIAL:
             counts.pop(special, None)
         ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
@@ -29,7 +30,7 @@ class Vocabulary:
 
     def encode(self, symbols: Sequence[str], end: bool = False) -> Int[np.ndarray, " time"]:
         """Numbers for symbols, END after them if asked for; what was never seen is UNKNOWN."""
-        ids = [self._index.get(symbol, UNKNOWN) for symbol in symbols]
+        ids = list(map(self._index.get, symbols, repeat(UNKNOWN)))
         return np.array([*ids, END] if end else ids, dtype=np.int64)
 
     def decode(self, ids: Iterable[int]) -> list[str]:

@@ -12,7 +12,7 @@ LAYERS = [  # lowest first; names in one set may not import each other
     {"errors"},
     {"options", "forms", "registry", "explanations"},
     {"batch", "trace"},
-    {"nn", "data", "metrics", "views"},
+    {"nn", "grams", "data", "metrics", "views"},
     {"model", "task"},
     {"decoding"},
     {"models", "tasks"},
@@ -22,7 +22,7 @@ LAYERS = [  # lowest first; names in one set may not import each other
     {"run"},
     {"card"},
     {"fitting"},
-    {"converting", "mixing", "climbing"},
+    {"converting", "arpa", "mixing", "climbing"},
     {"laddering"},
     {"cli"},
 ]

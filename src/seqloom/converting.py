@@ -1,10 +1,7 @@
 """Exchange the weights of a recurrence with torch: the work behind `seqloom convert`."""
 
-import contextlib
-import platform
 from collections.abc import Mapping
 from dataclasses import replace
-from importlib.metadata import version
 from pathlib import Path
 
 import safetensors
@@ -12,7 +9,7 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from .errors import DataError, MachineError, ModelError, UsageError
-from .fitting import new_folder
+from .fitting import keep_converted
 from .model import Model
 from .nn.recurrence import Recurrence
 from .nn.torch_names import (
@@ -25,9 +22,8 @@ from .nn.torch_names import (
     renamed,
     to_torch,
 )
-from .run import CARD, EVENTS, RECIPE, RUNS, TASK, WEIGHTS, Run, load
-from .training.checkpoints import locked, save_arrays, unreadable, write_whole
-from .training.events import Event, Story
+from .run import RUNS, TASK, Run
+from .training.checkpoints import refuse_existing, unreadable, write_whole
 
 OURS = ("seqloom", "recurrence")  # the mark of a file with our own names
 
@@ -109,33 +105,10 @@ def put_into(
     """A new run: the old one, but the recurrence has these weights. The old one is left alone."""
     part, recurrence = recurrence_in(run.model, part)
     fill(recurrence, weights.tensors)
-    folder = new_folder(run.recipe, name, runs)
-    with locked(folder):
-        write_whole(folder / TASK, (run.folder / TASK).read_bytes())
-        save_arrays(folder / WEIGHTS, run.model.weights())
-        note = f"the weights of {part} are from {path.name}, all others from {run.name}"
-        _tell(folder, run, note)
-        write_whole(folder / CARD, _card(folder.name, run, note).encode())
-        # Last, because a folder with a recipe in it is a run.
-        write_whole(folder / RECIPE, run.recipe.to_toml().encode())
-    return replace(load(folder), parts=run.parts)
-
-
-def _tell(folder: Path, run: Run, note: str) -> None:
-    """The story of a run that was not trained; `train --resume` sees in it where to begin."""
-    facts = {"examples": {}, "notes": [note], "size": run.model.size(), "converted": True}
-    facts |= {"model": run.recipe.model["name"], "task": run.recipe.task["name"]}
-    facts |= {"seqloom": version("seqloom"), "python": platform.python_version()}
-    with contextlib.closing(Story(folder / EVENTS)) as story:
-        story.append(Event("start", 0, facts))
-        story.append(Event("end", 0, {"reason": "converted"}))
-
-
-def _card(name: str, run: Run, note: str) -> str:
-    recipe = run.recipe
-    lines = [f"# {name}", "", f"Model {recipe.model['name']}, task {recipe.task['name']}.", ""]
-    lines += [f"Made by seqloom convert: {note}.", "Not trained and not judged since."]
-    return "\n".join(lines) + "\n"
+    note = f"the weights of {part} are from {path.name}, all others from {run.name}"
+    saved = (run.folder / TASK).read_bytes()
+    made = keep_converted(run.recipe, saved, run.model, note, name=name, runs=runs)
+    return replace(made, parts=run.parts)
 
 
 def _is_of(name: str, before: str) -> bool:
@@ -162,11 +135,3 @@ def _write(path: Path, weights: Mapping[str, Tensor], facts: dict[str, str], for
     except MachineError as error:
         elsewhere = ["-o FILE   write to another place"]
         raise MachineError(error.code, error.problem, notes=error.notes, help=elsewhere) from error
-
-
-def refuse_existing(path: Path, force: bool) -> None:
-    """Nothing is replaced unless that is asked for."""
-    if path.is_dir():
-        raise UsageError("U010", f"-o {path} is a folder; name a file")
-    if path.exists() and not force:
-        raise UsageError("U021", f"{path} is there already", help=["--force   replace it"])

@@ -1,5 +1,6 @@
 """Train what a recipe describes into a run folder, or go on with one that was stopped."""
 
+import contextlib
 import json
 import platform
 import re
@@ -92,6 +93,32 @@ def resume(
         if not exists and _is_converted(folder):  # it begins with the weights it was given
             training.model.restore(load_arrays(folder / WEIGHTS).arrays)
         return training.run(snapshot)
+
+
+def keep_converted(  # noqa: PLR0913 - two of them only say where
+    recipe: Recipe, task: bytes, model: Model, note: str, *, name: str = "", runs: Path = RUNS
+) -> Run:
+    """A new run that was made from something else, not trained; `task` is its task.json."""
+    folder = new_folder(recipe, name, runs)
+    with locked(folder):
+        write_whole(folder / TASK, task)
+        save_arrays(folder / WEIGHTS, model.weights())
+        facts = _facts(recipe, model) | {"examples": {}, "notes": [note], "converted": True}
+        with contextlib.closing(Story(folder / EVENTS)) as story:
+            story.append(Event("start", 0, facts))
+            story.append(Event("end", 0, {"reason": "converted"}))
+        about = f"Model {recipe.model['name']}, task {recipe.task['name']}."
+        told = f"Made by seqloom convert: {note}.\nNot trained and not judged since."
+        write_whole(folder / CARD, f"# {folder.name}\n\n{about}\n\n{told}\n".encode())
+        # Last, because a folder with a recipe in it is a run.
+        write_whole(folder / RECIPE, recipe.to_toml().encode())
+    return load(folder)
+
+
+def _facts(recipe: Recipe, model: Model) -> dict[str, Any]:
+    """What a run says of itself at the start."""
+    facts = {"size": model.size(), "model": recipe.model["name"], "task": recipe.task["name"]}
+    return facts | {"seqloom": version("seqloom"), "python": platform.python_version()}
 
 
 def named(name: str, file: str = "", settings: Mapping[str, Any] | None = None) -> Recipe:
@@ -207,9 +234,7 @@ class _Training:
         if snapshot is not None:
             return Event("resume", learner.standing.step)
         sizes = {name: len(getattr(self.parts, name)) for name in FILES}
-        facts = {"examples": sizes, "notes": self.notes, "size": self.model.size()}
-        facts |= {"model": self.recipe.model["name"], "task": self.recipe.task["name"]}
-        facts |= {"seqloom": version("seqloom"), "python": platform.python_version()}
+        facts = {"examples": sizes, "notes": self.notes, **_facts(self.recipe, self.model)}
         return Event("start", 0, {**facts, "began": time.time()})
 
     def _tell(self, story: Story, event: Event) -> None:

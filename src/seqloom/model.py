@@ -174,6 +174,18 @@ class LearnsFromStatistics(Protocol):
 
 
 @runtime_checkable
+class CountsStreams(Protocol):
+    """Learns by counting, also from windows of a long text."""
+
+    def statistics_from(self, window: Batch, state: State) -> tuple[Any, State]:
+        """What a window adds, and the state to count the next one from.
+
+        The window's source is each target's predecessor; before the first, the state is empty.
+        """
+        ...
+
+
+@runtime_checkable
 class LearnsByGradient(Protocol):
     """Learns by descending the gradient of a loss."""
 

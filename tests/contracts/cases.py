@@ -1,10 +1,13 @@
 """Small models of every registered kind, form and space, and batches for them."""
 
+from typing import get_args
+
 import numpy as np
 import torch
 
 from seqloom.batch import Batch, Sequences
 from seqloom.forms import Form, Labels, Signature, Tokens, Vectors
+from seqloom.grams.smoothing import Smoothing
 from seqloom.model import LearnsFromStatistics
 from seqloom.models import MODELS
 from seqloom.nn.cells import CELLS
@@ -40,7 +43,9 @@ WIRED = {"skip": 2, "first_bias": True, "initial_state": "learned", "zoneout": 0
 }
 # What is worth trying beside the defaults, by the name of the model.
 VARIANTS = {
-    "ngram": [{"order": 1}, {"order": 2}, {"order": 4}],
+    "ngram": [{"order": 1}, {"order": 2}, {"order": 9}, {"at_least": "1,2"}]
+    # Without smoothing some sequences are impossible, and nothing can be said of what follows them.
+    + [{"smoothing": s, "order": 3} for s in get_args(Smoothing) if s != "maximum-likelihood"],
     "cache": [{"window": 2}, {"decay": 0.8}, {"base": "even", "weight": 0.9}],
     "recurrent": [{"cell": cell, "layers": 2} for cell in CELLS]
     + [{"directions": "both", "layers": 2, "dropout": 0.3}]

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ..nn.torch_names import TorchModule
 
 SUFFIXES = {".safetensors", ".pt", ".pth", ".bin", ".ckpt"}
+ARPA = ".arpa"  # a file with this ending holds n-grams
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -20,7 +21,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "what",
         metavar="RUN|FILE",
-        help="a run, or a .safetensors file: a state_dict of torch, or what convert wrote",
+        help="a run, or a .safetensors file: a state_dict of torch, or what convert wrote; or an "
+        ".arpa file of n-grams, which becomes a new run",
     )
     parser.add_argument(
         "-o",
@@ -28,7 +30,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="FILE",
         help="where to write: what is a run or Seqloom's as torch's state_dict, what is torch's "
-        "under Seqloom's names",
+        "under Seqloom's names; of an n-gram run FILE.arpa",
     )
     parser.add_argument("--force", action="store_true", help="replace FILE if it is there")
     parser.add_argument(
@@ -48,17 +50,20 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Convert, print where the result is, and say how it is used."""
+    if Path(given.what).suffix == ARPA:
+        return _from_arpa(given)
     is_file = Path(given.what).is_file() or Path(given.what).suffix in SUFFIXES
     _refuse_contradictions(given, is_file)
     if not is_file:
-        return _run_to_torch(given)
+        return _to_arpa(given) if given.output.suffix == ARPA else _run_to_torch(given)
     return _into_run(given) if given.into else _file_to_file(given)
 
 
 def _run_to_torch(given: argparse.Namespace) -> int:
     from .. import converting
+    from ..training.checkpoints import refuse_existing
 
-    converting.refuse_existing(given.output, given.force)
+    refuse_existing(given.output, given.force)
     model = load_run(given.what, given.runs_dir).model
     part, recurrence = converting.recurrence_in(model, given.part)
     module = converting.save_torch(given.output, recurrence, force=given.force)
@@ -66,10 +71,46 @@ def _run_to_torch(given: argparse.Namespace) -> int:
     return 0
 
 
+def _to_arpa(given: argparse.Namespace) -> int:
+    from ..arpa import save_arpa
+
+    run = load_run(given.what, given.runs_dir)
+    count = save_arpa(given.output, run, force=given.force)
+    if given.json:
+        show(to_json({"path": str(given.output), "from": run.name, "grams": count}))
+        return 0
+    show(str(given.output))
+    if not given.quiet:
+        say(f"It has {several(count, 'gram')}. KenLM, SRILM and seqloom convert read it.")
+    return 0
+
+
+def _from_arpa(given: argparse.Namespace) -> int:
+    from ..arpa import run_from_arpa
+
+    wrong = {"-o": given.output, "--into": given.into, "--part": given.part}
+    wrong |= {"--prefix": given.prefix, "--activation": given.activation, "--force": given.force}
+    for option, value in wrong.items():
+        if value:
+            hint = "--name NAME   what the new run is called"
+            raise UsageError("U001", f"{option} does not go with this", help=[hint])
+    new = run_from_arpa(Path(given.what), name=given.name, runs=Path(given.runs_dir))
+    if given.json:
+        show(to_json({"name": new.name, "folder": str(new.folder), "from": given.what}))
+        return 0
+    show(str(new.folder))
+    if not given.quiet:
+        unit, order = new.recipe.task["symbols"], new.recipe.model["order"]
+        say(f"{new.name} predicts {unit} by n-grams of order {order}.")
+        say(f"Next: seqloom evaluate {new.name} FILE    seqloom generate {new.name}")
+    return 0
+
+
 def _file_to_file(given: argparse.Namespace) -> int:
     from .. import converting
+    from ..training.checkpoints import refuse_existing
 
-    converting.refuse_existing(given.output, given.force)
+    refuse_existing(given.output, given.force)
     weights = converting.Weights(Path(given.what), given.prefix)
     recurrence = weights.recurrence(given.activation)
     if weights.is_ours:

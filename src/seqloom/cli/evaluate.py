@@ -14,6 +14,7 @@ from .arguments import add_reading, add_search, reading_of, search_of
 from .judging import (
     Exam,
     exam,
+    impossible_note,
     judged,
     load_run,
     say_notes,
@@ -48,7 +49,7 @@ def run(given: argparse.Namespace) -> int:
     say_notes(found.notes, given.quiet)
     score = judged(run, found, search, given.quiet)
     share = run.task.unknown_share(score.examples)
-    say_notes(unknown_note(share), given.quiet)
+    say_notes(unknown_note(share) + impossible_note(score), given.quiet)
     if given.json:
         show(to_json(_as_dict(run, found, score, search) | {"unknown_share": share}))
         return 0

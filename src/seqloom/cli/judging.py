@@ -103,6 +103,14 @@ def unknown_note(share: float) -> list[str]:
     return [f"{100 * share:.1f} % of symbols are unknown and read as <unk>"] if share else []
 
 
+def impossible_note(score: Evaluation) -> list[str]:
+    """Why a surprise can be infinite."""
+    count = score.impossible()
+    whose = f"{count:,} of {len(score.examples):,} examples have"
+    told = f"{whose} a probability of 0 in this model, so their surprise is infinite"
+    return [f"{told}; another model.smoothing leaves nothing impossible"] if count else []
+
+
 def _answerable(run: Run, found: Exam, skip_unknown_labels: bool) -> Exam:
     """Without the examples whose labels the run never saw, or an error that names them."""
     examples, notes = found.examples, found.notes

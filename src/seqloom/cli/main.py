@@ -57,7 +57,9 @@ COMMANDS = {
     "compare": Command("compare", "set runs side by side", "compare my-run my-other-run"),
     "mix": Command("mix", "let two runs answer together", "mix my-run my-other-run"),
     "convert": Command(
-        "convert", "exchange weights with torch", "convert my-run -o lstm.safetensors"
+        "convert",
+        "exchange weights with torch, n-grams with ARPA",
+        "convert my-run -o lstm.safetensors",
     ),
     "models": Command("models", "list the models and their options", "models"),
     "tasks": Command("tasks", "list the tasks and the files they read", "tasks"),

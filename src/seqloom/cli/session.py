@@ -19,6 +19,7 @@ from ..recipe import Recipe
 from ..run import RUNS, Run
 from ..training.evaluation import Evaluation, evaluate
 from ..training.events import Event
+from .judging import impossible_note
 from .progress import Report, report_for
 from .records import Record, read_record
 from .stopping import Stopper
@@ -68,6 +69,7 @@ class Outcome:
         if self.test is not None:
             count = len(self.test.examples)
             lines.append(f"  on {count:,} held-out examples, 95 % intervals in brackets")
+            lines += [f"  {note}" for note in impossible_note(self.test)]
         return [*lines, str(self.run.folder)]
 
 

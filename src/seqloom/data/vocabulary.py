@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import chain, repeat
 from typing import Literal
 
 import numpy as np
@@ -21,9 +22,7 @@ class Vocabulary:
 
     def learn(self, sequences: Iterable[Iterable[str]], at_least: int = 1, most: int = 0) -> None:
         """Take in every symbol seen often enough; if there are too many, the most frequent."""
-        counts: Counter[str] = Counter()
-        for sequence in sequences:
-            counts.update(sequence)
+        counts = Counter(chain.from_iterable(sequences))
         for special in SPECIAL:
             counts.pop(special, None)
         ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
@@ -32,7 +31,7 @@ class Vocabulary:
 
     def encode(self, symbols: Sequence[str], end: bool = False) -> Int[np.ndarray, " time"]:
         """Numbers for symbols, END after them if asked for; what was never seen is UNKNOWN."""
-        ids = [self._index.get(symbol, UNKNOWN) for symbol in symbols]
+        ids = list(map(self._index.get, symbols, repeat(UNKNOWN)))
         return np.array([*ids, END] if end else ids, dtype=np.int64)
 
     def decode(self, ids: Iterable[int]) -> list[str]:

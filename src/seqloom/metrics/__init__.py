@@ -20,12 +20,14 @@ class Metric:
 
     def show(self, value: float) -> str:
         """The value as people read it."""
+        if math.isinf(value):
+            return "infinite"
         return f"{100 * value:.2f} %" if self.percent else f"{value:.4g}"
 
 
 def _perplexity(nats: float) -> float:
     """e to the nats per symbol, where a float can hold it."""
-    return math.exp(min(nats, 700.0))
+    return math.inf if math.isinf(nats) else math.exp(min(nats, 700.0))
 
 
 METRICS: dict[str, Metric] = {

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -36,7 +36,9 @@ def measure(
     for place in range(repeats):
         draws[place] = pairs[chance.integers(len(pairs), size=len(pairs))].sum(0)
     shares = draws[:, 0] / np.maximum(draws[:, 1], 1e-12)
-    low, high = np.quantile(shares, [0.025, 0.975])
+    # Between a number and infinity there is nothing to interpolate.
+    way: Literal["linear", "nearest"] = "linear" if np.isfinite(shares).all() else "nearest"
+    low, high = np.quantile(shares, [0.025, 0.975], method=way)
     top, bottom = pairs.sum(0)
     value = top / max(bottom, 1e-12)
     return Measured(transform(float(value)), transform(float(low)), transform(float(high)))

@@ -1,7 +1,6 @@
-"""N-gram language model: counts of short contexts, interpolated down to no context at all."""
+"""N-gram language model: counts of short contexts, smoothed down to no context at all."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -9,152 +8,154 @@ from jaxtyping import Float, Int
 from ..batch import Batch, Sequences
 from ..decoding import search as find
 from ..errors import ModelError
-from ..forms import BEGIN, Form, Signature, Tokens
+from ..forms import BEGIN, PAD, Form, Signature, Tokens
+from ..grams.backoff import BackOff
+from ..grams.counts import MEBIBYTE, Counts, Packing, Rows
+from ..grams.levels import levels_of
+from ..grams.linking import linked
+from ..grams.smoothing import Settings, Smoothing, smooth
 from ..model import Model, Prediction, Search, State, Weights
 
 
-@dataclass(frozen=True)
-class Counts:
-    """How often each n-gram of the highest order was seen, one row each, in order."""
-
-    rows: Int[np.ndarray, "kinds order"]
-    times: Int[np.ndarray, " kinds"]
-
-    @classmethod
-    def of(cls, rows: Int[np.ndarray, "n order"], times: Int[np.ndarray, " n"]) -> "Counts":
-        """Equal rows joined and their counts summed."""
-        kinds, which = np.unique(rows, axis=0, return_inverse=True)
-        return cls(kinds, np.bincount(which.ravel(), weights=times).astype(np.int64))
-
-    def __add__(self, other: "Counts") -> "Counts":
-        return Counts.of(
-            np.concatenate([self.rows, other.rows]), np.concatenate([self.times, other.times])
-        )
-
-
 class NGram(Model):
-    """Counts what followed the last few symbols, and mixes orders (Witten & Bell, 1991).
+    """Counts what followed the last few symbols, and falls back on fewer where it saw too little.
 
-    p_k(w | u) = (c(u w) + T(u) p_{k-1}(w | u')) / (c(u) + T(u))
+    p(w | u) = P(u w)              if u w was seen
+               B(u) p(w | u')      else; u' is u without its first symbol
 
-    c counts, T(u) is the number of different symbols seen after u, u' is u without its first
-    symbol, and p_0 is even. Contexts form a tree read from the nearest symbol back: a context is a
-    node, and the codes node · size + symbol, sorted, hold its longer contexts and what follows it.
+    How P and B come from counts is the smoothing. A text is BEGIN, its symbols and END; before
+    BEGIN there is nothing, so that contexts are shorter there. PAD and BEGIN never follow.
 
     Args:
         order: How many symbols a gram has: 2 looks one symbol back, 3 looks two back.
+        smoothing: How much of what was seen is given to what was not.
+        k: For add-k alone: what is added to every count.
+        at_least: How often grams of one symbol, of two, ... must be seen to be kept, as in "1,1,2";
+            the last is for all longer ones. Empty: 1, and for katz 1,1,2.
+        good_turing: For katz alone: the highest count that is discounted, of grams of one symbol,
+            of two, ...; the last is for all longer ones.
+        memory: In MiB: counting takes no more than this, and what is beyond it goes to the disk.
     """
 
     forms = frozenset({Form.NEXT})
+    in_order = True
 
-    def __init__(self, signature: Signature, *, order: int = 3) -> None:
+    def __init__(
+        self,
+        signature: Signature,
+        *,
+        order: int = 5,
+        smoothing: Smoothing = "modified-kneser-ney",
+        k: float = 1.0,
+        at_least: str = "",
+        good_turing: str = "1,7",
+        memory: int = 1024,
+    ) -> None:
         super().__init__(signature)
         if not isinstance(signature.target, Tokens):
             raise ModelError("M122", "an n-gram model counts symbols; it cannot predict labels")
         if order < 1:
             raise ModelError("M122", f"an n-gram has at least one symbol, not {order}")
         self.order, self.vocabulary = order, signature.target.size
-        self._tree = {
-            f"{name}.{level}": np.zeros(0, dtype=np.int64)
-            for level in range(order)
-            for name in ("contexts", "grams", "times")
-        }
+        least = _numbers("at_least", at_least or ("1,1,2" if smoothing == "katz" else "1"), 1)
+        if list(least) != sorted(least):
+            raise _wrong("at_least", at_least, "must not fall: what is kept needs its beginning")
+        if k <= 0:
+            raise _wrong("k", k, "must be above 0; maximum-likelihood adds nothing")
+        if memory < 0:
+            raise _wrong("memory", memory, "is a number of MiB")
+        discounted = _numbers("good_turing", good_turing, 0)
+        self.settings = Settings(smoothing, k, least, discounted)
+        self.memory = memory * MEBIBYTE
+        self._packing = Packing(order, self.vocabulary)
+        self._grams = BackOff.even(self.vocabulary, order, self.settings.is_flat)
+
+    @property
+    def grams(self) -> BackOff:
+        """What was counted and smoothed, as a back-off model."""
+        return self._grams
 
     def statistics(self, batch: Batch) -> Counts:
-        grams = self._grams(batch.target)[batch.target.mask]
-        return Counts.of(grams, np.ones(len(grams), dtype=np.int64))
+        return self.statistics_from(Batch(batch.target.late(BEGIN), batch.target))[0]
+
+    def statistics_from(self, window: Batch, state: State = ()) -> tuple[Counts, State]:
+        """What a window of longer texts adds, and the state to count the next one from.
+
+        `window.source` is each target's predecessor; before the first window there is no state.
+        """
+        source, target = window.source.values, window.target
+        before = state[0] if state else np.full((len(window), self.order - 1), PAD)
+        read = np.concatenate([before, source], axis=1)
+        time, mask = source.shape[1], target.mask
+        starts = range(self.order - 1, 0, -1)  # from the nearest symbol back
+        columns = [read[:, start : start + time][mask] for start in starts]
+        keys = self._packing.pack([*columns, target.values[mask]])
+        rows = Rows(keys, np.ones(len(keys), dtype=np.int64))
+        last = target.lengths[:, None] + np.arange(self.order - 1)
+        after = np.take_along_axis(read, last, axis=1)
+        return Counts(self._packing, self.memory, (rows,)), (after,)
 
     def update(self, statistics: Counts) -> None:
-        rows, node = statistics.rows, np.zeros(len(statistics.rows), dtype=np.int64)
-        for level in range(self.order):
-            grams, which = np.unique(node * self.vocabulary + rows[:, -1], return_inverse=True)
-            times = np.bincount(which.ravel(), weights=statistics.times).astype(np.int64)
-            self._tree[f"grams.{level}"], self._tree[f"times.{level}"] = grams, times
-            if level + 1 < self.order:
-                codes = node * self.vocabulary + rows[:, -2 - level]
-                self._tree[f"contexts.{level}"], node = np.unique(codes, return_inverse=True)
-                node = node.ravel()
+        levels = levels_of(statistics.merged(), self._packing)
+        self._grams = linked(levels, smooth(levels, self.settings), self.settings.is_flat)
 
     def log_prob(self, batch: Batch) -> Float[np.ndarray, " batch"]:
-        mask = batch.target.mask
-        rows = self._grams(batch.target)[mask]
-        chance, node = np.full(len(rows), 1 / self.vocabulary), np.zeros(len(rows), dtype=np.int64)
-        for level in range(self.order):
-            place = self._find(f"grams.{level}", node, rows[:, -1])
-            times = np.append(self._tree[f"times.{level}"], 0)[place]
-            chance = self._mixed(level, node, times, chance)
-            if level + 1 < self.order:
-                node = self._find(f"contexts.{level}", node, rows[:, -2 - level])
-        logs = np.zeros(mask.shape)
-        logs[mask] = np.log(chance)
-        total: np.ndarray = logs.sum(1)
+        window = Batch(batch.target.late(BEGIN), batch.target)
+        log_probs, _ = self.log_probs_from(window, self.begin(batch.source))
+        total: np.ndarray = log_probs.sum(1)
         return total
+
+    def log_probs_from(
+        self, window: Batch, state: State
+    ) -> tuple[Float[np.ndarray, "batch time"], State]:
+        """Log-probability of every target symbol, and the state after the window."""
+        (nodes,) = state
+        source, target, mask = window.source.values, window.target, window.target.mask
+        some = np.flatnonzero(target.lengths)
+        ends = np.cumsum(target.lengths[some])
+        first = ends - target.lengths[some]
+        found, contexts = self._grams.score(
+            source[some, 0], target.values[mask], first, nodes[some]
+        )
+        log_probs, after = np.zeros(mask.shape), nodes.copy()
+        log_probs[mask] = found
+        for depth, context in enumerate(contexts):
+            after[some, depth] = context[ends - 1]
+        return log_probs, (after,)
 
     def predict(self, source: Sequences, search: Search) -> Prediction:
         return find(self, source, search, prefix=source)
 
     def begin(self, source: Sequences) -> State:
-        return (np.full((len(source), self.order - 1), BEGIN),)
+        return (self._grams.begin(len(source)),)
 
     def step(
         self, symbols: Int[np.ndarray, " batch"], state: State
     ) -> tuple[Float[np.ndarray, "batch vocabulary"], State]:
-        (before,) = state
-        context = np.concatenate([before, symbols[:, None]], axis=1)[:, 1:]
-        chance = np.full((len(symbols), self.vocabulary), 1 / self.vocabulary)
-        node = np.zeros(len(symbols), dtype=np.int64)
-        for level in range(self.order):
-            chance = self._mixed(level, node, self._following(level, node), chance)
-            if level + 1 < self.order:
-                node = self._find(f"contexts.{level}", node, context[:, -1 - level])
-        return np.log(chance), (context,)
+        nodes = self._grams.read(symbols, state[0])
+        return np.stack([self._grams.following(row) for row in nodes]), (nodes,)
 
     def weights(self) -> Weights:
-        return dict(self._tree)
+        return self._grams.arrays()
 
     def restore(self, weights: Mapping[str, np.ndarray]) -> None:
-        if weights.keys() != self._tree.keys():
+        if weights.keys() != self.weights().keys():
             raise ModelError("M111", f"the counts do not fit an n-gram of order {self.order}")
-        self._tree = {name: np.array(array) for name, array in weights.items()}
+        self._grams = BackOff.from_arrays(weights, self.order, self.settings.is_flat)
 
-    def _grams(self, target: Sequences) -> Int[np.ndarray, "batch time order"]:
-        """Each symbol with those before it; a sequence is preceded by BEGIN for ever."""
-        begin = np.full((len(target), self.order - 1), BEGIN)
-        padded = np.concatenate([begin, target.values], axis=1)
-        return np.lib.stride_tricks.sliding_window_view(padded, self.order, axis=1)
 
-    def _find(
-        self, name: str, node: Int[np.ndarray, " n"], symbol: Int[np.ndarray, " n"]
-    ) -> Int[np.ndarray, " n"]:
-        """The place of each code; -1 where it, or the context itself, was never seen."""
-        codes = self._tree[name]
-        code = np.where(node >= 0, node * self.vocabulary + symbol, -1)
-        place = np.searchsorted(codes, code)
-        found = np.append(codes, -2)[place] == code
-        return np.where(found, place, -1)
+def _numbers(option: str, text: str, least: int) -> tuple[int, ...]:
+    """Whole numbers with commas between them."""
+    try:
+        found = tuple(int(part) for part in text.split(","))
+    except ValueError as error:
+        raise _wrong(option, text, "is not a list of whole numbers") from error
+    if min(found) < least:
+        raise _wrong(option, text, f"must be at least {least}")
+    return found
 
-    def _children(self, level: int, node: Int[np.ndarray, " n"]) -> tuple[np.ndarray, np.ndarray]:
-        """From where to where the symbols that follow each context stand among the grams."""
-        grams = self._tree[f"grams.{level}"]
-        start = np.searchsorted(grams, node * self.vocabulary)
-        end = np.searchsorted(grams, (node + 1) * self.vocabulary)
-        return start, np.where(node >= 0, end, start)
 
-    def _mixed(
-        self, level: int, node: Int[np.ndarray, " n"], times: np.ndarray, lower: np.ndarray
-    ) -> np.ndarray:
-        """Witten and Bell's equation for one order; a context never seen leaves the lower one."""
-        start, end = self._children(level, node)
-        sums = np.concatenate([[0], np.cumsum(self._tree[f"times.{level}"])])
-        shape = (len(node),) + (1,) * (lower.ndim - 1)
-        kinds, count = (end - start).reshape(shape), (sums[end] - sums[start]).reshape(shape)
-        mixed = (times + kinds * lower) / np.maximum(count + kinds, 1)
-        return np.where(kinds > 0, mixed, lower)
-
-    def _following(self, level: int, node: Int[np.ndarray, " n"]) -> np.ndarray:
-        """How often each symbol of the vocabulary followed each context."""
-        times = np.zeros((len(node), self.vocabulary), dtype=np.int64)
-        for row, (start, end) in enumerate(zip(*self._children(level, node), strict=True)):
-            symbols = self._tree[f"grams.{level}"][start:end] % self.vocabulary
-            times[row, symbols] = self._tree[f"times.{level}"][start:end]
-        return times
+def _wrong(option: str, value: object, problem: str) -> ModelError:
+    example = {"at_least": '"1,1,2"', "good_turing": '"1,7"', "k": "0.1", "memory": "1024"}[option]
+    told = f"model.{option} = {value!r} {problem}"
+    return ModelError("M150", told, help=[f"--set model.{option}={example}"])

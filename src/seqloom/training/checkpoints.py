@@ -14,7 +14,7 @@ import numpy as np
 import safetensors
 from safetensors.numpy import save
 
-from ..errors import MachineError, ModelError, TrainingError
+from ..errors import MachineError, ModelError, TrainingError, UsageError
 from .way import Snapshot
 
 PICKLES = (b"\x80", b"PK\x03\x04")  # a pickle, and the zip of pickles that torch.save writes
@@ -35,6 +35,14 @@ def write_whole(path: Path, content: bytes) -> None:
         with contextlib.suppress(OSError):
             beside.unlink(missing_ok=True)
         raise cannot_write(path, error, len(content)) from error
+
+
+def refuse_existing(path: Path, force: bool) -> None:
+    """Nothing is replaced unless that is asked for."""
+    if path.is_dir():
+        raise UsageError("U010", f"-o {path} is a folder; name a file")
+    if path.exists() and not force:
+        raise UsageError("U021", f"{path} is there already", help=["--force   replace it"])
 
 
 def save_arrays(

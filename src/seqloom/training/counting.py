@@ -1,33 +1,47 @@
 """Learning by counting: one pass over the data, then the model is set from the sums."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..batch import Item, collate
-from ..model import LearnsFromStatistics
+from ..batch import Batch, Item, collate
+from ..data.windows import one_stream
+from ..errors import ModelError
+from ..model import CountsStreams, LearnsFromStatistics, State
 from .way import Snapshot, Step, Way
 
-SEQUENCES_AT_ONCE = 10_000
+SYMBOLS_AT_ONCE = 1 << 16  # padding is counted, so that one long line cannot make many of them long
 
 
 class Counting(Way):
-    """Sums the statistics of all batches; quick, so a stopped count simply begins again."""
+    """Sums the statistics of all batches; quick, so a stopped count simply begins again.
 
-    def __init__(self, model: LearnsFromStatistics, items: list[Item]) -> None:
-        self.model, self.items = model, items
+    A continuous text is counted window by window, each going on from the last.
+    """
+
+    runs_away = False
+
+    def __init__(
+        self, model: LearnsFromStatistics, items: list[Item], *, continuous: bool = False
+    ) -> None:
+        self.model, self.items, self.continuous = model, items, continuous
+        if continuous and not isinstance(model, CountsStreams):
+            raise ModelError(
+                "M126",
+                f"{type(model).__name__} cannot count a continuous text",
+                help=["--set task.layout=lines   each line is a sequence of its own"],
+            )
 
     def steps(self) -> Iterator[Step]:
+        whole = sum(len(item.target) for item in self.items)
         totals: Any = None
-        starts = range(0, len(self.items), SEQUENCES_AT_ONCE)
-        for number, start in enumerate(starts, start=1):
-            batch = collate(self.items[start : start + SEQUENCES_AT_ONCE])
-            found = self.model.statistics(batch)
+        done = 0
+        for number, (found, symbols) in enumerate(self._statistics(), start=1):
             totals = found if totals is None else totals + found
-            is_last = number == len(starts)
+            done += symbols
+            is_last = done == whole
             if is_last:
                 self.model.update(totals)
-            symbols = int(batch.target.lengths.sum())
-            share = number / len(starts)
+            share = done / max(1, whole)
             yield Step(number, share, share, symbols, {}, ends_epoch=is_last)
 
     def snapshot(self) -> Snapshot:
@@ -35,3 +49,26 @@ class Counting(Way):
 
     def restore(self, snapshot: Snapshot) -> None:
         return
+
+    def _statistics(self) -> Iterator[tuple[Any, int]]:
+        """What each piece of the data adds, and how many symbols it has."""
+        model, state = self.model, State()
+        if self.continuous and isinstance(model, CountsStreams):
+            for window in one_stream(self.items, SYMBOLS_AT_ONCE):
+                found, state = model.statistics_from(window, state)
+                yield found, int(window.target.lengths.sum())
+            return
+        for batch in _batches(self.items):
+            yield model.statistics(batch), int(batch.target.lengths.sum())
+
+
+def _batches(items: Sequence[Item]) -> Iterator[Batch]:
+    """The items in their order, as many at once as are not too much together."""
+    start, longest = 0, 0
+    for end, item in enumerate(items):
+        longest = max(longest, len(item.target))
+        if end > start and longest * (end + 1 - start) > SYMBOLS_AT_ONCE:
+            yield collate(items[start:end])
+            start, longest = end, len(item.target)
+    if start < len(items):
+        yield collate(items[start:])

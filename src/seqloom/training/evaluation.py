@@ -1,5 +1,6 @@
 """Judge a model on examples, the same way whatever the model."""
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -46,6 +47,11 @@ class Evaluation:
         """Whether no number is beyond all reason: weights that ran away surprise without bound."""
         ratios = [ratio for found in self.ratios.values() for ratio in found]
         return all(ratio.top <= ABSURD * max(ratio.bottom, 1) for ratio in ratios)
+
+    def impossible(self) -> int:
+        """How many examples the model thinks cannot be: their surprise is without bound."""
+        surprised = next(iter(self.ratios.values()), [])
+        return sum(math.isinf(ratio.top) for ratio in surprised)
 
     def measured(self) -> dict[str, Measured]:
         """Each metric with its bootstrap interval."""
@@ -99,8 +105,7 @@ def _nats_in_order(model: Carries, items: list[Item], tell: Callable[[int], None
         found.append(np.asarray(log_probs, dtype=np.float64)[0])
         done += len(found[-1])
         tell(int(np.searchsorted(ends, done, side="right")))
-    sums = np.concatenate([[0.0], np.cumsum(-np.concatenate(found))])
-    return np.diff(sums[ends], prepend=0.0).tolist()
+    return [float(-part.sum()) for part in np.split(np.concatenate(found), ends[:-1])]
 
 
 def _nats_by_length(

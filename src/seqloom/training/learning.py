@@ -55,7 +55,7 @@ def way_of(model: Model, task: Task, train: Sequence[Any], settings: Training) -
     """By counting or by gradients, as the model can."""
     items = [task.encode(example) for example in train]
     if isinstance(model, LearnsFromStatistics):
-        return Counting(model, items)
+        return Counting(model, items, continuous=task.continuous)
     if not isinstance(model, LearnsByGradient):
         raise _learns_nothing(model)
     gradient = import_module(".gradient", __package__)  # torch is imported only where it is needed
@@ -132,7 +132,7 @@ class Learner:
         """Evaluate; keep the model if it is the best so far, and the place in any case."""
         with self.way.judged():
             found = evaluate(self.model, self.task, self.valid, Search())
-            if not found.is_sound():
+            if self.way.runs_away and not found.is_sound():
                 raise self._ran_away()
             values = found.values()
             rank = [v if METRICS[name].lower_is_better else -v for name, v in values.items()]

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -32,6 +32,8 @@ class Snapshot:
 
 class Way(ABC):
     """A way to learn."""
+
+    runs_away: ClassVar[bool] = True  # whether it can go wrong without bound
 
     @abstractmethod
     def steps(self) -> Iterator[Step]:

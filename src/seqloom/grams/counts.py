@@ -1,0 +1,212 @@
+"""How often every n-gram was seen, counted within a bound of memory.
+
+A gram of n symbols is one key: its context from the nearest symbol back, then the symbol that
+followed, packed into as few 64-bit words as will do. Sorted so, the contexts of every length lie
+together. What the bound cannot hold is written to the disk as sorted runs, and merged at the end
+by reading each of them once, a piece at a time.
+"""
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Bool, Int, Shaped
+
+COPIES = 4  # sorting holds the rows, their order and the sorted rows at once
+MEBIBYTE = 1 << 20
+
+
+@dataclass(frozen=True)
+class Packing:
+    """How the symbols of a gram lie in the words of its key, the first in the highest bits."""
+
+    order: int
+    size: int  # symbols are 0 ... size-1
+
+    @property
+    def bits(self) -> int:
+        """The bits of one symbol."""
+        return max(1, (self.size - 1).bit_length())
+
+    @property
+    def per_word(self) -> int:
+        """How many symbols one word holds."""
+        return 64 // self.bits
+
+    @property
+    def words(self) -> int:
+        """How many words a key has."""
+        return -(-self.order // self.per_word)
+
+    def pack(self, columns: Sequence[Int[np.ndarray, " rows"]]) -> Shaped[np.ndarray, "rows words"]:
+        """The keys of grams, given symbol by symbol in the order of sorting."""
+        keys = np.zeros((len(columns[0]), self.words), dtype=np.uint64)
+        for place, column in enumerate(columns):
+            keys[:, place // self.per_word] |= column.astype(np.uint64) << self._shift(place)
+        return keys
+
+    def column(self, keys: Shaped[np.ndarray, "rows words"], place: int) -> np.ndarray:
+        """The symbols at one place of the keys."""
+        mask = np.uint64((1 << self.bits) - 1)
+        word = keys[:, place // self.per_word] >> self._shift(place)
+        return (word & mask).astype(np.int64)
+
+    def _shift(self, place: int) -> np.uint64:
+        word, inside = divmod(place, self.per_word)
+        here = min(self.per_word, self.order - word * self.per_word)  # the last word has the rest
+        return np.uint64(self.bits * (here - 1 - inside))
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Keys with how often each was seen; sorted and without repetition unless it is said."""
+
+    keys: Shaped[np.ndarray, "rows words"]
+    times: Int[np.ndarray, " rows"]
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    @property
+    def bytes(self) -> int:
+        """How much memory they take."""
+        return self.keys.nbytes + self.times.nbytes
+
+    def part(self, start: int, end: int) -> "Rows":
+        """Some of the rows, without a copy."""
+        return Rows(self.keys[start:end], self.times[start:end])
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What was counted so far: rows in memory, in any order, and sorted runs on the disk.
+
+    Two of them can be added; they share one folder, which goes when nobody needs it any more.
+    """
+
+    packing: Packing
+    memory: int  # in bytes: more than this is never held at once while counting
+    loose: tuple[Rows, ...] = ()
+    runs: tuple[Rows, ...] = ()
+    folder: "_Folder | None" = field(default=None, compare=False)
+
+    def __add__(self, other: "Counts") -> "Counts":
+        loose, runs = self.loose + other.loose, self.runs + other.runs
+        both = replace(self, loose=loose, runs=runs, folder=self.folder or other.folder)
+        if sum(rows.bytes for rows in loose) * COPIES <= self.memory:
+            return both
+        folded = fold(loose)
+        if folded.bytes * COPIES * 2 <= self.memory:  # much was the same: room enough for more
+            return replace(both, loose=(folded,))
+        folder = both.folder or _Folder()
+        written = _Written(folder.path, self.packing.words)
+        written.append(folded)
+        return replace(both, loose=(), runs=(*runs, written.rows()), folder=folder)
+
+    def merged(self) -> Rows:
+        """All rows, sorted; on the disk where runs had to be written."""
+        if not self.runs:
+            return fold(self.loose)
+        runs = [*self.runs, fold(self.loose)] if self.loose else list(self.runs)
+        folder = self.folder or _Folder()
+        written = _Written(folder.path, self.packing.words)
+        for rows in merge(runs, self.memory):
+            written.append(rows)
+        return written.rows()
+
+
+def fold(pieces: Sequence[Rows]) -> Rows:
+    """Rows in any order as sorted ones, the counts of equal keys summed."""
+    keys = np.concatenate([rows.keys for rows in pieces])
+    times = np.concatenate([rows.times for rows in pieces])
+    if keys.shape[1] == 1 and (times == 1).all():  # keys alone are sorted many times quicker
+        keys.sort(axis=0)
+        first = np.flatnonzero(changes(keys))
+        return Rows(keys[first], np.diff(first, append=len(times)))
+    order = _order(keys)
+    keys, times = keys[order], times[order]
+    first = np.flatnonzero(changes(keys))
+    return Rows(keys[first], np.add.reduceat(times, first) if len(first) else times)
+
+
+def _order(keys: Shaped[np.ndarray, "rows words"]) -> Int[np.ndarray, " rows"]:
+    """The order that sorts keys, word by word from the last; NumPy sorts small ones by digits."""
+    order = np.arange(len(keys))
+    for number in range(keys.shape[1] - 1, -1, -1):
+        word = keys[order, number]
+        word = word.astype(np.uint16) if word.max(initial=0) < 1 << 16 else word
+        order = order[np.argsort(word, kind="stable")]
+    return order
+
+
+def changes(keys: Shaped[np.ndarray, "rows words"]) -> Bool[np.ndarray, " rows"]:
+    """True where a row is not the one before it."""
+    new = np.ones(len(keys), dtype=bool)
+    new[1:] = (keys[1:] != keys[:-1]).any(axis=1)
+    return new
+
+
+def merge(runs: Sequence[Rows], memory: int) -> Iterator[Rows]:
+    """Sorted runs as one, piece by piece: of each run only a little is held at a time.
+
+    Of all pieces that are in sight, the one that ends first says how far the merging can go:
+    no key beyond its end can still come before it.
+    """
+    of_one = runs[0].part(0, 1).bytes
+    ahead = max(64, memory // (of_one * COPIES * len(runs)))
+    places = [0] * len(runs)
+    while True:
+        open_runs = [i for i, run in enumerate(runs) if places[i] < len(run)]
+        if not open_runs:
+            return
+        seen = {i: runs[i].part(places[i], places[i] + ahead) for i in open_runs}
+        limit = min(tuple(rows.keys[-1].tolist()) for rows in seen.values())
+        taken = []
+        for i, rows in seen.items():
+            count = _up_to(rows.keys, limit)
+            taken.append(rows.part(0, count))
+            places[i] += count
+        yield fold(taken)
+
+
+def _up_to(keys: Shaped[np.ndarray, "rows words"], limit: tuple[int, ...]) -> int:
+    """How many of the sorted keys are not beyond a limit."""
+    start, end = 0, len(keys)
+    for word, value in zip(keys.T, limit, strict=True):
+        inside, wanted = word[start:end], np.uint64(value)
+        right = start + int(np.searchsorted(inside, wanted, side="right"))
+        start, end = start + int(np.searchsorted(inside, wanted, side="left")), right
+    return end
+
+
+class _Folder:
+    """A folder that goes with the last who needs it."""
+
+    def __init__(self) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix="seqloom-counts-"))
+        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+
+
+class _Written:
+    """Rows on the disk, appended to and then mapped into memory."""
+
+    def __init__(self, folder: Path, words: int) -> None:
+        number = len(list(folder.iterdir()))
+        self._keys, self._times = folder / f"{number}.keys", folder / f"{number}.times"
+        self._words, self._count = words, 0
+
+    def append(self, rows: Rows) -> None:
+        """Write more rows behind those that are there."""
+        for path, array in ((self._keys, rows.keys), (self._times, rows.times)):
+            with path.open("ab") as file:
+                np.ascontiguousarray(array).tofile(file)
+        self._count += len(rows)
+
+    def rows(self) -> Rows:
+        """All that was written, read from the disk only where it is looked at."""
+        keys = np.memmap(self._keys, np.uint64, "r", shape=(self._count, self._words))
+        return Rows(keys, np.memmap(self._times, np.int64, "r", shape=(self._count,)))

@@ -46,9 +46,9 @@ def empty(
 def _count(rows: Tensor) -> Tensor | None:
     """How many places of the store are taken; None where the rows are not the start of a store."""
     whole, place = rows.stride(0), rows.stride(1)
+    if whole < (rows.shape[1] + 2) * max(1, place):  # no room for the next place and the count
+        return None
     size = len(rows) * whole * rows.element_size()
     if rows.storage_offset() or rows.untyped_storage().nbytes() != size:
-        return None
-    if whole < (rows.shape[1] + 2) * place:  # the next place and the count
         return None
     return torch.as_strided(rows, (), (), whole - place)

@@ -39,6 +39,17 @@ def pronunciations() -> Pronunciations:
     sys.exit(0)
 
 
+def shakespeare() -> Path:
+    """The text of tinyshakespeare; where it is missing, a word about it, and the script ends."""
+    named = os.environ.get(VARIABLE, "")
+    found = Path(named) / "tinyshakespeare" / "input.txt"
+    if named and found.is_file():
+        return found
+    problem = f"{found} is not there" if named else f"{VARIABLE} is not set"
+    print(f"Skipped: {problem}. {VARIABLE} names the folder that has tinyshakespeare inside.")
+    sys.exit(0)
+
+
 def arguments(about: str) -> argparse.ArgumentParser:
     """A parser with the options that every benchmark has."""
     parser = argparse.ArgumentParser(description=about.partition("\n")[0])

@@ -51,7 +51,8 @@ def tables(data, variety):
 
 
 def recipe(data, variety, model, **training):
-    widths = {} if model == "ngram" else {"width": 16, "hidden": 24}
+    own = {"ngram": {}, "transformer": {"width": 16, "layers": 2}}
+    widths = own.get(model, {"width": 16, "hidden": 24})
     return Recipe(*tables(data, variety), {"name": model, **widths}, {**SETTINGS, **training})
 
 

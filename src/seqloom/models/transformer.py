@@ -73,9 +73,10 @@ class Transformer(Reader):
             looks_ahead=not causal,
             ends=ends,
         )
-        # Sinusoids are as large as one, and vectors are multiplied by √width before they meet them.
-        waves = assembly.positions == "sinusoid"
-        _start(self.input, self.output, width**-0.5 if waves else START)
+        # Sinusoids are as large as one, and vectors are multiplied by √width before they meet them;
+        # but tied vectors that large would at first expect every symbol to come again.
+        large = assembly.positions == "sinusoid" and not ends.tie_vectors
+        _start(self.input, self.output, width**-0.5 if large else START)
 
 
 def _start(read: Embedding | Projection, output: Output, spread: float) -> None:

@@ -92,14 +92,15 @@ class TransformerLayer(nn.Module):
 
     def _above(self, x: Tensor, found: Tensor) -> Tensor:
         """All of the layer after its attention."""
-        x = x + self.dropout(found)
+        x = x + (self.dropout(found) if self.training else found)
         if self.before:
-            return x + self.dropout(self._feed(self.feed_norm(x)))
+            return x + self._feed(self.feed_norm(x))
         x = self.attention_norm(x)
-        return self.feed_norm(x + self.dropout(self._feed(x)))
+        return self.feed_norm(x + self._feed(x))
 
     def _feed(self, x: Tensor) -> Tensor:
-        return self.narrow(self.bend(self.widen(x)))
+        found = self.narrow(self.bend(self.widen(x)))
+        return self.dropout(found) if self.training else found
 
 
 class TransformerStack(nn.Module):

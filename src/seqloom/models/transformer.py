@@ -84,8 +84,6 @@ def _start(read: Embedding | Projection, output: Output, spread: float) -> None:
     if isinstance(output, Symbols):
         nn.init.normal_(output.scores.weight, std=START)
         nn.init.zeros_(output.scores.bias)
-    if isinstance(read, Projection):
-        nn.init.normal_(read.project.weight, std=spread)
-    else:
+    if isinstance(read, Embedding):  # of real numbers the size matters, so they stay as they are
         nn.init.normal_(read.table.weight, std=spread)
         read.table.weight.data[PAD] = 0

@@ -9,6 +9,7 @@ import torch
 from seqloom.batch import Batch, Sequences
 from seqloom.errors import ModelError
 from seqloom.forms import BEGIN, PAD, Form, Labels, Signature, Tokens, Vectors
+from seqloom.inspecting import look
 from seqloom.models import MODELS
 from seqloom.nn.ends import Ends
 from seqloom.nn.transformer_layers import Assembly
@@ -16,6 +17,7 @@ from seqloom.options import taken
 from seqloom.recipe import simplest_model
 from seqloom.streaming import Stream, StreamState
 from seqloom.tasks.language import Language
+from seqloom.trace import watching
 
 NEXT = Signature(Form.NEXT, Tokens(9), Tokens(9))
 EACH = Signature(Form.EACH, Tokens(9), Labels(3))
@@ -72,6 +74,24 @@ def test_a_stream_longer_than_the_context_goes_on_from_a_file(tmp_path):
         first.state.save(tmp_path / "here.safetensors")
         second.state = StreamState.load(tmp_path / "here.safetensors")
         np.testing.assert_allclose(second.step(text[place]).log_probs, whole[place], atol=1e-6)
+
+
+@pytest.mark.parametrize("context, shown", [(16, 8), (4, 4)])
+def test_a_picture_of_where_it_looks(context, shown):
+    """The last layer, the mean of its heads; of a long text the first block."""
+    task = Language()
+    task.prepare([task.question("abcab cabba")])
+    model = made("transformer", task.signature(), width=8, heads=2, layers=2, context=context)
+    question = task.question("abcabca")
+    view = look(model, task, question, "", "mine")
+    batch = task.batch([task.answered(question, "")])
+    with model.at_rest(), watching(model) as trace:
+        model.log_prob(batch)
+    wanted = trace.of_kind("attention")[1].value[0].mean(0)
+    np.testing.assert_allclose(view.weights, wanted, atol=1e-6)
+    assert view.source == view.target == ["<s>", *"abcabca"][:shown]
+    assert "body.layers.1.attention, the mean of its 2 heads" in view.notes
+    assert any("read in blocks" in note for note in view.notes) == (context == 4)
 
 
 @pytest.mark.parametrize("name", ["window", "convolutional", "transformer"])

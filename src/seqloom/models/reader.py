@@ -120,7 +120,7 @@ class Reader(Neural, ABC):
             raise ModelError(
                 "M130",
                 "this model reads a sequence from both sides, so it must have the whole of it",
-                help=["train one that reads forward: --set model.directions=forward"],
+                help=["train one that reads forward: recurrent, with model.directions=forward"],
             )
         return ReaderStepper(self.input, self.body, self.pooling, self.output, self.hidden)
 

@@ -1,4 +1,7 @@
-"""Ctrl-C: the first asks training to save and stop, the second stops at once."""
+"""Ctrl-C: the first asks training to save and stop, the second stops at once.
+
+Other commands leave at once, and keep what is done.
+"""
 
 import contextlib
 import os
@@ -7,6 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
+from typing import NoReturn
 
 from ..training.events import Event
 from .terminal import say, several
@@ -77,6 +81,23 @@ class Stopper:
         if not self.saved:
             return f"Stopped at once. No checkpoint yet ({lost} lost)."
         return f"Stopped at once. Last checkpoint: step {self.saved:,} ({lost} lost)."
+
+
+@contextlib.contextmanager
+def ended_politely() -> Iterator[None]:
+    """A polite kill ends like Ctrl-C does, so that what is done is kept."""
+
+    def leave(number: int, frame: FrameType | None) -> NoReturn:
+        raise SystemExit(128 + number)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _write(text: bytes) -> None:

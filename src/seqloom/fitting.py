@@ -14,7 +14,7 @@ from typing import Any
 from .card import card
 from .data.settings import Data
 from .errors import TrainingError, UsageError
-from .model import Model
+from .model import Model, TakesVectors
 from .parts import FILES, Parts, fingerprint, read_parts, with_known_labels
 from .recipe import Recipe, shipped, simplest_model
 from .run import CARD, CHECKPOINT, EVENTS, RECIPE, RUNS, TASK, WEIGHTS, Run, load, read_task
@@ -143,13 +143,15 @@ class _Training:
         self, folder: Path, recipe: Recipe, task: Task, parts: Parts, watcher: Watcher
     ) -> None:
         self.folder, self.recipe, self.task, self.parts = folder, recipe, task, parts
-        self.watcher = watcher
+        self.watcher, self.notes = watcher, list(parts.notes)
         self.settings = recipe.build_training()
         self.model: Model = recipe.build_model(task.signature())
         self.model.check_length(max(task.length(example) for example in parts.train))
 
     def run(self, snapshot: Snapshot | None) -> Run:
         """Learn to the end or until asked to stop; the run with its best weights."""
+        if snapshot is None and isinstance(self.model, TakesVectors):
+            self.notes += filter(None, [self.model.take_vectors(self.task.read_symbols())])
         way = way_of(self.model, self.task, self.parts.train, self.settings)
         valid = with_known_labels(self.task, self.parts.valid)
         learner = Learner(self.model, self.task, way, valid, self.settings)
@@ -205,7 +207,7 @@ class _Training:
         if snapshot is not None:
             return Event("resume", learner.standing.step)
         sizes = {name: len(getattr(self.parts, name)) for name in FILES}
-        facts = {"examples": sizes, "notes": self.parts.notes, "size": self.model.size()}
+        facts = {"examples": sizes, "notes": self.notes, "size": self.model.size()}
         facts |= {"model": self.recipe.model["name"], "task": self.recipe.task["name"]}
         facts |= {"seqloom": version("seqloom"), "python": platform.python_version()}
         return Event("start", 0, {**facts, "began": time.time()})

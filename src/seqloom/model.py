@@ -4,7 +4,7 @@ Arrays are NumPy's or torch's, as the model likes: whoever calls uses only what 
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, runtime_checkable
@@ -109,6 +109,33 @@ class Generator(Protocol):
 
 
 @runtime_checkable
+class Carries(Protocol):
+    """Reads a long text window by window, taking along what it remembers.
+
+    A window's source is what is read: each target's predecessor, BEGIN before the first. Windows
+    after one another say the same as the whole at once.
+    """
+
+    @property
+    def in_order(self) -> bool:
+        """Whether it learns from windows in the order of the text, with the state of the last.
+
+        If not, windows come in any order, and reading begins anew with each.
+        """
+        ...
+
+    def begin(self, source: Sequences) -> State:
+        """The state before the first window; of `source` only the number of rows matters."""
+        ...
+
+    def log_probs_from(
+        self, window: Batch, state: State
+    ) -> tuple[Float[np.ndarray, "batch time"], State]:
+        """Log-probability of each target symbol, 0 beyond a row's length, and the next state."""
+        ...
+
+
+@runtime_checkable
 class Stepper(Protocol):
     """Reads one sequence, value by value; states are passed, and are rows without a batch."""
 
@@ -156,4 +183,22 @@ class LearnsByGradient(Protocol):
 
     def parameters(self) -> Iterable[Any]:
         """What descent moves."""
+        ...
+
+
+@runtime_checkable
+class LearnsFromStreams(Protocol):
+    """Learns by gradient from windows of a long text."""
+
+    def loss_from(self, window: Batch, state: State) -> tuple[Any, State]:
+        """Nats per target symbol, and the state after the window, which the caller cuts off."""
+        ...
+
+
+@runtime_checkable
+class TakesVectors(Protocol):
+    """Can start from vectors of symbols that others have learned."""
+
+    def take_vectors(self, symbols: Sequence[str]) -> str:
+        """Take up what is known of these symbols, in their order; a sentence if anything was."""
         ...

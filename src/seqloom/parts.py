@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from .data.settings import Data
-from .data.splitting import split, without
+from .data.splitting import split, split_in_order, without
 from .errors import DataError, UsageError
 from .task import Task, reads_no_file
 
@@ -39,9 +39,15 @@ def read_parts(task: Task, data: Data) -> Parts:
     given = {name: task.read(Path(path), data) for name in FILES if (path := getattr(data, name))}
     fractions = {"valid": data.valid_fraction, "test": data.test_fraction}
     missing = [name for name in fractions if name not in given]
-    cut = split(given["train"], [fractions[name] for name in missing], data.split_seed, task.key)
+    wanted = [fractions[name] for name in missing]
+    if task.continuous:
+        cut = split_in_order(given["train"], wanted, task.length, task.divided)
+    else:
+        cut = split(given["train"], wanted, data.split_seed, task.key)
     given["train"] = cut.pop()
     given |= dict(zip(missing, cut, strict=True))
+    if task.continuous:  # lines of a text may well be alike
+        return Parts(given["train"], given["valid"], given["test"], [])
     return _apart(task, data, given)
 
 

@@ -38,6 +38,7 @@ class Task(ABC):
     roles: ClassVar[tuple[str, ...]]  # what the columns of a file are called; none: reads no file
     headline: str  # the metric that chooses the best checkpoint
     variety: str = ""  # runs of different varieties have nothing in common
+    continuous: bool = False  # examples follow one another: each goes on from the last
 
     @classmethod
     def varieties(cls) -> list["Task"]:
@@ -53,7 +54,8 @@ class Task(ABC):
         source = self.open(path, data)
         examples = [self.example(row) for row in source.rows]
         for row, example in zip(source.rows, examples, strict=True):
-            if data.max_length and self.length(example) > data.max_length:
+            limited = data.max_length and not self.continuous
+            if limited and self.length(example) > data.max_length:
                 raise _too_long(path, row.line, self.length(example), data.max_length)
         return self.related(examples)
 
@@ -61,7 +63,7 @@ class Task(ABC):
         """The rows of a file, in the columns of this task."""
         if not self.roles:
             raise reads_no_file(str(path))
-        return read_rows(path, self.roles, data)
+        return read_rows(path, self.roles, data, keep_blank=self.continuous)
 
     def related(self, examples: list[Any]) -> list[Any]:
         """The examples, each told what the others say of it; most tasks need nothing."""
@@ -91,6 +93,10 @@ class Task(ABC):
     def length(self, example: Any) -> int:
         """How many symbols the longest side of an example has."""
 
+    def divided(self, example: Any, place: int) -> tuple[Any, Any]:
+        """An example of a continuous task in two, the first with so many symbols."""
+        raise NotImplementedError
+
     @abstractmethod
     def prepare(self, examples: Sequence[Any]) -> None:
         """Let the codecs learn from training examples."""
@@ -98,6 +104,10 @@ class Task(ABC):
     @abstractmethod
     def signature(self) -> Signature:
         """What a model will see; before `prepare` or `restore` its sizes may be too small."""
+
+    def read_symbols(self) -> Sequence[str]:
+        """The symbols a model reads, in the order of their numbers; none where they are numbers."""
+        return ()
 
     @abstractmethod
     def encode(self, example: Any) -> Item:

@@ -5,11 +5,25 @@ takes up its place again by counting, with no state of its own to save.
 """
 
 from collections.abc import Sequence
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Int
 
 from ..batch import Batch, Item, collate
+
+
+@runtime_checkable
+class Course(Protocol):
+    """All batches of every epoch, in the order in which they are learned from."""
+
+    def epoch(self, number: int) -> list[Any]:
+        """What names the batches of an epoch, in order."""
+        ...
+
+    def batch(self, which: Any) -> Batch:
+        """The batch of a name."""
+        ...
 
 
 class Batches:

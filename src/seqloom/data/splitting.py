@@ -37,6 +37,51 @@ def split(
     return parts
 
 
+def split_in_order(
+    examples: Sequence[Any],
+    fractions: Sequence[float],
+    length: Callable[[Any], int],
+    divided: Callable[[Any, int], tuple[Any, Any]],
+) -> list[list[Any]]:
+    """A long text in parts by place: the first is the rest, and the fractions follow from the end.
+
+    The parts are given as by `split`, the rest last. The cuts are exact to the symbol.
+    """
+    left, parts = list(examples), []
+    total = sum(map(length, examples))
+    keep = 1.0
+    for fraction in reversed(fractions):
+        keep -= fraction
+        left, part = _cut(left, int(total * keep + 1e-9), length, divided)
+        parts.append(part)
+    found = [*reversed(parts), left]
+    if any(not part for part, share in zip(found, [*fractions, 1.0], strict=True) if share > 0):
+        raise DataError(
+            "D042",
+            f"{total:,} symbols are too few to cut into {len(fractions) + 1} parts",
+            help=["--set data.valid_fraction=0.2 --set data.test_fraction=0, or a longer text"],
+        )
+    return found
+
+
+def _cut(
+    examples: list[Any],
+    place: int,
+    length: Callable[[Any], int],
+    divided: Callable[[Any, int], tuple[Any, Any]],
+) -> tuple[list[Any], list[Any]]:
+    """The examples with the first `place` symbols, and the others."""
+    for number, example in enumerate(examples):
+        size = length(example)
+        if place < size:
+            if place == 0:
+                return examples[:number], examples[number:]
+            before, after = divided(example, place)
+            return [*examples[:number], before], [after, *examples[number + 1 :]]
+        place -= size
+    return examples, []
+
+
 def without(examples: Sequence[Any], others: Sequence[Any], key: Key) -> list[Any]:
     """The examples whose key is not among the others."""
     taken = {key(example) for example in others}

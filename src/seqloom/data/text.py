@@ -2,6 +2,7 @@
 
 import codecs
 import re
+from collections.abc import Iterator
 from encodings.aliases import aliases
 from pathlib import Path
 
@@ -58,6 +59,21 @@ def read_lines(path: Path, encoding: str) -> list[str]:
     if not pieces[-1]:
         pieces.pop()
     return [piece.removesuffix("\r") for piece in pieces]
+
+
+def open_lines(path: Path) -> Iterator[str]:
+    """The lines of a UTF-8 file one by one, for files that may be larger than memory."""
+    if not path.is_file():
+        _read_bytes(path)  # says what is wrong
+    try:
+        with path.open(encoding="utf-8", newline="\n") as file:
+            yield from file
+    except UnicodeDecodeError as error:
+        raise DataError(
+            "D030", f'"{path.name}" is not UTF-8 ({error.reason})', place=Place(str(path))
+        ) from None
+    except OSError as error:
+        raise MachineError("E320", f'cannot read "{path}" ({error.strerror})') from None
 
 
 def spoken(encoding: str) -> str:

@@ -56,6 +56,9 @@ class Neural(nn.Module, Model, ABC):
             )
         self.load_state_dict({name: torch.from_numpy(np.array(a)) for name, a in weights.items()})
 
+    def size(self) -> int:
+        return sum(weight.numel() for weight in self.parameters())  # what is shared counts once
+
     @contextmanager
     def at_rest(self) -> Iterator[None]:
         """No dropout, no gradients."""

@@ -1,23 +1,39 @@
 """The shape most neural models share: an input layer, a body, an output layer."""
 
 from abc import ABC
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 
 from ..batch import Batch, Sequences
+from ..data.vectors import read_vectors
 from ..decoding import search as find
 from ..errors import ModelError
 from ..forms import BEGIN, SPACES, Form, Signature
 from ..model import Prediction, Search, State
 from ..nn.dropout import SequenceDropout
-from ..nn.inputs import input_layer, tensors
-from ..nn.outputs import output_layer
+from ..nn.ends import PLAIN_ENDS, Ends
+from ..nn.inputs import Embedding, input_layer, tensors
+from ..nn.outputs import Output, Symbols, output_layer
 from ..nn.pooling import Body, Pooling, PoolingName
 from .neural import Neural
 from .stepping import ReaderStepper, Steps
+
+
+@runtime_checkable
+class Carrying(Protocol):
+    """A causal body that can also go on from where it was, to the same result."""
+
+    in_order: bool
+
+    def carry(
+        self, x: Float[Tensor, "batch time width"], state: State
+    ) -> tuple[Float[Tensor, "batch time hidden"], State]: ...
 
 
 class Reader(Neural, ABC):
@@ -35,14 +51,17 @@ class Reader(Neural, ABC):
         dropout: float,
         pooling: PoolingName = "mean",
         looks_ahead: bool = False,
+        ends: Ends = PLAIN_ENDS,
     ) -> None:
         super().__init__(signature)
-        self.looks_ahead = looks_ahead
-        self.input = input_layer(signature.source, width, dropout)
+        self.looks_ahead, self.ends, self.hidden = looks_ahead, ends, hidden
+        self.input = input_layer(signature.source, width, dropout, ends)
         self.body = body
         self.pooling = Pooling(pooling, hidden) if signature.form is Form.WHOLE else None
         self.dropout = SequenceDropout(dropout)
-        self.output = output_layer(signature.target, hidden)
+        self.output = output_layer(signature.target, hidden, ends)
+        if ends.tie_vectors:
+            tie(self.input, self.output, width, hidden)
 
     def log_prob(self, batch: Batch) -> Float[Tensor, " batch"]:
         return self.output.log_prob(self._states(batch.source), batch.target)
@@ -68,6 +87,33 @@ class Reader(Neural, ABC):
         vector, state = self._steps().step(self.input(torch.from_numpy(symbols)), state)
         return self.output(vector).numpy(), state
 
+    @property
+    def in_order(self) -> bool:
+        """Whether the body takes its state along from window to window while it learns."""
+        return self._carrying().in_order
+
+    def log_probs_from(
+        self, window: Batch, state: State
+    ) -> tuple[Float[Tensor, "batch time"], State]:
+        states, state = self._carried(window, state)
+        return self.output.log_probs(states, window.target), state
+
+    def loss_from(self, window: Batch, state: State) -> tuple[Float[Tensor, ""], State]:
+        states, state = self._carried(window, state)
+        return self.output.loss(states, window.target), state
+
+    def take_vectors(self, symbols: Sequence[str]) -> str:
+        """Start from the vectors of a file, where one is named; says how many symbols it has."""
+        if not self.ends.vectors:
+            return ""
+        if not isinstance(self.input, Embedding):
+            raise ModelError("M124", "vectors = …: this model reads numbers, not symbols")
+        path, table = Path(self.ends.vectors), self.input.table.weight
+        found = read_vectors(path, symbols, table.shape[1])
+        with torch.no_grad():
+            table[torch.tensor(list(found))] = torch.from_numpy(np.stack(list(found.values())))
+        return f"{len(found):,} of {len(symbols):,} symbols start from {path.name}"
+
     def stepper(self) -> ReaderStepper:
         """Single steps, in NumPy where the body has a twin."""
         if self.looks_ahead or not isinstance(self.body, Steps):
@@ -76,7 +122,7 @@ class Reader(Neural, ABC):
                 "this model reads a sequence from both sides, so it must have the whole of it",
                 help=["train one that reads forward: --set model.directions=forward"],
             )
-        return ReaderStepper(self.input, self.body, self.pooling, self.output)
+        return ReaderStepper(self.input, self.body, self.pooling, self.output, self.hidden)
 
     def _states(self, source: Sequences) -> Float[Tensor, "batch place hidden"]:
         """A state for each position, or one for the whole."""
@@ -87,7 +133,35 @@ class Reader(Neural, ABC):
             return self.dropout(self.body(vectors, lengths))
         return self.dropout(self.pooling(self.body, vectors, lengths)[:, None])
 
+    def _carried(
+        self, window: Batch, state: State
+    ) -> tuple[Float[Tensor, "batch time hidden"], State]:
+        """A state for each position of a window, and what the next one goes on from."""
+        vectors = self.input(torch.from_numpy(window.source.values))
+        states, state = self._carrying().carry(vectors, state)
+        return self.dropout(states), state
+
+    def _carrying(self) -> Carrying:
+        if not isinstance(self.body, Carrying):
+            raise TypeError(f"{type(self).__name__} cannot read window by window")
+        return self.body
+
     def _steps(self) -> Steps:
         if not isinstance(self.body, Steps):
             raise TypeError(f"{type(self).__name__} cannot go one step at a time")
         return self.body
+
+
+def tie(read: nn.Module, output: Output, width: int, hidden: int) -> None:
+    """Let the matrix that reads symbols score them."""
+    if not isinstance(read, Embedding) or not isinstance(output, Symbols):
+        raise ModelError("M124", "tie_vectors: what is read and what is written must be symbols")
+    if width != hidden:
+        raise ModelError(
+            "M124",
+            f"tie_vectors: symbols are {width} wide and states {hidden}; they must be the same",
+            help=[f"--set model.width={hidden}"],
+        )
+    if read.table.num_embeddings != output.scores.out_features:
+        raise ModelError("M124", "tie_vectors: what is read and what is written differ")
+    output.scores.weight = read.table.weight

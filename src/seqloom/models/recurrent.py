@@ -5,6 +5,7 @@ from typing import Literal
 from ..errors import ModelError
 from ..forms import Form, Signature
 from ..nn.cells import CellName
+from ..nn.ends import PLAIN_ENDS, Ends
 from ..nn.pooling import PoolingName
 from ..nn.recurrence import Recurrence
 from ..nn.wiring import PLAIN, Wiring
@@ -27,6 +28,7 @@ class Recurrent(Reader):
         pooling: How all states become one for a label of the whole: their mean, the largest of
             each number, the last, both ends joined, or a learned mean.
         wiring: How the cells are made and joined.
+        ends: How symbols come in and go out.
     """
 
     forms = frozenset({Form.NEXT, Form.EACH, Form.WHOLE})
@@ -43,6 +45,7 @@ class Recurrent(Reader):
         dropout: float = 0.0,
         pooling: PoolingName = "mean",
         wiring: Wiring = PLAIN,
+        ends: Ends = PLAIN_ENDS,
     ) -> None:
         both = directions == "both"
         if both and signature.form is Form.NEXT:
@@ -62,4 +65,5 @@ class Recurrent(Reader):
             dropout=dropout,
             pooling=pooling,
             looks_ahead=both,
+            ends=ends,
         )

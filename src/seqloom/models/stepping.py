@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from ..model import State
 from ..nn.inputs import Embedding
-from ..nn.outputs import Numbers, Symbols
+from ..nn.outputs import AdaptiveSymbols, Output, Symbols
 from ..nn.pooling import Pooling
 from ..nn.quick import QuickRecurrence
 from ..nn.quick.pooling import running_pool
@@ -40,14 +40,11 @@ class ReaderStepper:
     """
 
     def __init__(
-        self, read: nn.Module, body: Steps, pooling: Pooling | None, output: Symbols | Numbers
+        self, read: nn.Module, body: Steps, pooling: Pooling | None, output: Output, hidden: int
     ) -> None:
         self._body = _body_of(body)
         self._products = _products_of(read, self._body)
-        last = output.scores if isinstance(output, Symbols) else output.mean
-        self._last, self._bias = Matrix(last.weight), array_of(last.bias)
-        self._is_symbol = isinstance(output, Symbols)
-        hidden = last.in_features
+        self._answer = _answer_of(output)
         self._pool = None if pooling is None else running_pool(pooling, hidden)
         self._split = len(self._body.begin())
 
@@ -60,8 +57,7 @@ class ReaderStepper:
             end = self._body.end(output, new)
             output, memory = self._pool.step(output, end, state[self._split :])
             new += memory
-        answer = self._last(output) + self._bias
-        return log_softmax(answer) if self._is_symbol else answer, new
+        return self._answer(output), new
 
 
 class _Stepped:
@@ -121,6 +117,23 @@ def _products_of(
     if isinstance(body, QuickRecurrence) and len(rows) * body.width <= LOOKED_UP:
         return body.all_products(read.table.weight).__getitem__
     return lambda symbol: body.products(rows[symbol])
+
+
+def _answer_of(output: Output) -> Callable[[Row], Row]:
+    """From a state to what is said of it."""
+    if isinstance(output, AdaptiveSymbols):
+        still = _at_rest(output)
+
+        def by_torch(state: Row) -> Row:
+            with torch.no_grad():
+                return still(torch.from_numpy(state)[None])[0].numpy()
+
+        return by_torch
+    last = output.scores if isinstance(output, Symbols) else output.mean
+    matrix, bias = Matrix(last.weight), array_of(last.bias)
+    if isinstance(output, Symbols):
+        return lambda state: log_softmax(matrix(state) + bias)
+    return lambda state: matrix(state) + bias
 
 
 def _at_rest(thing: Any) -> Any:

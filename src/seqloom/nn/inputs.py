@@ -7,18 +7,29 @@ from torch import Tensor, nn
 from ..batch import Sequences
 from ..forms import PAD, Labels, Space, Tokens, Vectors
 from .dropout import SequenceDropout
+from .ends import PLAIN_ENDS, Ends
 
 
 class Embedding(nn.Module):
     """A vector for each symbol, some of its numbers dropped while training."""
 
-    def __init__(self, size: int, width: int, dropout: float = 0.0) -> None:
+    def __init__(
+        self, size: int, width: int, dropout: float = 0.0, ends: Ends = PLAIN_ENDS
+    ) -> None:
         super().__init__()
         self.table = nn.Embedding(size, width, padding_idx=PAD)
-        self.dropout = SequenceDropout(dropout)
+        self.dropout, self.symbol_dropout = SequenceDropout(dropout), ends.symbol_dropout
+        if ends.tie_vectors:  # small enough to score with, too
+            nn.init.normal_(self.table.weight, std=width**-0.5)
+            self.table.weight.data[PAD] = 0
+        self.table.weight.requires_grad = not ends.freeze_vectors
 
     def forward(self, symbols: Int[Tensor, "*place"]) -> Float[Tensor, "*place width"]:
-        return self.dropout(self.table(symbols))
+        vectors = self.table(symbols)
+        if self.training and self.symbol_dropout:
+            kept = torch.rand(self.table.num_embeddings) >= self.symbol_dropout
+            vectors = vectors * (kept / (1 - self.symbol_dropout))[symbols][..., None]
+        return self.dropout(vectors)
 
 
 class Projection(nn.Module):
@@ -34,11 +45,13 @@ class Projection(nn.Module):
         return self.dropout(self.project(exact))
 
 
-def input_layer(space: Space, width: int, dropout: float = 0.0) -> Embedding | Projection:
+def input_layer(
+    space: Space, width: int, dropout: float = 0.0, ends: Ends = PLAIN_ENDS
+) -> Embedding | Projection:
     """Symbols are looked up, real numbers are multiplied."""
     match space:
         case Tokens(size) | Labels(size):
-            return Embedding(size, width, dropout)
+            return Embedding(size, width, dropout, ends)
         case Vectors(numbers):
             return Projection(numbers, width, dropout)
 

@@ -8,7 +8,10 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from ..batch import Sequences
+from ..errors import ModelError
 from ..forms import Labels, Space, Tokens, Vectors
+from .chunked import chunked_cross_entropy, rows_at_once
+from .ends import PLAIN_ENDS, Ends
 
 
 class Symbols(nn.Module):
@@ -22,13 +25,21 @@ class Symbols(nn.Module):
         """Log-probabilities of all symbols."""
         return self.scores(states).log_softmax(-1)
 
+    def log_probs(
+        self, states: Float[Tensor, "batch time width"], target: Sequences
+    ) -> Float[Tensor, "batch time"]:
+        """Log-probability of each target symbol, a few rows at a time; 0 where there is none."""
+        real, right = _real(states, target)
+        count = rows_at_once(self.scores.out_features)
+        pieces = zip(real.split(count), right.split(count), strict=True)
+        found = [-cross_entropy(self.scores(h), y, reduction="none") for h, y in pieces]
+        return _placed(torch.cat(found) if found else states.new_zeros(0), target)
+
     def log_prob(
         self, states: Float[Tensor, "batch time width"], target: Sequences
     ) -> Float[Tensor, " batch"]:
         """Log-probability of each target."""
-        values, mask = torch.from_numpy(target.values), torch.from_numpy(target.mask)
-        chosen = self(states).gather(-1, values[..., None]).squeeze(-1)
-        return (chosen * mask).sum(-1)
+        return self.log_probs(states, target).sum(-1)
 
     def loss(
         self, states: Float[Tensor, "batch time width"], target: Sequences, smoothing: float = 0.0
@@ -37,10 +48,58 @@ class Symbols(nn.Module):
 
         With smoothing ε the right symbol counts 1 - ε and all share ε (Szegedy et al., 2016).
         """
-        mask = target.mask
-        real = states[torch.from_numpy(mask)]
-        right = torch.from_numpy(target.values[mask])
-        return cross_entropy(self.scores(real), right, label_smoothing=smoothing)
+        real, right = _real(states, target)
+        return chunked_cross_entropy(real, self.scores.weight, self.scores.bias, right, smoothing)
+
+    def best(
+        self, states: Float[Tensor, "batch time width"]
+    ) -> tuple[Int[Tensor, "batch time"], Float[Tensor, "batch time"]]:
+        """The likeliest symbol at each position, and its log-probability."""
+        found = self(states).max(dim=-1)
+        return found.indices, found.values
+
+
+class AdaptiveSymbols(nn.Module):
+    """A categorical distribution in two steps (Grave et al., 2017).
+
+    p(w | h) = p(w) among the frequent symbols,  or  p(cluster | h) p(w | cluster, h)
+
+    A cluster of rarer symbols is scored from a smaller vector: the n-th from width / 4ⁿ numbers.
+    Only the clusters that occur are multiplied while training.
+    """
+
+    def __init__(self, width: int, size: int, cuts: list[int]) -> None:
+        super().__init__()
+        if cuts[-1] >= size - 1:
+            raise ModelError(
+                "M124",
+                f"adaptive = {','.join(map(str, cuts))}: there are only {size:,} symbols",
+                help=["leave adaptive out: the vocabulary is small enough"],
+            )
+        self.parts = nn.AdaptiveLogSoftmaxWithLoss(width, size, cuts)
+
+    def forward(self, states: Float[Tensor, "*place width"]) -> Float[Tensor, "*place size"]:
+        """Log-probabilities of all symbols."""
+        return self.parts.log_prob(states.flatten(0, -2)).unflatten(0, states.shape[:-1])
+
+    def log_probs(
+        self, states: Float[Tensor, "batch time width"], target: Sequences
+    ) -> Float[Tensor, "batch time"]:
+        """Log-probability of each target symbol; 0 where there is none."""
+        real, right = _real(states, target)
+        return _placed(self.parts(real, right).output, target)
+
+    def log_prob(
+        self, states: Float[Tensor, "batch time width"], target: Sequences
+    ) -> Float[Tensor, " batch"]:
+        """Log-probability of each target."""
+        return self.log_probs(states, target).sum(-1)
+
+    def loss(
+        self, states: Float[Tensor, "batch time width"], target: Sequences, smoothing: float = 0.0
+    ) -> Float[Tensor, ""]:
+        """Nats per real target symbol; to smooth would be to multiply all clusters."""
+        return -self.log_probs(states, target).sum() / int(target.lengths.sum())
 
     def best(
         self, states: Float[Tensor, "batch time width"]
@@ -67,13 +126,19 @@ class Numbers(nn.Module):
         """The means."""
         return self.mean(states)
 
+    def log_probs(
+        self, states: Float[Tensor, "batch time width"], target: Sequences
+    ) -> Float[Tensor, "batch time"]:
+        """Log of the density of each target vector; 0 where there is none."""
+        values, mask = torch.from_numpy(target.values), torch.from_numpy(target.mask)
+        errors = (values - self(states)).square().sum(-1) / 2 + self.constant
+        return -(errors * mask)
+
     def log_prob(
         self, states: Float[Tensor, "batch time width"], target: Sequences
     ) -> Float[Tensor, " batch"]:
         """Log of the density of each target."""
-        values, mask = torch.from_numpy(target.values), torch.from_numpy(target.mask)
-        errors = (values - self(states)).square().sum(-1) / 2 + self.constant
-        return -(errors * mask).sum(-1)
+        return self.log_probs(states, target).sum(-1)
 
     def loss(
         self, states: Float[Tensor, "batch time width"], target: Sequences, smoothing: float = 0.0
@@ -89,10 +154,30 @@ class Numbers(nn.Module):
         return means, means.new_full(means.shape[:-1], -self.constant)
 
 
-def output_layer(space: Space, width: int) -> Symbols | Numbers:
+Output = Symbols | AdaptiveSymbols | Numbers
+
+
+def output_layer(space: Space, width: int, ends: Ends = PLAIN_ENDS) -> Output:
     """The distribution that fits a target space."""
     match space:
         case Tokens(size) | Labels(size):
-            return Symbols(width, size)
+            cuts = ends.cuts()
+            return AdaptiveSymbols(width, size, cuts) if cuts else Symbols(width, size)
         case Vectors(numbers):
             return Numbers(width, numbers)
+
+
+def _real(
+    states: Float[Tensor, "batch time width"], target: Sequences
+) -> tuple[Float[Tensor, "rows width"], Int[Tensor, " rows"]]:
+    """The states at real places, and what is right there."""
+    if (target.lengths == target.values.shape[1]).all():  # nothing is padded: no copy
+        return states.flatten(0, 1), torch.from_numpy(target.values).flatten()
+    mask = target.mask
+    return states[torch.from_numpy(mask)], torch.from_numpy(target.values[mask])
+
+
+def _placed(found: Float[Tensor, " rows"], target: Sequences) -> Float[Tensor, "batch time"]:
+    """Numbers of real places back where they belong; 0 elsewhere."""
+    mask = torch.from_numpy(target.mask)
+    return found.new_zeros(mask.shape).masked_scatter(mask, found)

@@ -23,6 +23,8 @@ class Recurrence(nn.Module):
     can be kept.
     """
 
+    in_order = True  # over a long text it learns window after window
+
     def __init__(
         self,
         cell: str,

@@ -66,6 +66,9 @@ class Classify(Task):
     def signature(self) -> Signature:
         return Signature(self.form, self.vocabulary.space, self.labels.space)
 
+    def read_symbols(self) -> Sequence[str]:
+        return self.vocabulary.symbols
+
     def encode(self, example: Labelled) -> Item:
         labels = [example.label] if example.label else []
         return Item(self.vocabulary.encode(example.symbols, end=True), self.labels.encode(labels))

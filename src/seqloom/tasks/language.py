@@ -1,4 +1,4 @@
-"""Predict each next symbol of plain text, one sequence a line."""
+"""Predict each next symbol of plain text, line by line or as one long stream."""
 
 import math
 from collections.abc import Hashable, Sequence
@@ -7,16 +7,17 @@ from typing import Literal, NamedTuple
 from ..batch import Ids, Item
 from ..data.formats import Row, Sentence
 from ..data.vocabulary import Vocabulary, cut, join
-from ..forms import Form, Signature
+from ..forms import END, Form, Signature
 from ..metrics import Ratio
 from ..task import Task
 
 
 class Text(NamedTuple):
-    """A line of text as symbols."""
+    """A line of text, or a piece of one, as symbols."""
 
     symbols: list[str]
     line: int = 0
+    ends: bool = True  # whether END comes after it
 
 
 class Language(Task):
@@ -25,6 +26,8 @@ class Language(Task):
     Args:
         symbols: What a symbol is.
         at_least: How often a symbol must be seen in training not to be read as unknown.
+        layout: Whether every line is a sequence by itself, or the file one continuous text, in
+            which models remember what came before a line and line ends are predicted too.
     """
 
     form = Form.NEXT
@@ -33,16 +36,24 @@ class Language(Task):
     headline = "bits_per_character"
 
     def __init__(
-        self, *, symbols: Literal["characters", "words"] = "characters", at_least: int = 1
+        self,
+        *,
+        symbols: Literal["characters", "words"] = "characters",
+        at_least: int = 1,
+        layout: Literal["lines", "stream"] = "lines",
     ) -> None:
         self.unit, self.at_least = symbols, at_least
+        self.continuous = layout == "stream"
         self.vocabulary = Vocabulary()
 
     def example(self, row: Row | Sentence) -> Text:
-        return Text(cut(str(row.fields[0]), self.unit), row.line)
+        text = str(row.fields[0])
+        if self.continuous and self.unit == "characters":
+            return Text(cut(f"{text}\n", self.unit), row.line, ends=False)
+        return Text(cut(text, self.unit), row.line)
 
     def question(self, text: str) -> Text:
-        return Text(cut(text, self.unit))
+        return Text(cut(text, self.unit), ends=not self.continuous)
 
     def answered(self, question: Text, answer: object) -> Text:
         return question
@@ -51,7 +62,11 @@ class Language(Task):
         return tuple(example.symbols)
 
     def length(self, example: Text) -> int:
-        return len(example.symbols)
+        return len(example.symbols) + (example.ends and self.continuous)
+
+    def divided(self, example: Text, place: int) -> tuple[Text, Text]:
+        before = Text(example.symbols[:place], example.line, ends=False)
+        return before, example._replace(symbols=example.symbols[place:])
 
     def prepare(self, examples: Sequence[Text]) -> None:
         self.vocabulary.learn((example.symbols for example in examples), self.at_least)
@@ -59,8 +74,11 @@ class Language(Task):
     def signature(self) -> Signature:
         return Signature(self.form, self.vocabulary.space, self.vocabulary.space)
 
+    def read_symbols(self) -> Sequence[str]:
+        return self.vocabulary.symbols
+
     def encode(self, example: Text) -> Item:
-        ids = self.vocabulary.encode(example.symbols, end=True)
+        ids = self.vocabulary.encode(example.symbols, end=example.ends)
         return Item(ids, ids)
 
     def ask(self, example: Text) -> Ids:
@@ -68,11 +86,20 @@ class Language(Task):
         return self.vocabulary.encode(example.symbols)
 
     def decode(self, row: Sequence[int]) -> str:
-        return join(self.vocabulary.decode(row), self.unit)
+        """As text; within a stream, END is a line break."""
+        if not self.continuous:
+            return join(self.vocabulary.decode(row), self.unit)
+        lines: list[list[int]] = [[]]
+        for number in row:
+            if number == END:
+                lines.append([])
+            else:
+                lines[-1].append(number)
+        return "\n".join(join(self.vocabulary.decode(line), self.unit) for line in lines)
 
     def judge(self, example: Text, answer: object, nats: float) -> dict[str, Ratio]:
-        length = len(example.symbols) + 1
-        characters = len(join(example.symbols, self.unit)) + 1
+        length = len(example.symbols) + example.ends
+        characters = len(join(example.symbols, self.unit)) + example.ends
         return {
             "bits_per_character": Ratio(nats / math.log(2), characters),
             "perplexity": Ratio(nats, length),
@@ -88,8 +115,9 @@ class Language(Task):
         return join(example.symbols, self.unit)
 
     def symbols(self, example: Text, answer: object) -> tuple[list[str], list[str]]:
-        read = ["<s>", *example.symbols]
-        return read, [*example.symbols, "</s>"]
+        """What is read is one symbol late."""
+        written = [*example.symbols, *["</s>"] * example.ends]
+        return ["<s>", *example.symbols][: len(written)], written
 
     def is_known(self, example: Text) -> list[bool]:
         return self.vocabulary.knows(example.symbols)

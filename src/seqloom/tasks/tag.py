@@ -64,6 +64,9 @@ class Tag(Task):
     def signature(self) -> Signature:
         return Signature(self.form, self.words.space, self.tags.space)
 
+    def read_symbols(self) -> Sequence[str]:
+        return self.words.symbols
+
     def encode(self, example: Tagged) -> Item:
         return Item(self.words.encode(self._read(example)), self.tags.encode(example.tags))
 

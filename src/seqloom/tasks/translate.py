@@ -108,6 +108,9 @@ class Translate(Task):
     def signature(self) -> Signature:
         return Signature(self.form, self.source.space, self.target.space)
 
+    def read_symbols(self) -> Sequence[str]:
+        return self.source.symbols
+
     def encode(self, example: Pair) -> Item:
         """The source with END after it, the target with END after it."""
         return Item(

@@ -5,14 +5,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..batch import Sequences, collate
+import numpy as np
+
+from ..batch import Item, Sequences, collate
 from ..data.batching import in_order_of_length
+from ..data.windows import one_stream
+from ..errors import ModelError
 from ..forms import Form
 from ..metrics import METRICS, Measured, Ratio, measure, value_of
-from ..model import Model, Search
+from ..model import Carries, Model, Search
 from ..task import Task
 
 SEQUENCES_AT_ONCE = 256
+SYMBOLS_AT_ONCE = 4096  # of a continuous text
 ABSURD = 1e4  # nats per symbol that no model gives that can still learn
 
 
@@ -58,25 +63,66 @@ def evaluate(
     began = time.perf_counter()
     examples = task.distinct(examples)
     items = [task.encode(example) for example in examples]
-    nats = [0.0] * len(examples)
     answers: list[Answer | None] = [None] * len(examples)
-    done = 0
     with model.at_rest():
-        for which in in_order_of_length([len(item.source) for item in items], SEQUENCES_AT_ONCE):
-            batch = collate([items[i] for i in which])
-            surprise = -model.log_prob(batch)
-            found = None if task.form is Form.NEXT else _answers(model, task, batch.source, search)
-            for place, i in enumerate(which):
-                nats[i] = float(surprise[place])
-                answers[i] = found[place] if found else None
-            done += len(which)
-            tell(done)
+        if task.continuous:
+            nats = _nats_in_order(carrying(model), items, tell)
+        else:
+            nats = _nats_by_length(model, task, items, search, answers, tell)
     judged = [
         task.judge(example, answer and answer.value, surprise)
         for example, answer, surprise in zip(examples, answers, nats, strict=True)
     ]
     ratios = {name: [one[name] for one in judged] for name in (judged[0] if judged else {})}
     return Evaluation(list(examples), answers, ratios, time.perf_counter() - began)
+
+
+def carrying(model: Model) -> Carries:
+    """The model as one that can read a continuous text."""
+    if not isinstance(model, Carries):
+        raise ModelError(
+            "M126",
+            f"{type(model).__name__} cannot read a continuous text",
+            help=["--set task.layout=lines   each line is a sequence of its own"],
+        )
+    return model
+
+
+def _nats_in_order(model: Carries, items: list[Item], tell: Callable[[int], None]) -> list[float]:
+    """How much each example surprises a reader of one long text."""
+    ends = np.cumsum([len(item.target) for item in items])
+    windows = one_stream(items, SYMBOLS_AT_ONCE)
+    state = model.begin(windows[0].source)
+    found, done = [], 0
+    for window in windows:
+        log_probs, state = model.log_probs_from(window, state)
+        found.append(np.asarray(log_probs, dtype=np.float64)[0])
+        done += len(found[-1])
+        tell(int(np.searchsorted(ends, done, side="right")))
+    sums = np.concatenate([[0.0], np.cumsum(-np.concatenate(found))])
+    return np.diff(sums[ends], prepend=0.0).tolist()
+
+
+def _nats_by_length(
+    model: Model,
+    task: Task,
+    items: list[Item],
+    search: Search,
+    answers: list[Answer | None],
+    tell: Callable[[int], None],
+) -> list[float]:
+    """How much each example surprises the model; the answers are filled in where there are any."""
+    nats, done = [0.0] * len(items), 0
+    for which in in_order_of_length([len(item.source) for item in items], SEQUENCES_AT_ONCE):
+        batch = collate([items[i] for i in which])
+        surprise = -model.log_prob(batch)
+        found = None if task.form is Form.NEXT else _answers(model, task, batch.source, search)
+        for place, i in enumerate(which):
+            nats[i] = float(surprise[place])
+            answers[i] = found[place] if found else None
+        done += len(which)
+        tell(done)
+    return nats
 
 
 def predict(

@@ -4,14 +4,16 @@ import math
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any, Protocol, cast, runtime_checkable
 
 import torch
 from torch import Tensor, nn
 
-from ..data.batching import Batches
+from ..batch import Batch
+from ..data.batching import Course
+from ..data.windows import Windows
 from ..errors import TrainingError
-from ..model import LearnsByGradient
+from ..model import Carries, LearnsByGradient, LearnsFromStreams, State
 from .schedules import factor
 from .settings import Training
 from .way import Snapshot, Step, Way
@@ -24,16 +26,18 @@ class Descent(Way):
     the rest of the state is the weights, the optimiser, and torch's random state for dropout.
     """
 
-    def __init__(self, model: LearnsByGradient, batches: Batches, settings: Training) -> None:
+    def __init__(self, model: LearnsByGradient, batches: Course, settings: Training) -> None:
         self.model, self.batches, self.settings = model, batches, settings
         self.module = cast(nn.Module, model)
-        self.parameters = [cast(Tensor, weight) for weight in model.parameters()]
+        weights = [cast(Tensor, weight) for weight in model.parameters()]
+        self.parameters = [weight for weight in weights if weight.requires_grad]
         self.optimizer = _optimizer(self.parameters, settings)
         self.average = [w.detach().clone() for w in self.parameters] if settings.average else []
         self.step, self.epoch, self.place = 0, 0, 0
         self.seconds, self.slowed = 0.0, 1.0
         self._last: dict[str, float] = {}
         self._alarming = EXPLODED
+        self.carried: State = ()  # what is remembered of a continuous text
 
     def steps(self) -> Iterator[Step]:
         self.module.train()
@@ -42,7 +46,7 @@ class Descent(Way):
             for which in order[self.place :]:
                 began = time.perf_counter()
                 batch = self.batches.batch(which)
-                values = self._descend(self.model.loss(batch))
+                values = self._descend(self._loss(batch))
                 warning = self._warning(values["gradient"])
                 self.step, self.place = self.step + 1, self.place + 1
                 if ends := self.place == len(order):
@@ -53,6 +57,18 @@ class Descent(Way):
                 yield Step(self.step, epoch, self._progress(), symbols, values, ends, warning)
                 if self._progress() >= 1:
                     return
+
+    def _loss(self, batch: Batch) -> Tensor:
+        """Of whole sequences, or of a window, with what is remembered of those before it."""
+        if not isinstance(self.batches, Windows):
+            whole: Tensor = self.model.loss(batch)
+            return whole
+        reader = cast(_Reader, self.model)
+        if self.place == 0 or not reader.in_order:
+            self.carried = reader.begin(batch.source)
+        loss, state = reader.loss_from(batch, self.carried)
+        self.carried = tuple(part.detach() for part in state)
+        return cast(Tensor, loss)
 
     def _descend(self, loss: Tensor) -> dict[str, float]:
         """One step down the gradient; nothing is changed where the loss is not a number."""
@@ -117,6 +133,7 @@ class Descent(Way):
         for number, state in self.optimizer.state_dict()["state"].items():
             tensors |= {f"optimizer/{number}/{name}": value for name, value in state.items()}
         tensors |= {f"average/{number}": mean for number, mean in enumerate(self.average)}
+        tensors |= {f"carried/{number}": part for number, part in enumerate(self.carried)}
         tensors["random"] = torch.get_rng_state()
         facts = {name: getattr(self, name) for name in _FACTS}
         return Snapshot({k: t.detach().numpy().copy() for k, t in tensors.items()}, facts)
@@ -131,12 +148,18 @@ class Descent(Way):
         groups = self.optimizer.state_dict()["param_groups"]
         self.optimizer.load_state_dict({"state": state, "param_groups": groups})
         _copy([tensors[f"average/{n}"] for n in range(len(self.average))], self.average)
+        carried = _under("carried/", tensors)
+        self.carried = tuple(carried[str(number)] for number in range(len(carried)))
         torch.set_rng_state(tensors["random"])
         for name in _FACTS:
             setattr(self, name, snapshot.facts[name])
 
 
-TOO_FAST = "Most likely the learning rate is too high. The last good checkpoint is kept."
+@runtime_checkable
+class _Reader(Carries, LearnsFromStreams, Protocol):
+    """A model that learns from a continuous text."""
+
+
 EXPLODED = 1e4  # a gradient longer than this, unclipped, is worth a warning
 GATED = "--set model.cell=lstm   a gated cell, where the model is recurrent"
 _FACTS = ("step", "epoch", "place", "seconds", "slowed")

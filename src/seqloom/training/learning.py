@@ -6,14 +6,15 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol, runtime_checkable
 
-from ..data.batching import Batches
+from ..data.batching import Batches, Course
+from ..data.windows import Windows
 from ..errors import TrainingError
 from ..forms import Form
 from ..metrics import METRICS
 from ..model import LearnsFromStatistics, Model, Search
 from ..task import Task
 from .counting import Counting
-from .evaluation import evaluate
+from .evaluation import carrying, evaluate
 from .events import Event
 from .settings import Training
 from .way import Snapshot, Step, Way
@@ -56,7 +57,12 @@ def way_of(model: Model, task: Task, train: Sequence[Any], settings: Training) -
     if isinstance(model, LearnsFromStatistics):
         return Counting(model, items)
     gradient = import_module(".gradient", __package__)  # torch is imported only where it is needed
-    batches = Batches(items, settings.batch_size, settings.batch_tokens, settings.seed)
+    batches: Course
+    if task.continuous:
+        rows, length = settings.batch_size, settings.window
+        batches = Windows(items, rows, length, settings.seed, carrying(model).in_order)
+    else:
+        batches = Batches(items, settings.batch_size, settings.batch_tokens, settings.seed)
     way: Way = gradient.Descent(model, batches, settings)
     return way
 

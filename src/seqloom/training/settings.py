@@ -18,6 +18,8 @@ class Training:
         steps: The most steps taken; 0 is no limit.
         max_time: The longest training may take, as 90s, 10m or 2h; empty is no limit.
         batch_size: How many sequences a step learns from.
+        window: How many symbols of a continuous text a step reads in each of its batch_size
+            streams; the gradient goes back no further.
         batch_tokens: How many padded target symbols a step learns from, instead of a number of
             sequences; 0 is off.
         optimizer: The way of descent.
@@ -43,6 +45,7 @@ class Training:
     steps: int = 0
     max_time: str = ""
     batch_size: int = 64
+    window: int = 64
     batch_tokens: int = 0
     optimizer: Literal["adam", "sgd", "adagrad", "rmsprop"] = "adam"
     learning_rate: float = 0.002
@@ -61,7 +64,7 @@ class Training:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "batch_size", "evaluate_examples"):
+        for name in ("epochs", "batch_size", "window", "evaluate_examples"):
             if getattr(self, name) < 1:
                 raise UsageError("U010", f"[training] {name} must be at least 1")
         for name in ("learning_rate", "clip", "l1", "l2", "patience", "warmup", "steps"):

@@ -41,10 +41,18 @@ EXTENSIONS = {
 }
 
 
-def read_rows(path: Path, roles: tuple[str, ...], settings: Data, *, more: bool = False) -> Source:
+def read_rows(
+    path: Path,
+    roles: tuple[str, ...],
+    settings: Data,
+    *,
+    more: bool = False,
+    keep_blank: bool = False,
+) -> Source:
     """One row for each example, with a field for each role in order.
 
     With `more`, a tab-separated row may have further fields, which are kept: other right answers.
+    With `keep_blank`, blank lines of plain text are rows too.
     """
     lines = read_lines(path, settings.encoding)
     name: str = settings.format
@@ -56,7 +64,8 @@ def read_rows(path: Path, roles: tuple[str, ...], settings: Data, *, more: bool 
         raise _wrong_format(name, roles, set(FORMATS))
     if name == "text" and len(roles) > 1:
         raise _wrong_format(name, roles, set(FORMATS) - {"text"})
-    request = Request(path, roles, parse_columns(settings.columns, roles), more and name == "tsv")
+    columns = parse_columns(settings.columns, roles)
+    request = Request(path, roles, columns, more and name == "tsv", keep_blank)
     return settle(name, FORMATS[name](lines, request), path, settings)
 
 

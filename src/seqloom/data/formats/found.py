@@ -51,6 +51,7 @@ class Request:
     roles: tuple[str, ...]
     columns: dict[str, str]
     more: bool = False
+    keep_blank: bool = False
 
 
 @dataclass(frozen=True)

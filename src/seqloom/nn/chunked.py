@@ -1,0 +1,92 @@
+"""The loss of a large output layer, in chunks, so that memory stays flat."""
+
+from itertools import pairwise
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+
+NUMBERS_AT_ONCE = 1 << 22  # scores held in memory at one time, 16 MiB; products of fewer are slower
+SAFE = 1e-30  # the logarithm of a smaller probability is taken by a longer way
+
+
+def chunked_cross_entropy(
+    states: Float[Tensor, "rows width"],
+    weight: Float[Tensor, "size width"],
+    bias: Float[Tensor, " size"],
+    right: Int[Tensor, " rows"],
+    smoothing: float = 0.0,
+) -> Float[Tensor, ""]:
+    """Mean of -log softmax(W h + b) at the right symbols: `cross_entropy` of all scores at once.
+
+    x = W h + b
+    L = log Σ exp x - (1 - ε) x_right - ε mean x
+    ∂L/∂x = softmax x - (1 - ε) 1_right - ε / n
+
+    The gradient of a chunk's scores is known as soon as they are, so it is multiplied into those of
+    states, weights and biases at once, and the scores are thrown away: a plain loss keeps the
+    scores of all rows, twice, until it goes back.
+    """
+    loss: Tensor = _Chunked.apply(states, weight, bias, right, smoothing)
+    return loss
+
+
+def rows_at_once(size: int) -> int:
+    """How many rows of so many scores make a chunk."""
+    return max(32, NUMBERS_AT_ONCE // size)
+
+
+def pieces(rows: int, size: int) -> list[slice]:
+    """The rows in chunks of about the same size."""
+    count = max(1, -(-rows // rows_at_once(size)))
+    cuts = [rows * number // count for number in range(count + 1)]
+    return [slice(*pair) for pair in pairwise(cuts)]
+
+
+class _Chunked(Function):
+    """Goes back while it goes forward; the way back only scales what was found."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, states: Tensor, weight: Tensor, bias: Tensor, right: Tensor, smoothing: float
+    ) -> Tensor:
+        wanted = any(ctx.needs_input_grad[:3])
+        grads = tuple(map(torch.zeros_like, (states, weight, bias))) if wanted else ()
+        total, scale = states.new_zeros(()), 1 / max(1, len(states))
+        for piece in pieces(len(states), len(weight)):
+            scores = torch.addmm(bias, states[piece], weight.t())
+            loss, of_scores = _loss(scores, right[piece], smoothing)
+            total += loss * scale
+            if wanted:
+                of_states, of_weight, of_bias = grads
+                of_states[piece].addmm_(of_scores, weight, beta=0, alpha=scale)
+                of_weight.addmm_(of_scores.t(), states[piece], alpha=scale)
+                of_bias.add_(of_scores.sum(0), alpha=scale)
+        ctx.save_for_backward(*grads)
+        return total
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        found = ctx.saved_tensors
+        if grad != 1:  # it is 1 where this is the whole loss
+            found = tuple(grad * part for part in found)
+        return (*found, None, None)
+
+
+def _loss(scores: Tensor, right: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
+    """The summed loss of a chunk, and the gradient of its scores."""
+    rows = torch.arange(len(scores))
+    chances = scores.softmax(1)
+    chosen, chance = scores[rows, right], chances[rows, right]
+    is_safe = bool((chance > SAFE).all())
+    log_sum = chosen - chance.log() if is_safe else scores.logsumexp(1)
+    loss = log_sum - (1 - smoothing) * chosen
+    chances[rows, right] -= 1 - smoothing
+    if smoothing:
+        loss -= smoothing * scores.mean(1)
+        chances -= smoothing / scores.shape[1]
+    return loss.sum(), chances

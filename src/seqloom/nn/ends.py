@@ -1,0 +1,63 @@
+"""How symbols come into a network and go out of it: the options all readers share."""
+
+from dataclasses import dataclass
+
+from ..errors import ModelError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ends:
+    """How symbols come into a network and go out of it.
+
+    Args:
+        tie_vectors: Whether the matrix that reads symbols also scores them (Press & Wolf, 2017);
+            the width of a symbol's vector must then be that of the state.
+        vectors: A text file of vectors to start from, a symbol and its numbers on each line, as
+            word2vec and GloVe write it; what it lacks starts at random.
+        freeze_vectors: Whether the vectors stay as they are.
+        symbol_dropout: The share of kinds of symbols that are read as nothing while training, drawn
+            anew for each batch (Gal & Ghahramani, 2016).
+        adaptive: Where a large vocabulary is cut into the frequent and the rare, as 2000,10000; the
+            rarer, the smaller the matrices that score them (Grave et al., 2017). Empty is one
+            matrix for all.
+    """
+
+    tie_vectors: bool = False
+    vectors: str = ""
+    freeze_vectors: bool = False
+    symbol_dropout: float = 0.0
+    adaptive: str = ""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.symbol_dropout < 1:
+            raise ModelError("M124", "symbol_dropout must be at least 0 and below 1")
+        if self.tie_vectors and self.adaptive:
+            raise ModelError(
+                "M124",
+                "tie_vectors and adaptive exclude each other: an adaptive output scores the rare"
+                " symbols by smaller vectors than those that are read",
+                help=["leave one of the two out"],
+            )
+        if self.tie_vectors and self.freeze_vectors:
+            raise ModelError(
+                "M124",
+                "tie_vectors and freeze_vectors exclude each other: the output could not learn",
+                help=["leave one of the two out"],
+            )
+        self.cuts()
+
+    def cuts(self) -> list[int]:
+        """Where the vocabulary is cut; none where it is whole."""
+        try:
+            found = [int(part) for part in self.adaptive.split(",") if part.strip()]
+        except ValueError:
+            found = [-1]
+        if found != sorted(set(found)) or any(cut < 1 for cut in found):
+            raise ModelError(
+                "M124",
+                f"adaptive = {self.adaptive!r}: expected rising numbers of symbols, as 2000,10000",
+            )
+        return found
+
+
+PLAIN_ENDS = Ends()

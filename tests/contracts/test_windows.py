@@ -1,0 +1,77 @@
+"""What is promised by every model that reads a long text window by window."""
+
+import numpy as np
+import pytest
+import torch
+
+from seqloom.batch import Batch, Sequences
+from seqloom.forms import BEGIN, Form
+from seqloom.model import Carries, LearnsByGradient, LearnsFromStreams
+
+from .cases import CASES, IDS, build, numbers
+
+NEXT = [
+    pytest.param(*case, id=name)
+    for case, name in zip(CASES, IDS, strict=True)
+    if case[1].form is Form.NEXT
+]
+TEXT = np.random.default_rng(3).integers(2, 6, (2, 23))
+
+
+def window(text, start, end):
+    whole = np.concatenate([np.full((len(text), 1), BEGIN), text], axis=1)
+    lengths = np.full(len(text), end - start)
+    source, target = whole[:, start:end], whole[:, start + 1 : end + 1]
+    return Batch(Sequences(source, lengths), Sequences(target, lengths))
+
+
+def in_windows(model, text, cuts):
+    whole = window(text, 0, text.shape[1])
+    state, found = model.begin(whole.source), []
+    for start, end in zip([0, *cuts], [*cuts, text.shape[1]], strict=True):
+        log_probs, state = model.log_probs_from(window(text, start, end), state)
+        found.append(numbers(log_probs))
+    return torch.cat(found, dim=1)
+
+
+@pytest.mark.parametrize(("name", "signature", "options"), NEXT)
+def test_windows_say_the_same_as_the_whole(name, signature, options):
+    model = build(name, signature, options)
+    assert isinstance(model, Carries)
+    lengths = np.full(len(TEXT), TEXT.shape[1])
+    whole = Sequences(TEXT, lengths)
+    with model.at_rest():
+        expected = numbers(model.log_prob(Batch(whole, whole)))
+        once = in_windows(model, TEXT, [])
+        torch.testing.assert_close(once.sum(1), expected, rtol=1e-5, atol=1e-5)
+        for cuts in ([1], [7, 14], [5, 6, 22], list(range(1, 23))):
+            torch.testing.assert_close(in_windows(model, TEXT, cuts), once, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(("name", "signature", "options"), NEXT)
+def test_places_beyond_a_row_are_nothing(name, signature, options):
+    model = build(name, signature, options)
+    full = window(TEXT, 0, 6)
+    lengths = np.array([6, 3])
+    padded = Batch(
+        Sequences(full.source.values, lengths), Sequences(full.target.values.copy(), lengths)
+    )
+    with model.at_rest():
+        log_probs = numbers(model.log_probs_from(padded, model.begin(padded.source))[0])
+        expected = numbers(model.log_probs_from(full, model.begin(full.source))[0])
+    assert (log_probs[1, 3:] == 0).all()
+    torch.testing.assert_close(log_probs[0], expected[0])
+    torch.testing.assert_close(log_probs[1, :3], expected[1, :3])
+
+
+@pytest.mark.parametrize(("name", "signature", "options"), NEXT)
+def test_the_loss_of_a_window_is_its_nats_a_symbol(name, signature, options):
+    model = build(name, signature, options)
+    if not isinstance(model, LearnsByGradient):
+        pytest.skip("it learns by counting")
+    assert isinstance(model, LearnsFromStreams)
+    batch = window(TEXT, 0, 7)
+    with model.at_rest():
+        log_probs, _ = model.log_probs_from(batch, model.begin(batch.source))
+        loss, _ = model.loss_from(batch, model.begin(batch.source))
+    torch.testing.assert_close(numbers(loss), -numbers(log_probs).mean(), rtol=1e-5, atol=1e-6)

@@ -98,7 +98,7 @@ def test_bytes_that_never_become_a_character_are_given_out_at_the_end_or_before_
 )
 def test_words_have_one_space_between_them(prompt, symbols, expected):
     task = words("the", "cat", "sees")
-    script = task.vocabulary.encode(["sees", "the"]).tolist()
+    script = task.ask(task.question("sees the")).tolist()
     model = Scripted(7, script, prompt=symbols)
     assert texts_of(generating(model, task, [prompt], Sampling())) == [expected]
 

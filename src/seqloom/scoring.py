@@ -11,7 +11,7 @@ from jaxtyping import Float
 from .batch import Batch, Ids, Sequences, collate
 from .data.batching import in_order_of_length
 from .forms import BEGIN
-from .model import Generator, Model
+from .model import Carries, Generator, Model
 from .task import Task
 
 AT_ONCE = 64  # texts side by side: their distributions over a large vocabulary must have room
@@ -72,9 +72,13 @@ def score(model: Model, task: Task, texts: Sequence[str]) -> list[Score]:
 
 def symbol_log_probs(model: Model, batch: Batch) -> Float[np.ndarray, "batch time"]:
     """Log-probability of every target symbol of a model of the next; 0 beyond a row's length."""
-    if not isinstance(model, Generator):
-        raise TypeError(f"{type(model).__name__} does not say what is next")
-    return _by_steps(model, batch.target)
+    if isinstance(model, Carries):
+        window = Batch(batch.target.late(BEGIN), batch.target)
+        log_probs, _ = model.log_probs_from(window, model.begin(window.source))
+        return np.asarray(log_probs, dtype=np.float64)
+    if isinstance(model, Generator):
+        return _by_steps(model, batch.target)
+    raise TypeError(f"{type(model).__name__} does not say what is next")
 
 
 def _by_steps(model: Generator, target: Sequences) -> Float[np.ndarray, "batch time"]:

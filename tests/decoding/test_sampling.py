@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from seqloom.batch import Sequences
-from seqloom.decoding import Sampling, drawing, sample
+from seqloom.decoding import Sampling, drawing, sample, sampling
 from seqloom.decoding.sampling import kept
 from seqloom.errors import UsageError
 from seqloom.forms import BEGIN, END, PAD, Form, Signature, Tokens
+from seqloom.model import Carries, Streams
 from seqloom.models import MODELS
 
 from ..contracts.cases import build, small
@@ -161,6 +162,41 @@ def test_a_row_draws_the_same_alone_as_beside_others(name):
         symbols = [int(drawn.symbols[0]) for drawn in alone]
         assert [s for s in symbols if s != END] == beside[row].tolist()
     assert len({len(row) for row in beside}) > 1, "or no row left the batch"
+
+
+@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("rows", [1, 3])
+def test_long_prompts_are_read_at_once_to_the_same_end(name, rows, monkeypatch):
+    """In one pass or in several, and by steps: alone, where a stepper goes on, and in a batch."""
+    model, chance = model_of(name), np.random.default_rng(2)
+    prompts = of(*[chance.integers(4, SIZE, 30 + row).tolist() for row in range(rows)])
+    settings = Sampling(limit=20)
+    monkeypatch.setattr(sampling, "BY_STEPS", 1000)
+    steps = [row.tolist() for row in sample(model, prompts, settings, prompts)]
+    monkeypatch.setattr(sampling, "BY_STEPS", 0)
+    for at_once in (1000, 7):
+        monkeypatch.setattr(sampling, "AT_ONCE", at_once)
+        found = [row.tolist() for row in sample(model, prompts, settings, prompts)]
+        assert found == steps
+    assert any(steps)
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_stepper_goes_on_from_a_row_of_the_state(name):
+    """Where both can be had, the state after a prompt is that of the steps, row by row."""
+    model = model_of(name)
+    if not (isinstance(model, Streams) and isinstance(model, Carries)):
+        pytest.skip("it has no stepper of its own, or cannot read in windows")
+    stepper, symbols = model.stepper(), [BEGIN, 4, 5, 6, 7, 8, 4]
+    state = stepper.begin()
+    for symbol in symbols[:-1]:
+        _, state = stepper.step(symbol, state)
+    with model.at_rest():
+        assert sampling._are_rows(stepper.begin(), model.begin(of([])))
+        read = of(symbols[1:])
+        after = sampling._state_after(model, read, model.begin(read))
+    for one, other in zip(state, after, strict=True):
+        np.testing.assert_allclose(one, np.asarray(other[0]), rtol=1e-5, atol=1e-6)
 
 
 def test_the_same_seed_draws_the_same_and_another_does_not():

@@ -9,13 +9,15 @@ from typing import Any, Protocol
 import numpy as np
 from jaxtyping import Float, Int
 
-from ..batch import Sequences
+from ..batch import Batch, Sequences
 from ..errors import UsageError
 from ..forms import BEGIN, END, PAD
-from ..model import Generator, State, Stepper, Streams
+from ..model import Carries, Generator, State, Stepper, Streams
 
 Ids = Int[np.ndarray, " kept"]
 Chances = Float[np.ndarray, " kept"]
+BY_STEPS = 16  # so short a prompt is read step by step as quickly
+AT_ONCE = 1024  # symbols of a prompt read in one pass
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -221,14 +223,40 @@ def _begin(
     model: Writer, source: Sequences, prefix: Sequences, time: int
 ) -> tuple[Generator, Int[np.ndarray, " batch"], State]:
     """How to step, the last of the first `time` symbols, and the state before it."""
-    walker: Generator = _Resting(model)
-    if len(source) == 1 and isinstance(model, Streams):
-        walker = _Alone(model.stepper())
+    quick = model.stepper() if len(source) == 1 and isinstance(model, Streams) else None
+    walker: Generator = _Resting(model) if quick is None else _Alone(quick)
+    if time > BY_STEPS and isinstance(model, Carries):
+        read = Sequences(prefix.values[:, :time], np.full(len(source), time))
+        with model.at_rest():
+            first = model.begin(source)
+            if quick is None or _are_rows(quick.begin(), first):
+                state = _state_after(model, read, first)
+                if quick is not None:
+                    state = tuple(np.asarray(part[0]) for part in state)
+                return walker, read.values[:, -1], state
     symbols, state = np.full(len(source), BEGIN), walker.begin(source)
     for place in range(time):
         _, state = walker.step(symbols, state)
         symbols = prefix.values[:, place]
     return walker, symbols, state
+
+
+def _state_after(model: Carries, read: Sequences, state: State) -> State:
+    """The state once all but the last symbol are read, window by window."""
+    before = read.late(BEGIN).values
+    for start in range(0, before.shape[1], AT_ONCE):
+        places = slice(start, start + AT_ONCE)
+        source, target = before[:, places], read.values[:, places]
+        lengths = np.full(len(read), target.shape[1])
+        window = Batch(Sequences(source, lengths), Sequences(target, lengths))
+        _, state = model.log_probs_from(window, state)
+    return state
+
+
+def _are_rows(alone: State, batch: State) -> bool:
+    """Whether a stepper's state is a row of its model's, so that it can go on from there."""
+    shapes = [tuple(part.shape) for part in alone], [tuple(part.shape[1:]) for part in batch]
+    return shapes[0] == shapes[1]
 
 
 def _nothing_can_follow() -> UsageError:

@@ -16,7 +16,7 @@ from .arguments import at_least_one, given_twice
 from .inputs import STANDARD_INPUT, arguments, lines_of
 from .judging import UnknownSymbols, load_run
 from .records import to_json
-from .stopping import ended_politely
+from .stopping import Leaving
 from .terminal import coloured, is_live, show
 
 SIDE_BY_SIDE = 64  # texts drawn at once: their distributions over a large vocabulary must have room
@@ -62,15 +62,15 @@ def run(given: argparse.Namespace) -> int:
     if run.task.form is not Form.NEXT:
         raise wrong_task(run, given.command)
     unknown = UnknownSymbols(run, given.quiet)
-    wanted, printer = _wanted(given), _AsJson() if given.json else _AsText()
+    wanted = _wanted(given)
+    printer = _AsJson() if given.json else _AsText(run.task.continuous)
     is_typed = given.file == STANDARD_INPUT and is_live(sys.stdin)
-    with ended_politely():
-        while texts := list(islice(wanted, given.count if is_typed else SIDE_BY_SIDE)):
-            pieces = _drawn(run, texts, sampling, stop)  # refuses what it cannot go on from
-            for text in texts:
-                unknown.count(text.prompt)
-            unknown.tell()
-            _print(pieces, texts, printer)
+    while texts := list(islice(wanted, given.count if is_typed else SIDE_BY_SIDE)):
+        pieces = _drawn(run, texts, sampling, stop)  # refuses what it cannot go on from
+        for text in texts:
+            unknown.count(text.prompt)
+        unknown.tell()
+        _print(pieces, texts, printer)
     return 0
 
 
@@ -111,12 +111,14 @@ def _drawn(run: Run, texts: list[Wanted], sampling: Sampling, stop: list[str]) -
 
 def _print(pieces: Iterator[Piece], texts: list[Wanted], printer: "Printer") -> None:
     """Print pieces as they come; whatever ends it, what was drawn is printed."""
-    queue = _Queue(len(texts))
+    queue, leaving = _Queue(len(texts)), Leaving()
     try:
-        for piece in pieces:
-            for ready in queue.take(piece):
-                printer.print(texts[ready.row], ready)
-            sys.stdout.flush()
+        with leaving.listening():
+            for piece in pieces:
+                for ready in queue.take(piece):
+                    printer.print(texts[ready.row], ready)
+                sys.stdout.flush()
+                leaving.exit_if_asked()
     except (KeyboardInterrupt, SystemExit):
         for piece in queue.rest():
             printer.print(texts[piece.row], piece)
@@ -159,17 +161,20 @@ class Printer(Protocol):
 
 
 class _AsText:
-    """Prompt and text as one goes over into the other."""
+    """Prompt and text as one goes over into the other; texts of several lines stand apart."""
 
-    def __init__(self) -> None:
+    def __init__(self, are_long: bool) -> None:
         self._open: Wanted | None = None
+        self._between = ("", "\n") if are_long else ("", "")
 
     def print(self, text: Wanted, piece: Piece) -> None:
         if text != self._open:
             self.leave()
-            sys.stdout.write(coloured(text.prompt, "bold", sys.stdout) if text.prompt else "")
+            prompt = coloured(text.prompt, "bold", sys.stdout) if text.prompt else ""
+            sys.stdout.write(self._between[0] + prompt)
+            self._between = self._between[-1:] * 2
+            self._open = text
         sys.stdout.write(piece.text)
-        self._open = text
         if piece.ended:
             self.leave()
 

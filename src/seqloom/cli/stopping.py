@@ -1,7 +1,4 @@
-"""Ctrl-C: the first asks training to save and stop, the second stops at once.
-
-Other commands leave at once, and keep what is done.
-"""
+"""Ctrl-C: the first asks to stop when a step is whole, the second stops at once."""
 
 import contextlib
 import os
@@ -10,7 +7,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
-from typing import NoReturn
 
 from ..training.events import Event
 from .terminal import say, several
@@ -83,21 +79,35 @@ class Stopper:
         return f"Stopped at once. Last checkpoint: step {self.saved:,} ({lost} lost)."
 
 
-@contextlib.contextmanager
-def ended_politely() -> Iterator[None]:
-    """A polite kill ends like Ctrl-C does, so that what is done is kept."""
+class Leaving:
+    """Hears that somebody wants to leave, so that what is printed piece by piece ends whole."""
 
-    def leave(number: int, frame: FrameType | None) -> NoReturn:
-        raise SystemExit(128 + number)
+    def __init__(self) -> None:
+        self.signal: int | None = None
 
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, leave)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    def exit_if_asked(self) -> None:
+        """Leave now, if anybody asked for it."""
+        if self.signal is not None:
+            raise SystemExit(128 + self.signal)
+
+    @contextlib.contextmanager
+    def listening(self) -> Iterator[None]:
+        """Take the signals, and give them back after."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        kinds = (signal.SIGINT, signal.SIGTERM)
+        before = {kind: signal.signal(kind, self._heard) for kind in kinds}
+        try:
+            yield
+        finally:
+            for kind, handler in before.items():
+                signal.signal(kind, handler)
+
+    def _heard(self, number: int, frame: FrameType | None) -> None:
+        if self.signal is not None:
+            raise SystemExit(128 + number)  # the piece under way takes too long for them
+        self.signal = number
 
 
 def _write(text: bytes) -> None:

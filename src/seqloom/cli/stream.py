@@ -4,10 +4,15 @@ A line without a symbol ends the sequence: the next one begins a new one, as in 
 """
 
 import argparse
+import contextlib
+import signal
 import sys
+import threading
+from collections.abc import Iterator
 from math import exp
 from pathlib import Path
-from typing import Any
+from types import FrameType
+from typing import Any, NoReturn
 
 from ..errors import DataError, Place
 from ..streaming import NumbersReply, Reply, Stream, StreamState
@@ -16,7 +21,6 @@ from .arguments import at_least_one
 from .inputs import STANDARD_INPUT, lines_of
 from .judging import load_run, say_notes
 from .records import to_json
-from .stopping import ended_politely
 from .terminal import show, visible
 
 
@@ -50,7 +54,7 @@ def run(given: argparse.Namespace) -> int:
     if given.state is not None and given.state.exists():
         stream.state = StreamState.load(given.state)
         say_notes([f"going on after {stream.steps:,} steps of {given.state}"], given.quiet)
-    with ended_politely():
+    with _ended_politely():
         try:
             _answer_all(stream, run.task, given)
         finally:
@@ -103,3 +107,20 @@ def _as_dict(line: str, reply: Reply | NumbersReply, top: int) -> dict[str, Any]
         "known": reply.is_known,
         "top": reply.top(top),
     }
+
+
+@contextlib.contextmanager
+def _ended_politely() -> Iterator[None]:
+    """A polite kill ends like Ctrl-C does, so that the state is saved."""
+
+    def leave(number: int, frame: FrameType | None) -> NoReturn:
+        raise SystemExit(128 + number)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -18,6 +18,7 @@ Ids = Int[np.ndarray, " kept"]
 Chances = Float[np.ndarray, " kept"]
 BY_STEPS = 16  # so short a prompt is read step by step as quickly
 AT_ONCE = 1024  # symbols of a prompt read in one pass
+FEW = 64  # so many of the likeliest are looked at before more are
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,9 +169,13 @@ def _likeliest(scores: Float[np.ndarray, " vocabulary"], count: int) -> Ids:
 
 def _nucleus(chances: Chances, share: float) -> Int[np.ndarray, " _"]:
     """The places of the fewest that have this share together, in order."""
-    order = np.argsort(-chances, kind="stable")
-    sums = np.cumsum(chances[order])
-    count = int(np.searchsorted(sums, share * sums[-1])) + 1
+    needed, size = share * chances.sum(), FEW
+    found = _likeliest(chances, size)
+    while len(found) < len(chances) and chances[found].sum() < needed:  # most need not be sorted
+        size *= 8
+        found = _likeliest(chances, size)
+    order = found[np.argsort(-chances[found], kind="stable")]
+    count = int(np.searchsorted(np.cumsum(chances[order]), needed)) + 1
     return np.sort(order[:count])
 
 

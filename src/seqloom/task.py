@@ -182,6 +182,13 @@ class Task(ABC):
     def is_known(self, example: Any) -> list[bool]:
         """For each source symbol of an example, whether training showed it."""
 
+    def unknown_symbols(self, example: Any) -> list[str]:
+        """The source symbols of an example that training never showed, each once."""
+        source, target = self.symbols(example, "")
+        names = target if self.form is Form.NEXT else source  # what is read is late there
+        seen = zip(names, self.is_known(example), strict=False)
+        return list(dict.fromkeys(symbol for symbol, is_known in seen if not is_known))
+
     def unknown_share(self, examples: Sequence[Any]) -> float:
         """The share of source symbols that training never showed."""
         known = [seen for example in examples for seen in self.is_known(example)]

@@ -44,7 +44,10 @@ COMMANDS = {
     "translate": Command("predict", "from one sequence to another", 'translate my-run "loom"'),
     "tag": Command("predict", "label every word", 'tag my-run "the cat sees a dog"'),
     "classify": Command("predict", "label whole texts", 'classify my-run "what a fine day"'),
-    "generate": Command("predict", "let a text go on", "generate my-run"),
+    "generate": Command("generate", "let a text go on", 'generate my-run --prompt "the "'),
+    "score": Command(
+        "score", "say how likely sentences are", 'score my-run "an {example|egg-sample} of it"'
+    ),
     "stream": Command(
         "stream", "answer every symbol as it comes in", "stream my-run --state here.safetensors"
     ),
@@ -75,6 +78,7 @@ GROUPS = {
         "tag",
         "classify",
         "generate",
+        "score",
         "stream",
         "inspect",
         "anatomy",

@@ -1,4 +1,4 @@
-"""Ctrl-C: the first asks training to save and stop, the second stops at once."""
+"""Ctrl-C: the first asks to stop when a step is whole, the second stops at once."""
 
 import contextlib
 import os
@@ -82,6 +82,37 @@ class Stopper:
         if not self.saved:
             return f"Stopped at once. No checkpoint yet ({lost} lost)."
         return f"Stopped at once. Last checkpoint: step {self.saved:,} ({lost} lost)."
+
+
+class Leaving:
+    """Hears that somebody wants to leave, so that what is printed piece by piece ends whole."""
+
+    def __init__(self) -> None:
+        self.signal: int | None = None
+
+    def exit_if_asked(self) -> None:
+        """Leave now, if anybody asked for it."""
+        if self.signal is not None:
+            raise SystemExit(128 + self.signal)
+
+    @contextlib.contextmanager
+    def listening(self) -> Iterator[None]:
+        """Take the signals, and give them back after."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        kinds = (signal.SIGINT, signal.SIGTERM)
+        before = {kind: signal.signal(kind, self._heard) for kind in kinds}
+        try:
+            yield
+        finally:
+            for kind, handler in before.items():
+                signal.signal(kind, handler)
+
+    def _heard(self, number: int, frame: FrameType | None) -> None:
+        if self.signal is not None:
+            raise SystemExit(128 + number)  # the piece under way takes too long for them
+        self.signal = number
 
 
 def _write(text: bytes) -> None:

@@ -143,7 +143,8 @@ class Reader(Neural, ABC):
 
     def _carrying(self) -> Carrying:
         if not isinstance(self.body, Carrying):
-            raise TypeError(f"{type(self).__name__} cannot read window by window")
+            # An AttributeError, so that `isinstance(model, Carries)` is False and not an error.
+            raise AttributeError(f"{type(self).__name__} cannot read window by window")
         return self.body
 
     def _steps(self) -> Steps:

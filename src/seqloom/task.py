@@ -93,13 +93,21 @@ class Task(ABC):
     def length(self, example: Any) -> int:
         """How many symbols the longest side of an example has."""
 
+    def extent(self, example: Any) -> int:
+        """How much of a continuous text an example is, whatever its symbols: in characters."""
+        return self.length(example)
+
     def divided(self, example: Any, place: int) -> tuple[Any, Any]:
-        """An example of a continuous task in two, the first with so many symbols."""
+        """An example of a continuous task in two, the first of that extent."""
         raise NotImplementedError
 
     @abstractmethod
     def prepare(self, examples: Sequence[Any]) -> None:
         """Let the codecs learn from training examples."""
+
+    def notes(self) -> list[str]:
+        """What is odd of what the codecs learned, a sentence each; told when training begins."""
+        return []
 
     @abstractmethod
     def signature(self) -> Signature:

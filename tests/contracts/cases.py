@@ -41,6 +41,7 @@ WIRED = {"skip": 2, "first_bias": True, "initial_state": "learned", "zoneout": 0
 # What is worth trying beside the defaults, by the name of the model.
 VARIANTS = {
     "ngram": [{"order": 1}, {"order": 2}, {"order": 4}],
+    "cache": [{"window": 2}, {"decay": 0.8}, {"base": "even", "weight": 0.9}],
     "recurrent": [{"cell": cell, "layers": 2} for cell in CELLS]
     + [{"directions": "both", "layers": 2, "dropout": 0.3}]
     + [{"pooling": pooling} for pooling in ("max", "last", "ends", "attentive")]
@@ -65,8 +66,12 @@ VARIANTS = {
 
 def small(name, options):
     """Widths that keep tests quick; a model that has no widths takes none."""
-    widths = {"ngram": {}, "transformer": {"width": 8, "heads": 2, "layers": 2, "context": 32}}
-    return {**widths.get(name, {"width": 6, "hidden": 8}), **options}
+    own = {
+        "ngram": {},
+        "cache": {},
+        "transformer": {"width": 8, "heads": 2, "layers": 2, "context": 32},
+    }
+    return {**own.get(name, {"width": 6, "hidden": 8}), **options}
 
 
 def is_worth_trying(signature, options):

@@ -34,6 +34,11 @@ COMMANDS = {
     "train": Command(
         "train", "train a model, or go on with one", "train translate words.tsv -m encoder-decoder"
     ),
+    "ladder": Command(
+        "ladder",
+        "climb from simple models to large ones on one text",
+        "ladder language novel.txt --max-time 15m",
+    ),
     "evaluate": Command("evaluate", "judge a run on a file", "evaluate my-run test.tsv"),
     "predict": Command("predict", "let a run answer", 'predict my-run "an input"'),
     "translate": Command("predict", "from one sequence to another", 'translate my-run "loom"'),
@@ -50,6 +55,7 @@ COMMANDS = {
     "runs": Command("runs", "list all runs", "runs"),
     "show": Command("show", "tell all about one run", "show my-run"),
     "compare": Command("compare", "set runs side by side", "compare my-run my-other-run"),
+    "mix": Command("mix", "let two runs answer together", "mix my-run my-other-run"),
     "convert": Command(
         "convert", "exchange weights with torch", "convert my-run -o lstm.safetensors"
     ),
@@ -59,7 +65,7 @@ COMMANDS = {
     "doctor": Command("doctor", "report on this computer and this installation", "doctor"),
 }
 GROUPS = {
-    "Learn": ("demo", "check", "train"),
+    "Learn": ("demo", "check", "train", "ladder"),
     "Use": (
         "evaluate",
         "predict",
@@ -71,7 +77,7 @@ GROUPS = {
         "inspect",
         "anatomy",
     ),
-    "Keep": ("runs", "show", "compare", "convert"),
+    "Keep": ("runs", "show", "compare", "mix", "convert"),
     "Know": ("models", "tasks", "explain", "doctor"),
 }
 EXAMPLES = (

@@ -35,9 +35,8 @@ METRICS: dict[str, Metric] = {
     "accuracy": Metric("accuracy", False, percent=True),
     "sentence_accuracy": Metric("sentences all right", False, percent=True),
     "bits_per_character": Metric("bits per character", True),
-    "perplexity": Metric(
-        "perplexity per symbol", True, transform=lambda nats: math.exp(min(nats, 700.0))
-    ),
+    "bits_per_byte": Metric("bits per byte", True),
+    "perplexity": Metric("perplexity per symbol", True, transform=_perplexity),
     "loss": Metric("loss, nats per symbol", True),
 }
 

@@ -12,10 +12,12 @@ MODELS: Registry[Model] = Registry(
     __name__,
     {
         "ngram": ".ngram:NGram",
+        "cache": ".cache:Cache",
         "recurrent": ".recurrent:Recurrent",
         "window": ".window:WindowNetwork",
         "convolutional": ".convolutional:Convolutional",
         "transformer": ".transformer:Transformer",
         "encoder-decoder": ".encoder_decoder:EncoderDecoder",
     },
+    unlisted={"mixture": ".mixture:Mixture"},  # made of trained runs, not chosen to be trained
 )

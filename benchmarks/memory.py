@@ -1,8 +1,9 @@
 """Which cells can remember: the adding problem over 200 steps and copy memory over 100.
 
-Each cell learns from the same generated examples for the same time, from several seeds. An adding
-net that always says 1 has a squared error of 0.167; below 0.001 the problem counts as solved. A net
-that copies by guessing is wrong in 7 of 8 symbols.
+Each cell learns from the same generated examples, from several seeds, until validation says that
+the problem is solved or the time is over. An adding net that always says 1 has a squared error of
+0.167; below 0.001 the problem counts as solved. A net that copies by guessing is wrong in 7 of 8
+symbols.
 
     python benchmarks/memory.py
     python benchmarks/memory.py --only adding/lstm --seeds 1 --max-time 5m
@@ -20,6 +21,8 @@ import torch
 from surroundings import arguments, in_words, machine, positive, report, say, table
 
 from seqloom import train
+from seqloom.fitting import Watcher
+from seqloom.training.events import Event
 
 ELMAN = {"model.cell": "elman", "model.forget_bias": 0.0, "training.learning_rate": 0.001}
 SLOW = {"training.learning_rate": 0.0005}
@@ -73,10 +76,24 @@ def measured(trial: Trial, given: Namespace) -> dict[str, Any]:
         say(f"{trial.name}, seed {seed}")
         settings = {"training.seed": seed, "training.max_time": given.max_time}
         with tempfile.TemporaryDirectory() as folder:
-            run = train(trial.recipe, runs=Path(folder), settings=trial.settings | settings)
+            watcher = _until_solved(trial)
+            settings |= trial.settings
+            run = train(trial.recipe, runs=Path(folder), settings=settings, watcher=watcher)
             errors.append(run.evaluate().measured()[trial.metric].value)
             minutes.append(_solved(run.events(), trial))
+        say(f"{errors[-1]:.5f}, {minutes[-1]}")
     return {"trial": trial.name, "errors": errors, "solved_minutes": minutes}
+
+
+def _until_solved(trial: Trial) -> Watcher:
+    """Stops training at the first evaluation that is good enough."""
+    good: list[float] = []
+
+    def tell(event: Event) -> None:
+        if event.kind == "eval" and event.values[trial.metric] < trial.solved:
+            good.append(event.values[trial.metric])
+
+    return Watcher(tell, lambda: bool(good))
 
 
 def _solved(events: list[dict[str, Any]], trial: Trial) -> float | None:
@@ -93,6 +110,8 @@ def shown(results: dict[str, Any]) -> str:
         solved = sum(minutes is not None for minutes in row["solved_minutes"])
         each = ", ".join(f"{error:.5f}" for error in row["errors"])
         of = f"{solved} of {len(row['errors'])}"
+        if solved:
+            of += f", after {', '.join(f'{m:.1f}' for m in row['solved_minutes'] if m)} minutes"
         lines.append([row["trial"], f"{median(row['errors']):.5f}", each, of])
     head = ["trial", "median error", "from each seed", "solved"]
     return f"{table(head, lines)}\n\n{in_words(results['machine'])}"

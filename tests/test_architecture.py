@@ -17,12 +17,13 @@ LAYERS = [  # lowest first; names in one set may not import each other
     {"decoding"},
     {"models", "tasks"},
     {"training"},
-    {"recipe", "inspecting", "streaming", "anatomy"},
-    {"parts", "checking"},
+    {"recipe", "inspecting", "streaming", "generating", "scoring", "anatomy", "climbed"},
+    {"parts", "checking", "rungs"},
     {"run"},
     {"card"},
     {"fitting"},
-    {"converting", "arpa"},
+    {"converting", "arpa", "mixing", "climbing"},
+    {"laddering"},
     {"cli"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

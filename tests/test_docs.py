@@ -155,7 +155,7 @@ def script_named(stem: str):
 WALKS = [block for block in blocks(ROOT / "CONTRIBUTING.md") if block.language == "diff"]
 TRIED = {
     "single": ["tests/contracts/test_models.py", "tests/nn"],
-    "convolutional": ["tests/contracts"],
+    "fading": ["tests/contracts"],
     "spaces": ["tests/contracts/test_tasks.py"],
 }
 

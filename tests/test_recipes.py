@@ -38,6 +38,7 @@ def test_it_runs_two_steps_and_answers(name, data):
     task = Recipe.read(shipped()[name]).task["name"]
     file = str(data / FILE[task]) if task in FILE else ""
     settings = {"data.train": file, "training.steps": 2, "training.batch_size": 8}
+    settings |= {"training.window": 16}
     settings |= {"data.valid_fraction": 0.1, "data.test_fraction": 0.1}
     if not file:
         settings |= {"task.examples": 40, "task.valid_examples": 8, "task.test_examples": 8}

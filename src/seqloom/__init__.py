@@ -9,7 +9,9 @@ from typing import Any
 _PLACES = {
     "train": "fitting",
     "resume": "fitting",
+    "ladder": "laddering",
     "load": "run",
+    "mix": "mixing",
     "Run": "run",
     "memory_of_cells": "anatomy.cells",
     "Recipe": "recipe",

@@ -21,6 +21,7 @@ from .data.vocabulary import cut
 from .errors import SeqloomError
 from .recipe import Recipe
 from .tasks import TASKS
+from .tasks.language import Language, Text
 
 # The roles whose fields come from a closed set.
 _LABELS = {"label", "tag"}
@@ -192,21 +193,32 @@ def _view(
         labels=labels,
         raw=lines,
         max_length=settings.max_length,
+        continuous=options.get("layout") == "stream",
     )
 
 
 def _side(source: Source, place: int, role: str, task: str, options: Mapping[str, Any]) -> Side:
-    """The fields of one role as symbols: characters or words."""
+    """The fields of one role as symbols."""
     fields = [row.fields[place] for row in source.rows]
     texts = [found for found in fields if isinstance(found, str)]
     spaced = 10 * sum(" " in text.strip() for text in texts) > len(texts)
-    unit = "characters" if task == "language" or (task == "translate" and not spaced) else "words"
+    unit = "characters" if task == "translate" and not spaced else "words"
     unit = options.get(f"{role}_symbols", options.get("symbols", unit))
     if task == "tag":
         return Side(role, "words", [list(found) for found in fields])
+    if task == "language":
+        return _language(texts, role, options)
     return Side(
         role, unit, [cut(text, "words" if unit == "words" else "characters") for text in texts]
     )
+
+
+def _language(texts: list[str], role: str, options: Mapping[str, Any]) -> Side:
+    """Texts as a language model would read them, with what it would find odd in learning them."""
+    reader = Language(**options)
+    reader.prepare([Text(text) for text in texts])
+    symbols = reader.vocabulary
+    return Side(role, symbols.unit, [symbols.cut(text) for text in texts], symbols.notes)
 
 
 def _frozen(found: str | list[str]) -> Hashable:

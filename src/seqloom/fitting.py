@@ -83,10 +83,10 @@ def resume(
         saved = read_task(folder)
         if not data_changed:
             _same_data(task, data, saved["fingerprint"])
+        task.restore(saved["codecs"])
         parts = read_parts(task, data)
         if settings:  # only now: what was refused above must not stay in the folder
             write_whole(folder / RECIPE, recipe.to_toml().encode())
-        task.restore(saved["codecs"])
         exists = (folder / CHECKPOINT).exists()
         snapshot = load_arrays(folder / CHECKPOINT) if exists else Snapshot()
         training = _Training(folder, recipe, task, parts, watcher or Watcher())
@@ -170,7 +170,7 @@ class _Training:
         self, folder: Path, recipe: Recipe, task: Task, parts: Parts, watcher: Watcher
     ) -> None:
         self.folder, self.recipe, self.task, self.parts = folder, recipe, task, parts
-        self.watcher, self.notes = watcher, list(parts.notes)
+        self.watcher, self.notes = watcher, [*parts.notes, *task.notes()]
         self.settings = recipe.build_training()
         self.model: Model = recipe.build_model(task.signature())
         self.model.check_length(max(task.length(example) for example in parts.train))
@@ -244,10 +244,7 @@ class _Training:
 
 def _placed(recipe: Recipe) -> Recipe:
     """The recipe with whole paths, so that a run can be resumed from anywhere."""
-    whole = {
-        name: str(Path(recipe.data[name]).resolve()) for name in FILES if recipe.data.get(name)
-    }
-    return replace(recipe, data=recipe.data | whole)
+    return recipe.with_files(lambda name: Path(name).resolve())
 
 
 def _is_converted(folder: Path) -> bool:

@@ -31,8 +31,16 @@ def look(model: Model, task: Task, question: Any, answer: Any, name: str, view: 
 
 
 def _attention(trace: Trace, source: Symbols, target: Symbols, name: str) -> View:
-    (record,) = trace.of_kind("attention")
-    return AttentionView(source, target, record.value[0], name)
+    """Of a decoder at the source; of a reader at what it reads: the last layer, all heads."""
+    record = trace.of_kind("attention")[-1]
+    if record.value.ndim == 3:
+        return AttentionView(source, target, record.value[0], name)
+    _, heads, time, _ = record.value.shape
+    notes = [f"{record.path}, the mean of its {heads} heads"]
+    if len(record.value) > 1:
+        notes.append(f"the first {time} symbols; what is longer is read in blocks")
+    symbols = _symbols_read(time, source, target)
+    return AttentionView(symbols, symbols, record.value[0].mean(0), name, notes)
 
 
 def _gates(trace: Trace, source: Symbols, target: Symbols, name: str) -> View:
@@ -45,8 +53,13 @@ def _gates(trace: Trace, source: Symbols, target: Symbols, name: str) -> View:
             gates.setdefault(record.kind, []).append(record.value[0])
     stacked = {kind: np.stack(values) for kind, values in gates.items()}
     time = len(next(iter(stacked.values())))
-    symbols = source if time == len(source) else ["<s>", *target][:time]
+    symbols = _symbols_read(time, source, target)
     return GatesView(symbols, stacked, name, notes=(f"cell {path}",))
+
+
+def _symbols_read(time: int, source: Symbols, target: Symbols) -> Symbols:
+    """What a reader reads: its source, or, to predict the next symbol, those before each."""
+    return source if time == len(source) else ["<s>", *target][:time]
 
 
 VIEWS: dict[str, tuple[str, Callable[[Trace, Symbols, Symbols, str], View]]] = {

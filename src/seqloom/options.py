@@ -11,7 +11,13 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from .errors import nearest
 
-NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
+NAMES: dict[Any, str] = {
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    str: "text",
+    dict: "a table",
+}
 
 
 @dataclass(frozen=True)
@@ -34,7 +40,7 @@ class Option:
         """What may be given, in words."""
         if get_origin(self.kind) is Literal:
             return " or ".join(repr(choice) for choice in get_args(self.kind))
-        return NAMES[self.kind]
+        return NAMES[get_origin(self.kind) or self.kind]
 
     def fits(self, value: object) -> bool:
         """Whether a value is of the right kind."""
@@ -42,7 +48,8 @@ class Option:
             return value in get_args(self.kind)
         if self.kind is float:
             return isinstance(value, int | float) and not isinstance(value, bool)
-        return isinstance(value, self.kind) and (self.kind is bool or not isinstance(value, bool))
+        kind = get_origin(self.kind) or self.kind
+        return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
 
 
 def options(thing: Callable[..., Any]) -> list[Option]:

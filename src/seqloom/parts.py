@@ -41,7 +41,7 @@ def read_parts(task: Task, data: Data) -> Parts:
     missing = [name for name in fractions if name not in given]
     wanted = [fractions[name] for name in missing]
     if task.continuous:
-        cut = split_in_order(given["train"], wanted, task.length, task.divided)
+        cut = split_in_order(given["train"], wanted, task.extent, task.divided)
     else:
         cut = split(given["train"], wanted, data.split_seed, task.key)
     given["train"] = cut.pop()

@@ -27,7 +27,11 @@ from .training.settings import Training
 T = TypeVar("T")
 Table = dict[str, Any]
 TABLES = ("data", "task", "model", "training")
-FILES = ("train", "valid", "test")
+FILES = {  # the settings that name files
+    "data": ("train", "valid", "test"),
+    "task": ("tokenizer",),
+    "model": ("vectors",),
+}
 SHIPPED = Path(__file__).parent / "recipes"
 
 
@@ -42,7 +46,7 @@ class Recipe:
 
     @classmethod
     def read(cls, path: Path) -> "Recipe":
-        """A recipe file; the data files it names are found beside it."""
+        """A recipe file; the files it names are found beside it."""
         try:
             tables = tomllib.loads(path.read_text(encoding="utf-8-sig"))
         except OSError as error:
@@ -50,12 +54,7 @@ class Recipe:
         except ValueError as error:
             raise UsageError("U004", f"{path} is not a TOML file: {error}") from error
         recipe = cls.of_tables(tables, str(path))
-        beside = {
-            name: str(path.parent / recipe.data[name])
-            for name in FILES
-            if isinstance(recipe.data.get(name), str) and recipe.data[name]
-        }
-        return replace(recipe, data=recipe.data | beside)
+        return recipe.with_files(lambda name: path.parent / name)
 
     @classmethod
     def of_tables(cls, tables: Mapping[str, Any], file: str) -> "Recipe":
@@ -84,6 +83,15 @@ class Recipe:
                     help=[f"tables: {', '.join(TABLES)}; for example --set model.hidden=256"],
                 )
             tables[table][key] = value
+        return Recipe(**tables)
+
+    def with_files(self, place: Callable[[str], Path]) -> "Recipe":
+        """The recipe with every file it names in another place."""
+        tables = {name: dict(getattr(self, name)) for name in TABLES}
+        for table, names in FILES.items():
+            for name in names:
+                if isinstance(file := tables[table].get(name), str) and file:
+                    tables[table][name] = str(place(file))
         return Recipe(**tables)
 
     def build_data(self) -> Data:

@@ -16,17 +16,25 @@ T = TypeVar("T")
 
 
 class Registry(Mapping[str, type[T]]):
-    """Names and the places of their classes, written "module:Class" relative to a package."""
+    """Names and the places of their classes, written "module:Class" relative to a package.
 
-    def __init__(self, what: str, package: str, places: Mapping[str, str]) -> None:
+    What is `unlisted` is found by its name, but is not among those to choose from.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        package: str,
+        places: Mapping[str, str],
+        unlisted: Mapping[str, str] | None = None,
+    ) -> None:
         self.what, self._package, self._places = what, package, dict(places)
+        self._unlisted = dict(unlisted or {})
 
     def __getitem__(self, name: str) -> type[T]:
         if ".py:" in name:
             return _from_file(name)
-        if name not in self._places:
-            raise KeyError(name)
-        module, kind = self._places[name].split(":")
+        module, kind = (self._places | self._unlisted)[name].split(":")
         found: type[T] = getattr(import_module(module, self._package), kind)
         return found
 

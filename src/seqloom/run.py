@@ -9,20 +9,24 @@ card.md                  the run in words
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from .anatomy.gates import gates_of_model
-from .batch import Batch, Sequences
-from .decoding import Sampling, sample
+from .batch import Batch
+from .decoding import Sampling
 from .errors import DataError, ModelError, Place, UsageError, nearest
 from .forms import Form
+from .generating import Piece, generating
 from .inspecting import look
 from .model import Generator, Model, Search
 from .parts import Parts, read_parts, with_known_labels
 from .recipe import Recipe
+from .scoring import Score, score
 from .streaming import Stream
 from .task import Task
 from .training.checkpoints import load_arrays
@@ -71,15 +75,34 @@ class Run:
         examples = [self.task.question(text) for text in inputs]
         return predict(self.model, self.task, examples, search, tell)
 
-    def generate(self, prompt: str = "", sampling: Sampling | None = None) -> str:
-        """A text that goes on from the prompt, drawn symbol by symbol."""
+    def generate(
+        self, prompt: str = "", sampling: Sampling | None = None, *, stop: Sequence[str] = ()
+    ) -> str:
+        """A text that goes on from the prompt, up to its end, a stop text or the limit."""
+        return "".join(piece.text for piece in self.generating([prompt], sampling, stop=stop))
+
+    def generating(
+        self,
+        prompts: Sequence[str] = ("",),
+        sampling: Sampling | None = None,
+        *,
+        stop: Sequence[str] = (),
+        streams: Sequence[np.random.Generator] = (),
+    ) -> Iterator[Piece]:
+        """How the prompts go on, piece by piece as the symbols are drawn, all side by side.
+
+        Each draws from a random stream of its own, `sampling.stream(row)` unless `streams` are
+        given, so that it goes on the same whatever stands beside it.
+        """
         self._must_be(Form.NEXT, "generate")
-        prefix = Sequences.pad([self.task.ask(self.task.question(prompt))])
         if not isinstance(self.model, Generator):
             raise ModelError("M120", f"{self.recipe.model['name']!r} cannot generate")
-        with self.model.at_rest():
-            drawn = sample(self.model, prefix, sampling or Sampling(), prefix)
-        return str(self.task.decode(drawn[0].tolist()))
+        return generating(self.model, self.task, prompts, sampling or Sampling(), stop, streams)
+
+    def score(self, texts: Sequence[str]) -> list[Score]:
+        """How likely the model thinks each text is, symbol by symbol."""
+        self._must_be(Form.NEXT, "score")
+        return score(self.model, self.task, texts)
 
     def stream(self) -> Stream:
         """A sequence that is read value by value and answered after each."""

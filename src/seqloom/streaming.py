@@ -129,8 +129,9 @@ class Stream:
         first = self._begin()
         names = [f"state.{place}" for place in range(len(first))]
         fits = state.model == self._fingerprint and sorted(names) == sorted(state.arrays)
-        shapes = [tuple(part.shape) for part in first]
-        if not fits or [state.arrays[name].shape for name in names] != shapes:
+        if not fits or not all(
+            _is_like(part, state.arrays[name]) for part, name in zip(first, names, strict=True)
+        ):
             raise ModelError(
                 "M131",
                 "the state is of another model, or of this one before it learned more",
@@ -212,6 +213,12 @@ def _row(numbers: Any, width: int) -> Float[np.ndarray, " {width}"]:
             "D050", f"a step has {np.size(numbers)} numbers; this model reads {width} at a time"
         )
     return np.asarray(numbers, dtype=np.float32)
+
+
+def _is_like(part: Any, array: np.ndarray) -> bool:
+    """Whether an array can be this part of a state: of rows of numbers there may be more later."""
+    grows = len(part.shape) > 1
+    return len(part.shape) == array.ndim and tuple(part.shape[grows:]) == array.shape[grows:]
 
 
 def _like(part: Any, array: np.ndarray) -> Any:

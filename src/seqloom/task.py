@@ -93,13 +93,21 @@ class Task(ABC):
     def length(self, example: Any) -> int:
         """How many symbols the longest side of an example has."""
 
+    def extent(self, example: Any) -> int:
+        """How much of a continuous text an example is, whatever its symbols: in characters."""
+        return self.length(example)
+
     def divided(self, example: Any, place: int) -> tuple[Any, Any]:
-        """An example of a continuous task in two, the first with so many symbols."""
+        """An example of a continuous task in two, the first of that extent."""
         raise NotImplementedError
 
     @abstractmethod
     def prepare(self, examples: Sequence[Any]) -> None:
         """Let the codecs learn from training examples."""
+
+    def notes(self) -> list[str]:
+        """What is odd of what the codecs learned, a sentence each; told when training begins."""
+        return []
 
     @abstractmethod
     def signature(self) -> Signature:
@@ -173,6 +181,13 @@ class Task(ABC):
     @abstractmethod
     def is_known(self, example: Any) -> list[bool]:
         """For each source symbol of an example, whether training showed it."""
+
+    def unknown_symbols(self, example: Any) -> list[str]:
+        """The source symbols of an example that training never showed, each once."""
+        source, target = self.symbols(example, "")
+        names = target if self.form is Form.NEXT else source  # what is read is late there
+        seen = zip(names, self.is_known(example), strict=False)
+        return list(dict.fromkeys(symbol for symbol, is_known in seen if not is_known))
 
     def unknown_share(self, examples: Sequence[Any]) -> float:
         """The share of source symbols that training never showed."""

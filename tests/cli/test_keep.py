@@ -183,7 +183,14 @@ def test_numbers_as_people_read_them():
 
 
 @pytest.mark.parametrize(
-    "arguments", [["runs"], ["show", "attentive"], ["evaluate", "counts"], ["generate", "counts"]]
+    "arguments",
+    [
+        ["runs"],
+        ["show", "attentive"],
+        ["evaluate", "counts"],
+        ["generate", "counts"],
+        ["score", "counts", "the cat", "--surprise"],
+    ],
 )
 def test_no_torch_for_what_does_not_need_it(runs, arguments):
     code = "import sys; from seqloom.cli.main import main; code = main(sys.argv[1:]); sys.exit(code or 99 * ('torch' in sys.modules))"

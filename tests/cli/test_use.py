@@ -168,8 +168,6 @@ def test_bytes_that_are_no_text_name_their_line(say, type_in, tmp_path):
         (["predict", "tagger", "-f", "nothing.txt"], 3, "error[D001]"),
         (["predict", "tagger", "x", "--beam", "0"], 2, "--beam 0"),
         (["predict", "tagger", "-f", "-", "--explain"], 2, "arguments only"),
-        (["generate", "counts", "--temperature", "0"], 2, "--temperature 0"),
-        (["generate", "tagger"], 4, "error[M110]"),
     ],
 )
 def test_what_cannot_be_predicted(say, arguments, code, text):
@@ -184,23 +182,6 @@ def test_translate_with_a_beam_and_a_picture(say):
     assert any("</s>" in line for line in said.out.splitlines()) and rest
     (found,) = lines(say("translate", "attentive", "the cat", "--explain", "--json").out)
     assert found["view"]["view"] == "attention"
-
-
-def test_generate_draws_the_same_from_the_same_seed(say):
-    first = say("generate", "counts", "--prompt", "the", "--number", "3", "--seed", "5")
-    assert first.out == say("generate", "counts", "the", "--number", "3", "--seed", "5").out
-    texts = first.out.splitlines()
-    assert len(texts) == 3 and len(set(texts)) > 1
-    assert all(text.startswith("the") for text in texts)
-    assert (
-        say("generate", "counts", "the", "--number", "2", "--seed", "6").out.splitlines()
-        == (texts[1:])
-    )
-
-
-def test_generate_from_nothing_and_no_longer_than_asked(say):
-    (found,) = lines(say("generate", "writer", "--length", "4", "--json").out)
-    assert found["input"] == "" and len(found["output"]) <= 4 and "log_prob" not in found
 
 
 def test_predict_goes_on_with_a_text(say):

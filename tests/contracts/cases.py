@@ -46,10 +46,23 @@ VARIANTS = {
     "ngram": [{"order": 1}, {"order": 2}, {"order": 9}, {"at_least": "1,2"}]
     # Without smoothing some sequences are impossible, and nothing can be said of what follows them.
     + [{"smoothing": s, "order": 3} for s in get_args(Smoothing) if s != "maximum-likelihood"],
+    "cache": [{"window": 2}, {"decay": 0.8}, {"base": "even", "weight": 0.9}],
     "recurrent": [{"cell": cell, "layers": 2} for cell in CELLS]
     + [{"directions": "both", "layers": 2, "dropout": 0.3}]
     + [{"pooling": pooling} for pooling in ("max", "last", "ends", "attentive")]
     + [WIRED, {"cell": "gru", "directions": "both", "join": "sum", "layers": 2, "residual": True}],
+    "window": [{"context": 1}, {"layers": 2, "direct": True}, {"layers": 0, "dropout": 0.3}],
+    "convolutional": [
+        {"layers": 2, "kernel": 2, "dropout": 0.3},
+        {"directions": "both", "hidden": 6},
+        {"pooling": "attentive"},
+    ],
+    "transformer": [
+        {"positions": "rotary", "norm": "after", "context": 4},
+        {"positions": "sinusoid", "activation": "relu", "feed_forward": 5, "dropout": 0.3},
+        {"attention_window": 2, "context": 8, "heads": 1},
+        {"pooling": "max"},
+    ],
     "encoder-decoder": [{"attention": "none"}, {"directions": "forward"}]
     + [{"cell": cell, "encoder_layers": 2, "decoder_layers": 2} for cell in CELLS]
     + [WIRED | {"directions": "forward"}],
@@ -58,8 +71,12 @@ VARIANTS = {
 
 def small(name, options):
     """Widths that keep tests quick; a model that has no widths takes none."""
-    widths = {"ngram": {}}.get(name, {"width": 6, "hidden": 8})
-    return {**widths, **options}
+    widths = {
+        "ngram": {},
+        "cache": {},
+        "transformer": {"width": 8, "heads": 2, "layers": 2, "context": 32},
+    }
+    return {**widths.get(name, {"width": 6, "hidden": 8}), **options}
 
 
 def is_worth_trying(signature, options):

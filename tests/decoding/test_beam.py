@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from seqloom.batch import Batch, Sequences
-from seqloom.decoding import Sampling, sample, search
+from seqloom.decoding import search
 from seqloom.forms import BEGIN, END, PAD
 from seqloom.model import Search
 from tests.contracts.cases import SIGNATURES, SIZE, build, numbers
@@ -96,21 +96,3 @@ def test_the_limit_cuts_off():
     model = build("ngram", NEXT, {"order": 1}, 1)
     empty = source_of([[]])
     assert len(search(model, empty, Search(limit=1)).target.rows()[0]) == 1
-
-
-def test_sampling_follows_the_distribution():
-    """Draws of the first symbol against the model's own probabilities, by chi-square."""
-    model = build("ngram", NEXT, {"order": 2}, 2)
-    count = 20_000
-    empty = Sequences(np.zeros((count, 0), dtype=np.int64), np.zeros(count, dtype=np.int64))
-    drawn = sample(model, empty, Sampling(limit=1, seed=3), empty)
-    seen = np.bincount([row[0] if len(row) else END for row in drawn], minlength=SIZE)
-    log_probs, _ = model.step(np.array([BEGIN]), model.begin(source_of([[]])))
-    chance = np.exp(log_probs[0])
-    chance[[PAD, BEGIN]] = 0
-    expected = count * chance / chance.sum()
-    real = expected > 0
-    statistic = ((seen[real] - expected[real]) ** 2 / expected[real]).sum()
-    assert statistic < 18.5  # 99.9 % of chi-square with three or four degrees of freedom
-    again = sample(model, empty, Sampling(limit=1, seed=3), empty)
-    assert all(np.array_equal(a, b) for a, b in zip(drawn, again, strict=True))

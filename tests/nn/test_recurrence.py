@@ -30,6 +30,7 @@ OPTIONS = [
     {"activation": "sigmoid"},
     {"activation": "relu"},
     {"forget_bias": 2.0},
+    {"span": 9},
     {"peepholes": "diagonal"},
     {"reset": "before"},
     {"residual": True, "tied": True, "join": "sum", "initial_state": "learned", "first_bias": True},
@@ -266,6 +267,20 @@ def test_starts():
     high = Recurrence("lstm", 4, 5, wiring=Wiring(forget_bias=3.0)).layers[0].cell
     assert (high.read.bias[5:10] == 3).all()
     assert (high.read.bias[:5].abs() < 1).all()
+
+
+def test_a_span_spreads_how_long_units_remember():
+    """The biases alone keep (n - 1) / n of a memory: n steps, from 2 to the span."""
+    cell = CELLS["lstm"](3, 500, Wiring(span=50))
+    i, f, _, _ = cell.read.bias.detach().sigmoid().split(500)
+    steps = 1 / (1 - f)
+    assert 2 <= steps.min() < 4 and 45 < steps.max() <= 50
+    torch.testing.assert_close(i, 1 - f)
+    for impossible in ({"span": 2}, {"span": 9, "forget_bias": 1.0}):
+        with pytest.raises(ModelError, match="3 or more, and forget_bias 0"):
+            Wiring(**impossible)
+    with pytest.raises(ModelError, match="it has no span"):
+        Recurrence("elman", 3, 5, wiring=Wiring(span=9))
 
 
 @pytest.mark.parametrize("cell", [name for name, kind in CELLS.items() if kind.keeps is not None])

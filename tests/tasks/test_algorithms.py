@@ -203,7 +203,7 @@ def test_models_that_cannot(tmp_path):
     assert recipe.build_model(Signature(Form.TRANSDUCE, Vectors(2), Tokens(5)))
     with pytest.raises(ModelError) as told:
         Recipe(task={"name": "algorithms"}, model={"name": "ngram"}).checked()
-    assert told.value.code == "M120" and "models that can: recurrent" in str(told.value)
+    assert told.value.code == "M120" and "can: convolutional, recurrent" in str(told.value)
     with pytest.raises(ValueError, match="FORECAST"):
         Signature(Form.NEXT, Vectors(2), Vectors(2))
     assert Signature(Form.EACH, Vectors(2), Labels(2)).source == Vectors(2)

@@ -103,8 +103,21 @@ def test_killed_runs_end_like_undisturbed_ones(data, training):
         assert story == undisturbed
 
 
-def test_a_stop_in_the_middle_of_an_epoch_is_exact(data):
-    whole = train(recipe(data), name="whole", runs=data / "runs")
+def stream(data: Path) -> Recipe:
+    """A continuous text, whose state is taken along from window to window."""
+    text = data / "stream.txt"
+    text.write_text("abracadabra, abracadabra.\n\nhocus pocus!\n" * 12)
+    return Recipe(
+        {"train": str(text), "valid_fraction": 0.2, "test_fraction": 0.0},
+        {"name": "language", "layout": "stream"},
+        {"name": "recurrent", "width": 8, "hidden": 8, "dropout": 0.2},
+        {"epochs": 6, "batch_size": 4, "window": 5, "evaluate_steps": 31},
+    )
+
+
+@pytest.mark.parametrize("make", [recipe, stream])
+def test_a_stop_in_the_middle_of_an_epoch_is_exact(data, make):
+    whole = train(make(data), name="whole", runs=data / "runs")
     steps = [0]
 
     def stop_after(count):
@@ -114,9 +127,9 @@ def test_a_stop_in_the_middle_of_an_epoch_is_exact(data):
 
         return must_stop
 
-    train(
-        recipe(data), name="stopped", runs=data / "runs", watcher=Watcher(must_stop=stop_after(33))
-    )
+    made = make(data)
+    watcher = Watcher(must_stop=stop_after(33))
+    train(made, name="stopped", runs=data / "runs", watcher=watcher)
     folder = data / "runs" / "stopped"
     assert read_events(folder / "events.jsonl")[-1]["reason"] == "stopped"
     torch.manual_seed(99)  # nothing of this process's state may matter

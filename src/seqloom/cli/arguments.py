@@ -63,6 +63,11 @@ def at_least_one(option: str, value: int) -> int:
     return value
 
 
+def given_twice(what: str) -> UsageError:
+    """Things to work on that come from two sides."""
+    return UsageError("U010", f"{what} are given both as arguments and by --file: choose one")
+
+
 def _setting(text: str) -> tuple[str, Any]:
     path, equals, value = text.partition("=")
     if not equals:

@@ -19,7 +19,10 @@ from .records import read_record, to_json
 from .terminal import say, several, show
 
 TIMED_BATCHES, TIMED_SIZE = 5, 64
-UNITS = ("task.symbols", "task.source_symbols", "task.target_symbols")
+UNITS = (
+    *("task.symbols", "task.source_symbols", "task.target_symbols"),
+    *("task.vocabulary", "task.subwords", "task.tokenizer"),
+)
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -130,6 +133,12 @@ def _doubts(runs: list[Run], exams: list[Exam], found: list[Contender]) -> list[
         seen = _learned(run, asked)
         if seen:
             notes.append(f"{run.name} has learned from {several(seen, 'example')} of these")
+        share = run.task.unknown_share(asked.examples) if run.task.form is Form.NEXT else 0
+        if share:
+            notes.append(
+                f"{run.name} reads {100 * share:.1f} % of symbols as <unk>, one symbol for all of"
+                " them: that flatters its figures"
+            )
     for one in found[1:]:
         if one.lines != found[0].lines:
             count = several(len(one.lines), "example")

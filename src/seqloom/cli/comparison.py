@@ -5,9 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from ..metrics import METRICS, Measured, Ratio
+from ..metrics import METRICS, Measured, Ratio, paired
 from .judging import with_interval
 from .records import shown_bytes
 from .terminal import MARKS, can_show, duration, table
@@ -87,19 +85,9 @@ def verdict(runs: Sequence[Contender]) -> str:
     return f"{told}; their intervals overlap, {_paired(name, first, second)}."
 
 
-def difference(name: str, first: Contender, second: Contender, repeats: int = 1000) -> Measured:
-    """The second's metric minus the first's, drawing the same examples again for both.
-
-    Hard examples are hard for both, so this is narrower than the two intervals suggest.
-    """
-    pairs = [np.array(run.ratios[name], dtype=np.float64).reshape(-1, 2) for run in (first, second)]
-    chance, size = np.random.default_rng(1), len(pairs[0])
-    draws = []
-    for _ in range(repeats):
-        which = chance.integers(size, size=size)
-        draws.append(_value(name, pairs[1][which]) - _value(name, pairs[0][which]))
-    low, high = np.quantile(draws, [0.025, 0.975])
-    return Measured(_value(name, pairs[1]) - _value(name, pairs[0]), float(low), float(high))
+def difference(name: str, first: Contender, second: Contender) -> Measured:
+    """The second's metric minus the first's on the same examples, with its 95 % interval."""
+    return paired.difference(first.ratios[name], second.ratios[name], METRICS[name].transform)
 
 
 def _paired(name: str, first: Contender, second: Contender) -> str:
@@ -108,11 +96,6 @@ def _paired(name: str, first: Contender, second: Contender) -> str:
     if found.low <= 0 <= found.high:
         return "and example by example the difference may be chance"
     return "but example by example the difference is more than chance (95 %)"
-
-
-def _value(name: str, pairs: np.ndarray) -> float:
-    top, bottom = pairs.sum(0)
-    return METRICS[name].transform(float(top / max(bottom, 1e-12)))
 
 
 def _metric_row(name: str, runs: Sequence[Contender]) -> list[str]:

@@ -14,6 +14,8 @@ from ..run import Run, find, load, read_task, unknown_labels
 from ..training.evaluation import Evaluation, evaluate
 from .terminal import MARKS, can_show, is_live, say
 
+NAMED = 5  # so many unknown symbols are told by name
+
 
 @dataclass(frozen=True)
 class Exam:
@@ -88,6 +90,32 @@ def say_notes(notes: Sequence[str], quiet: bool, tell: Callable[[str], None] = s
     """Notes, unless nobody wants them."""
     for note in () if quiet else notes:
         tell(f"note: {note}")
+
+
+class UnknownSymbols:
+    """Symbols of texts that training never showed: each is told of once."""
+
+    def __init__(self, run: Run, quiet: bool) -> None:
+        self._run, self._quiet = run, quiet
+        self._told: set[str] = set()
+        self._new: dict[str, None] = {}
+
+    def count(self, text: str) -> None:
+        """Look at a text as the model reads it."""
+        task = self._run.task
+        found = task.unknown_symbols(task.question(text))
+        self._new |= dict.fromkeys(symbol for symbol in found if symbol not in self._told)
+
+    def tell(self) -> None:
+        """Name those that are new."""
+        if self._new:
+            names = [repr(symbol) for symbol in self._new]
+            more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+            are = "is" if len(names) == 1 else "are"
+            listed = f"{', '.join(names[:NAMED])}{more}"
+            say_notes([f"{listed} {are} unknown to {self._run.name}: read as <unk>"], self._quiet)
+        self._told |= self._new.keys()
+        self._new = {}
 
 
 def with_interval(name: str, measured: Measured) -> str:

@@ -34,12 +34,20 @@ COMMANDS = {
     "train": Command(
         "train", "train a model, or go on with one", "train translate words.tsv -m encoder-decoder"
     ),
+    "ladder": Command(
+        "ladder",
+        "climb from simple models to large ones on one text",
+        "ladder language novel.txt --max-time 15m",
+    ),
     "evaluate": Command("evaluate", "judge a run on a file", "evaluate my-run test.tsv"),
     "predict": Command("predict", "let a run answer", 'predict my-run "an input"'),
     "translate": Command("predict", "from one sequence to another", 'translate my-run "loom"'),
     "tag": Command("predict", "label every word", 'tag my-run "the cat sees a dog"'),
     "classify": Command("predict", "label whole texts", 'classify my-run "what a fine day"'),
-    "generate": Command("predict", "let a text go on", "generate my-run"),
+    "generate": Command("generate", "let a text go on", 'generate my-run --prompt "the "'),
+    "score": Command(
+        "score", "say how likely sentences are", 'score my-run "an {example|egg-sample} of it"'
+    ),
     "stream": Command(
         "stream", "answer every symbol as it comes in", "stream my-run --state here.safetensors"
     ),
@@ -50,6 +58,7 @@ COMMANDS = {
     "runs": Command("runs", "list all runs", "runs"),
     "show": Command("show", "tell all about one run", "show my-run"),
     "compare": Command("compare", "set runs side by side", "compare my-run my-other-run"),
+    "mix": Command("mix", "let two runs answer together", "mix my-run my-other-run"),
     "convert": Command(
         "convert",
         "exchange weights with torch, n-grams with ARPA",
@@ -61,7 +70,7 @@ COMMANDS = {
     "doctor": Command("doctor", "report on this computer and this installation", "doctor"),
 }
 GROUPS = {
-    "Learn": ("demo", "check", "train"),
+    "Learn": ("demo", "check", "train", "ladder"),
     "Use": (
         "evaluate",
         "predict",
@@ -69,11 +78,12 @@ GROUPS = {
         "tag",
         "classify",
         "generate",
+        "score",
         "stream",
         "inspect",
         "anatomy",
     ),
-    "Keep": ("runs", "show", "compare", "convert"),
+    "Keep": ("runs", "show", "compare", "mix", "convert"),
     "Know": ("models", "tasks", "explain", "doctor"),
 }
 EXAMPLES = (

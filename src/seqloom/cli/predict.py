@@ -9,32 +9,26 @@ from typing import Any
 
 import numpy as np
 
-from ..decoding import Sampling
 from ..errors import UsageError
 from ..forms import END, UNKNOWN, Form, Tokens, Vectors
 from ..run import Run, wrong_task
 from ..training.evaluation import Answer
 from ..views import View
-from .arguments import add_search, at_least_one, search_of
+from .arguments import add_search, given_twice, search_of
 from .inputs import STANDARD_INPUT, arguments, batches, lines_of
 from .judging import Progress, load_run, say_notes
 from .records import to_json
 from .terminal import can_show, several, show, width
 
-GENERATE = "generate"
-
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """The arguments of the command; only `generate` draws at random."""
+    """The arguments of the command."""
     parser.add_argument("run", metavar="RUN", help="the name of a run, or its folder")
     parser.add_argument("inputs", metavar="INPUT", nargs="*", help="what to answer")
     parser.add_argument(
         "-f", "--file", metavar="FILE", help="a file of inputs, one a line; - is standard input"
     )
     parser.add_argument("--encoding", default="utf-8", metavar="NAME", help="of FILE")
-    if parser.prog.endswith(GENERATE):
-        _add_sampling(parser)
-        return
     add_search(parser)
     parser.add_argument(
         "--explain", action="store_true", help="draw what happened inside under each answer"
@@ -46,7 +40,7 @@ def run(given: argparse.Namespace) -> int:
     run = load_run(given.run, given.runs_dir)
     if given.command not in ("predict", run.task.verb):
         raise wrong_task(run, given.command)
-    answer = _drawn(run, given) if given.command == GENERATE else _found(run, given)
+    answer = _found(run, given)
     unknown = _Unknown(run)
     shown = _as_json if given.json else _as_text
     with Progress(f"asking {run.name}", quiet=given.quiet or sys.stdout.isatty()) as progress:
@@ -71,35 +65,13 @@ class Result:
     view: View | None = None
 
 
-def _add_sampling(parser: argparse.ArgumentParser) -> None:
-    default = Sampling()
-    parser.add_argument("--prompt", metavar="TEXT", help="what the text begins with")
-    parser.add_argument(
-        "--temperature",
-        type=float,
-        default=default.temperature,
-        metavar="T",
-        help="below 1 the likely becomes likelier, above 1 the choice wilder",
-    )
-    parser.add_argument(
-        "--length", type=int, default=default.limit, metavar="N", help="the most symbols drawn"
-    )
-    parser.add_argument(
-        "--seed", type=int, default=default.seed, metavar="N", help="the same seed, the same text"
-    )
-    parser.add_argument("--number", type=int, default=1, metavar="N", help="how many texts")
-
-
 def _inputs(given: argparse.Namespace) -> Iterator[str]:
     """Arguments if there are any, else the file, else standard input."""
-    texts = [*given.inputs, *([given.prompt] if getattr(given, "prompt", None) else [])]
-    if texts and given.file:
-        raise UsageError("U010", "inputs are given both as arguments and by --file: choose one")
-    if texts:
-        return arguments(texts)
-    if given.command == GENERATE and not given.file:
-        return iter([""])  # a text may begin from nothing
-    if getattr(given, "explain", False):
+    if given.inputs and given.file:
+        raise given_twice("inputs")
+    if given.inputs:
+        return arguments(given.inputs)
+    if given.explain:
         raise UsageError("U010", "--explain draws inputs that are given as arguments only")
     return lines_of(given.file or STANDARD_INPUT, given.encoding)
 
@@ -120,27 +92,6 @@ def _found(run: Run, given: argparse.Namespace) -> Callable[[list[str]], list[Re
 
     def view(text: str) -> View | None:
         return run.inspect(text, beam=search.beam) if given.explain else None
-
-    return answer
-
-
-def _drawn(run: Run, given: argparse.Namespace) -> Callable[[list[str]], list[Result]]:
-    """Texts drawn at random, each with a seed of its own."""
-    number = at_least_one("--number", given.number)
-    limit = at_least_one("--length", given.length)
-    if given.temperature <= 0:
-        raise UsageError("U010", f"--temperature {given.temperature:g}: expected more than 0")
-
-    def answer(texts: list[str]) -> list[Result]:
-        results: list[Result] = []
-        for text in texts:
-            if given.file and not text.strip():
-                results.append(Result(text))
-                continue
-            for seed in range(given.seed, given.seed + number):
-                settings = Sampling(temperature=given.temperature, limit=limit, seed=seed)
-                results.append(Result(text, Answer(run.generate(text, settings), math.nan)))
-        return results
 
     return answer
 

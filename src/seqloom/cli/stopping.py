@@ -1,4 +1,4 @@
-"""Ctrl-C: the first asks training to save and stop, the second stops at once."""
+"""Ctrl-C: the first asks to stop when a step is whole, the second stops at once."""
 
 import contextlib
 import os
@@ -18,11 +18,16 @@ SHOW_CURSOR = b"\033[?25h\n"
 class Stopper:
     """Listens to the signals that end a program, and counts what would be lost."""
 
-    def __init__(self, announce: Callable[[str], None] = say) -> None:
+    def __init__(
+        self,
+        announce: Callable[[str], None] = say,
+        asked: str = ASKED,
+        loss: Callable[[], str] | None = None,
+    ) -> None:
         self.signal: int | None = None
         self.step, self.saved = 0, 0
         self._began = False
-        self._announce = announce
+        self._announce, self._asked, self._loss = announce, asked, loss or self._lost_steps
 
     @property
     def exit_code(self) -> int:
@@ -64,19 +69,50 @@ class Stopper:
         if self.signal is None:
             self.signal = number
             try:
-                self._announce(ASKED)
+                self._announce(self._asked)
             except RuntimeError:  # the signal came in the middle of a print
-                _write(f"{ASKED}\n".encode())
+                _write(f"{self._asked}\n".encode())
             return
         _write(SHOW_CURSOR if sys.stderr.isatty() else b"")
         _write(f"{self._loss()}\n".encode())
         os._exit(128 + number)  # nothing may stand in the way, not even a save under way
 
-    def _loss(self) -> str:
+    def _lost_steps(self) -> str:
         lost = several(max(0, self.step - self.saved), "step")
         if not self.saved:
             return f"Stopped at once. No checkpoint yet ({lost} lost)."
         return f"Stopped at once. Last checkpoint: step {self.saved:,} ({lost} lost)."
+
+
+class Leaving:
+    """Hears that somebody wants to leave, so that what is printed piece by piece ends whole."""
+
+    def __init__(self) -> None:
+        self.signal: int | None = None
+
+    def exit_if_asked(self) -> None:
+        """Leave now, if anybody asked for it."""
+        if self.signal is not None:
+            raise SystemExit(128 + self.signal)
+
+    @contextlib.contextmanager
+    def listening(self) -> Iterator[None]:
+        """Take the signals, and give them back after."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        kinds = (signal.SIGINT, signal.SIGTERM)
+        before = {kind: signal.signal(kind, self._heard) for kind in kinds}
+        try:
+            yield
+        finally:
+            for kind, handler in before.items():
+                signal.signal(kind, handler)
+
+    def _heard(self, number: int, frame: FrameType | None) -> None:
+        if self.signal is not None:
+            raise SystemExit(128 + number)  # the piece under way takes too long for them
+        self.signal = number
 
 
 def _write(text: bytes) -> None:

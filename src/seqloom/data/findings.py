@@ -2,8 +2,8 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from statistics import median
 from typing import Literal
 
@@ -27,11 +27,15 @@ class Finding:
 
 @dataclass(frozen=True)
 class Side:
-    """The sequences of one role, as symbols, with the unit they are counted in."""
+    """The sequences of one role, as symbols, with the unit they are counted in.
+
+    `notes` are what was odd when the symbols were learned: a sentence for each code.
+    """
 
     role: str
     unit: str
     sequences: list[list[str]]
+    notes: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,8 @@ class View:
     """A file as the findings see it: examples in order, each with its line.
 
     `keys` is what is read and `answers` what is to be predicted; `labels` is empty unless the
-    answers come from a closed set, and `raw` holds the lines of the file.
+    answers come from a closed set, and `raw` holds the lines of the file. The lines of a continuous
+    text may have any length.
     """
 
     task: str
@@ -50,6 +55,7 @@ class View:
     labels: list[tuple[int, str]]
     raw: list[str]
     max_length: int = 0
+    continuous: bool = False
 
 
 def find(view: View) -> list[Finding]:
@@ -127,7 +133,7 @@ def _one_class(view: View) -> Iterator[Finding]:
 
 
 def _one_symbol(view: View) -> Iterator[Finding]:
-    if view.task != "language":
+    if view.task != "language" or view.continuous:
         return
     side = view.sides[0]
     together = zip(view.lines, side.sequences, strict=True)
@@ -140,8 +146,14 @@ def _one_symbol(view: View) -> Iterator[Finding]:
         yield Finding("warning", "D040", _at(say, lines), lines)
 
 
-def _lengths(view: View) -> Iterator[Finding]:
+def _learned(view: View) -> Iterator[Finding]:
     for side in view.sides:
+        for code, text in side.notes.items():
+            yield Finding("note" if code == "D061" else "warning", code, text, [])
+
+
+def _lengths(view: View) -> Iterator[Finding]:
+    for side in () if view.continuous else view.sides:
         lines = _longer(view, side, float(view.max_length)) if view.max_length else []
         if lines:
             say = (
@@ -198,6 +210,7 @@ _FINDERS: Sequence[Callable[[View], Iterator[Finding]]] = (
     _rare_labels,
     _one_class,
     _one_symbol,
+    _learned,
     _lengths,
     _trailing,
     _controls,

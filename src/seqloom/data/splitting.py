@@ -45,7 +45,8 @@ def split_in_order(
 ) -> list[list[Any]]:
     """A long text in parts by place: the first is the rest, and the fractions follow from the end.
 
-    The parts are given as by `split`, the rest last. The cuts are exact to the symbol.
+    The parts are given as by `split`, the rest last. The cuts are exact to the character, so that
+    texts are cut at the same places whatever their symbols; only a word is never cut in two.
     """
     left, parts = list(examples), []
     total = sum(map(length, examples))
@@ -58,7 +59,7 @@ def split_in_order(
     if any(not part for part, share in zip(found, [*fractions, 1.0], strict=True) if share > 0):
         raise DataError(
             "D042",
-            f"{total:,} symbols are too few to cut into {len(fractions) + 1} parts",
+            f"{total:,} characters are too few to cut into {len(fractions) + 1} parts",
             help=["--set data.valid_fraction=0.2 --set data.test_fraction=0, or a longer text"],
         )
     return found
@@ -70,7 +71,7 @@ def _cut(
     length: Callable[[Any], int],
     divided: Callable[[Any, int], tuple[Any, Any]],
 ) -> tuple[list[Any], list[Any]]:
-    """The examples with the first `place` symbols, and the others."""
+    """The examples with the first `place` characters, and the others."""
     for number, example in enumerate(examples):
         size = length(example)
         if place < size:

@@ -40,7 +40,7 @@ _UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 def read_text(path: Path, encoding: str) -> str:
     """All characters of a file, without a byte order mark; at least one is not blank."""
     name = _codec_name(encoding)
-    data = _read_bytes(path)
+    data = read_bytes(path)
     if not data:
         raise DataError("D021", f'"{path.name}" is empty (0 bytes)', place=Place(str(path)))
     _refuse_archives(path, data)
@@ -64,7 +64,7 @@ def read_lines(path: Path, encoding: str) -> list[str]:
 def open_lines(path: Path) -> Iterator[str]:
     """The lines of a UTF-8 file one by one, for files that may be larger than memory."""
     if not path.is_file():
-        _read_bytes(path)  # says what is wrong
+        read_bytes(path)  # says what is wrong
     try:
         with path.open(encoding="utf-8", newline="\n") as file:
             yield from file
@@ -107,10 +107,11 @@ def _codec_name(encoding: str) -> str:
     return found.name.replace("_", "-")
 
 
-def _read_bytes(path: Path) -> bytes:
-    """The bytes of a file that may not exist."""
+def read_bytes(path: Path, most: int = -1) -> bytes:
+    """The bytes of a file that may not exist; not many more than `most` of them, if it is given."""
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            return file.read(most + 1 if most >= 0 else -1)
     except IsADirectoryError:
         raise DataError(
             "D001",

@@ -20,13 +20,14 @@ class Vocabulary:
     def __init__(self) -> None:
         self.restore(list(SPECIAL))
 
-    def learn(self, sequences: Iterable[Sequence[str]], at_least: int = 1) -> None:
-        """Take in every symbol seen often enough."""
+    def learn(self, sequences: Iterable[Iterable[str]], at_least: int = 1, most: int = 0) -> None:
+        """Take in every symbol seen often enough; if there are too many, the most frequent."""
         counts = Counter(chain.from_iterable(sequences))
         for special in SPECIAL:
             counts.pop(special, None)
         ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-        self.restore([*SPECIAL, *(symbol for symbol, count in ordered if count >= at_least)])
+        kept = [symbol for symbol, count in ordered if count >= at_least]
+        self.restore([*SPECIAL, *kept[: most or None]])
 
     def encode(self, symbols: Sequence[str], end: bool = False) -> Int[np.ndarray, " time"]:
         """Numbers for symbols, END after them if asked for; what was never seen is UNKNOWN."""

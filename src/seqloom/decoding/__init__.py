@@ -1,6 +1,6 @@
 """Search for a good sequence in anything that can `begin` and `step`."""
 
 from .beam import search
-from .sampling import Sampling, sample
+from .sampling import Drawn, Sampling, Writer, drawing, sample
 
-__all__ = ["Sampling", "sample", "search"]
+__all__ = ["Drawn", "Sampling", "Writer", "drawing", "sample", "search"]

@@ -37,6 +37,7 @@ METRICS: dict[str, Metric] = {
     "accuracy": Metric("accuracy", False, percent=True),
     "sentence_accuracy": Metric("sentences all right", False, percent=True),
     "bits_per_character": Metric("bits per character", True),
+    "bits_per_byte": Metric("bits per byte", True),
     "perplexity": Metric("perplexity per symbol", True, transform=_perplexity),
     "loss": Metric("loss, nats per symbol", True),
 }

@@ -1,4 +1,8 @@
-"""The models, by the names recipes use, from simple to large."""
+"""The models, by the names recipes use.
+
+From simple to large, with one exception: the first that can do a task is the default of `train`,
+and for labels that is the recurrent network.
+"""
 
 from ..model import Model
 from ..registry import Registry
@@ -8,7 +12,12 @@ MODELS: Registry[Model] = Registry(
     __name__,
     {
         "ngram": ".ngram:NGram",
+        "cache": ".cache:Cache",
         "recurrent": ".recurrent:Recurrent",
+        "window": ".window:WindowNetwork",
+        "convolutional": ".convolutional:Convolutional",
+        "transformer": ".transformer:Transformer",
         "encoder-decoder": ".encoder_decoder:EncoderDecoder",
     },
+    unlisted={"mixture": ".mixture:Mixture"},  # made of trained runs, not chosen to be trained
 )

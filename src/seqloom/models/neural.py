@@ -55,6 +55,7 @@ class Neural(nn.Module, Model, ABC):
                 help=["a recipe belongs to its weights: restore recipe.toml, or train anew"],
             )
         self.load_state_dict({name: torch.from_numpy(np.array(a)) for name, a in weights.items()})
+        self.eval()  # what was learned is used, until training goes on and says so
 
     def size(self) -> int:
         return sum(weight.numel() for weight in self.parameters())  # what is shared counts once
@@ -63,9 +64,11 @@ class Neural(nn.Module, Model, ABC):
     def at_rest(self) -> Iterator[None]:
         """No dropout, no gradients."""
         trained = self.training
-        self.eval()
+        if trained:  # to tell every module takes longer than a step of a small model
+            self.eval()
         try:
             with torch.no_grad():
                 yield
         finally:
-            self.train(trained)
+            if trained:
+                self.train()

@@ -120,7 +120,7 @@ class Reader(Neural, ABC):
             raise ModelError(
                 "M130",
                 "this model reads a sequence from both sides, so it must have the whole of it",
-                help=["train one that reads forward: --set model.directions=forward"],
+                help=["train one that reads forward: recurrent, with model.directions=forward"],
             )
         return ReaderStepper(self.input, self.body, self.pooling, self.output, self.hidden)
 
@@ -143,7 +143,8 @@ class Reader(Neural, ABC):
 
     def _carrying(self) -> Carrying:
         if not isinstance(self.body, Carrying):
-            raise TypeError(f"{type(self).__name__} cannot read window by window")
+            # An AttributeError, so that `isinstance(model, Carries)` is False and not an error.
+            raise AttributeError(f"{type(self).__name__} cannot read window by window")
         return self.body
 
     def _steps(self) -> Steps:

@@ -76,6 +76,12 @@ class AdaptiveSymbols(nn.Module):
                 f"adaptive = {','.join(map(str, cuts))}: there are only {size:,} symbols",
                 help=["leave adaptive out: the vocabulary is small enough"],
             )
+        if width < 4 ** len(cuts):
+            raise ModelError(
+                "M124",
+                f"adaptive has {len(cuts)} cuts: states must be at least {4 ** len(cuts)} wide",
+                help=["fewer cuts", f"--set model.hidden={4 ** len(cuts)}"],
+            )
         self.parts = nn.AdaptiveLogSoftmaxWithLoss(width, size, cuts)
 
     def forward(self, states: Float[Tensor, "*place width"]) -> Float[Tensor, "*place size"]:

@@ -15,6 +15,9 @@ class Wiring:
         forget_bias: What the bias of the gate that keeps the state starts at, the forget gate of an
             LSTM or the update gate of a GRU: high, it remembers from the first day; 0 leaves it to
             chance like the other biases.
+        span: Up to how many steps the units of a gated cell remember at first, spread from two on:
+            the biases of the gate that keeps are drawn for it, those of an LSTM's input gate
+            against it (Tallec & Ollivier, 2018); 0 leaves it to forget_bias.
         peepholes: What the gates of lstm-peephole see of the memory: all of it, or their own unit.
         reset: Whether a GRU's reset gate works before or after the product with U.
         start: Where the recurrent matrices start: small random numbers, a rotation, or the identity
@@ -34,6 +37,7 @@ class Wiring:
 
     activation: Literal["tanh", "sigmoid", "relu"] = "tanh"
     forget_bias: float = 0.0
+    span: int = 0
     peepholes: Literal["full", "diagonal"] = "full"
     reset: Literal["after", "before"] = "after"
     start: Literal["uniform", "orthogonal", "identity"] = "uniform"
@@ -51,6 +55,12 @@ class Wiring:
         for name in ("recurrent_dropout", "zoneout"):
             if not 0 <= getattr(self, name) < 1:
                 raise ModelError("M124", f"{name} must be at least 0 and below 1")
+        if self.span and (self.span < 3 or self.forget_bias):
+            raise ModelError(
+                "M124",
+                f"span = {self.span}: it must be 3 or more, and forget_bias 0",
+                help=["--set model.span=0   leave it to forget_bias"],
+            )
         if self.skip == 1 or self.skip < 0:
             raise ModelError(
                 "M124",
@@ -64,7 +74,9 @@ class Wiring:
 
 
 PLAIN = Wiring()
-SPECIAL = frozenset({"activation", "forget_bias", "peepholes", "reset"})  # only some cells have it
+SPECIAL = frozenset(
+    {"activation", "forget_bias", "span", "peepholes", "reset"}
+)  # only some cells have it
 
 
 def refuse_impossible(

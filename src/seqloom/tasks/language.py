@@ -4,28 +4,41 @@ import math
 from collections.abc import Hashable, Sequence
 from typing import Literal, NamedTuple
 
+import numpy as np
+
 from ..batch import Ids, Item
 from ..data.formats import Row, Sentence
-from ..data.vocabulary import Vocabulary, cut, join
-from ..forms import END, Form, Signature
+from ..data.symbols import KINDS, Choice, Kind, utf8
+from ..forms import END, UNKNOWN, Form, Signature
 from ..metrics import Ratio
 from ..task import Task
 
 
 class Text(NamedTuple):
-    """A line of text, or a piece of one, as symbols."""
+    """A line of text, or a piece of one."""
 
-    symbols: list[str]
+    text: str
     line: int = 0
-    ends: bool = True  # whether END comes after it
+    ends: bool = True  # whether the end of the line belongs to it
 
 
 class Language(Task):
     """Text in; its probability and how it goes on out.
 
+    Bits per character and per byte are counted over the text of the file, each line end being one
+    character and one byte: they compare across all symbols. Perplexity is per symbol. An unknown
+    word costs no more than the one symbol for all of them, which flatters a small vocabulary.
+
     Args:
-        symbols: What a symbol is.
-        at_least: How often a symbol must be seen in training not to be read as unknown.
+        symbols: What a symbol is. Bytes are those of UTF-8; subwords are pieces of words that are
+            learned from the training text.
+        at_least: How often a symbol must be seen in training not to be read as unknown; of
+            subwords, how often a pair must be seen to be joined.
+        vocabulary: How many symbols there are at most. Of words and characters the most frequent
+            are kept and 0 keeps all; 0 subwords are 8,000.
+        subwords: How subwords are learned: bpe joins frequent pairs (Sennrich et al., 2016),
+            unigram keeps likely pieces (Kudo, 2018).
+        tokenizer: A tokenizer.json to take subwords from, instead of learning them.
         layout: Whether every line is a sequence by itself, or the file one continuous text, in
             which models remember what came before a line and line ends are predicted too.
     """
@@ -38,38 +51,48 @@ class Language(Task):
     def __init__(
         self,
         *,
-        symbols: Literal["characters", "words"] = "characters",
+        symbols: Kind = "characters",
         at_least: int = 1,
+        vocabulary: int = 0,
+        subwords: Literal["bpe", "unigram"] = "bpe",
+        tokenizer: str = "",
         layout: Literal["lines", "stream"] = "lines",
     ) -> None:
-        self.unit, self.at_least = symbols, at_least
+        self.vocabulary = KINDS[symbols](Choice(at_least, vocabulary, subwords, tokenizer))
         self.continuous = layout == "stream"
-        self.vocabulary = Vocabulary()
+        # Whether a line ends with a symbol of the text; else it ends with END.
+        self._breaks = self.continuous and self.vocabulary.ends_lines
 
     def example(self, row: Row | Sentence) -> Text:
-        text = str(row.fields[0])
-        if self.continuous and self.unit == "characters":
-            return Text(cut(f"{text}\n", self.unit), row.line, ends=False)
-        return Text(cut(text, self.unit), row.line)
+        return Text(str(row.fields[0]), row.line)
 
     def question(self, text: str) -> Text:
-        return Text(cut(text, self.unit), ends=not self.continuous)
+        return Text(text, ends=not self.continuous)
 
     def answered(self, question: Text, answer: object) -> Text:
         return question
 
     def key(self, example: Text) -> Hashable:
-        return tuple(example.symbols)
+        return self.vocabulary.written(example.text)
 
     def length(self, example: Text) -> int:
-        return len(example.symbols) + (example.ends and self.continuous)
+        return self.vocabulary.length(self._whole(example)) + (
+            self.continuous and self._has_end(example)
+        )
+
+    def extent(self, example: Text) -> int:
+        return len(example.text) + example.ends
 
     def divided(self, example: Text, place: int) -> tuple[Text, Text]:
-        before = Text(example.symbols[:place], example.line, ends=False)
-        return before, example._replace(symbols=example.symbols[place:])
+        place = self.vocabulary.seam(example.text, place)
+        before = example._replace(text=example.text[:place], ends=False)
+        return before, example._replace(text=example.text[place:])
 
     def prepare(self, examples: Sequence[Text]) -> None:
-        self.vocabulary.learn((example.symbols for example in examples), self.at_least)
+        self.vocabulary.learn(map(self._whole, examples))
+
+    def notes(self) -> list[str]:
+        return list(self.vocabulary.notes.values())
 
     def signature(self) -> Signature:
         return Signature(self.form, self.vocabulary.space, self.vocabulary.space)
@@ -78,46 +101,62 @@ class Language(Task):
         return self.vocabulary.symbols
 
     def encode(self, example: Text) -> Item:
-        ids = self.vocabulary.encode(example.symbols, end=example.ends)
+        ids = self.vocabulary.encode(self._whole(example))
+        ids = np.append(ids, END) if self._has_end(example) else ids
         return Item(ids, ids)
 
     def ask(self, example: Text) -> Ids:
         """What goes on has not ended."""
-        return self.vocabulary.encode(example.symbols)
+        return self.vocabulary.encode(example.text)
 
     def decode(self, row: Sequence[int]) -> str:
-        """As text; within a stream, END is a line break."""
-        if not self.continuous:
-            return join(self.vocabulary.decode(row), self.unit)
+        """As text; in a stream of words, END is a line break."""
+        if not self.continuous or self._breaks:
+            return self.vocabulary.decode(row)
         lines: list[list[int]] = [[]]
         for number in row:
             if number == END:
                 lines.append([])
             else:
                 lines[-1].append(number)
-        return "\n".join(join(self.vocabulary.decode(line), self.unit) for line in lines)
+        return "\n".join(map(self.vocabulary.decode, lines))
 
     def judge(self, example: Text, answer: object, nats: float) -> dict[str, Ratio]:
-        length = len(example.symbols) + example.ends
-        characters = len(join(example.symbols, self.unit)) + example.ends
+        bits = nats / math.log(2)
+        symbols = self.vocabulary.length(self._whole(example)) + self._has_end(example)
         return {
-            "bits_per_character": Ratio(nats / math.log(2), characters),
-            "perplexity": Ratio(nats, length),
+            "bits_per_character": Ratio(bits, len(example.text) + example.ends),
+            "bits_per_byte": Ratio(bits, len(utf8(example.text)) + example.ends),
+            "perplexity": Ratio(nats, symbols),
         }
 
     def show(self, answer: str) -> str:
         return answer
 
     def shown_symbol(self, number: int) -> str:
-        return self.vocabulary.symbols[number]
+        return self.vocabulary.shown(number)
 
     def shown_question(self, example: Text) -> str:
-        return join(example.symbols, self.unit)
+        return example.text
 
     def symbols(self, example: Text, answer: object) -> tuple[list[str], list[str]]:
         """What is read is one symbol late."""
-        written = [*example.symbols, *["</s>"] * example.ends]
-        return ["<s>", *example.symbols][: len(written)], written
+        written = self.vocabulary.labels(self._whole(example))
+        written += ["</s>"] * self._has_end(example)
+        return ["<s>", *written][: len(written)], written
 
     def is_known(self, example: Text) -> list[bool]:
-        return self.vocabulary.knows(example.symbols)
+        return [number != UNKNOWN for number in self.ask(example).tolist()]
+
+    def unknown_share(self, examples: Sequence[Text]) -> float:
+        found = [self.ask(example) for example in examples]
+        unknown = sum(int((ids == UNKNOWN).sum()) for ids in found)
+        return unknown / max(1, sum(map(len, found)))
+
+    def _whole(self, example: Text) -> str:
+        """The text, with the line end where that is one of its symbols."""
+        return example.text + "\n" * (example.ends and self._breaks)
+
+    def _has_end(self, example: Text) -> bool:
+        """Whether END comes after the text."""
+        return example.ends and not self._breaks

@@ -14,6 +14,7 @@ from ..data.batching import Course
 from ..data.windows import Windows
 from ..errors import TrainingError
 from ..model import Carries, LearnsByGradient, LearnsFromStreams, State
+from .optimizers import OPTIMIZERS
 from .schedules import factor
 from .settings import Training
 from .way import Snapshot, Step, Way
@@ -31,7 +32,7 @@ class Descent(Way):
         self.module = cast(nn.Module, model)
         weights = [cast(Tensor, weight) for weight in model.parameters()]
         self.parameters = [weight for weight in weights if weight.requires_grad]
-        self.optimizer = _optimizer(self.parameters, settings)
+        self.optimizer = OPTIMIZERS[settings.optimizer](self.parameters, settings)
         self.average = [w.detach().clone() for w in self.parameters] if settings.average else []
         self.step, self.epoch, self.place = 0, 0, 0
         self.seconds, self.slowed = 0.0, 1.0
@@ -75,7 +76,6 @@ class Descent(Way):
         settings = self.settings
         rate = settings.learning_rate * self.slowed
         rate *= factor(settings.schedule, self._progress(), settings.warmup)
-        self.optimizer.zero_grad()
         loss.backward()
         if settings.l1:
             for weight in self.parameters:
@@ -84,9 +84,8 @@ class Descent(Way):
         values = {"loss": loss.item(), "gradient": norm.item(), "rate": rate}
         if not math.isfinite(values["loss"]) or not math.isfinite(values["gradient"]):
             raise _diverged(self.step + 1, values, self._last, settings)
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate
-        self.optimizer.step()
+        self.optimizer.step(rate)
+        self.optimizer.forget_gradients()  # before the next loss is made, to have the memory for it
         self._follow()
         self._last = values
         return values
@@ -130,7 +129,7 @@ class Descent(Way):
         tensors: dict[str, Tensor] = {
             f"model/{name}": tensor for name, tensor in self.module.state_dict().items()
         }
-        for number, state in self.optimizer.state_dict()["state"].items():
+        for number, state in self.optimizer.memory.items():
             tensors |= {f"optimizer/{number}/{name}": value for name, value in state.items()}
         tensors |= {f"average/{number}": mean for number, mean in enumerate(self.average)}
         tensors |= {f"carried/{number}": part for number, part in enumerate(self.carried)}
@@ -141,12 +140,10 @@ class Descent(Way):
     def restore(self, snapshot: Snapshot) -> None:
         tensors = {name: torch.from_numpy(array) for name, array in snapshot.arrays.items()}
         self.module.load_state_dict(_under("model/", tensors))
-        state: dict[int, dict[str, Tensor]] = {}
+        self.optimizer.memory = {}
         for path, value in _under("optimizer/", tensors).items():
             number, name = path.split("/")
-            state.setdefault(int(number), {})[name] = value
-        groups = self.optimizer.state_dict()["param_groups"]
-        self.optimizer.load_state_dict({"state": state, "param_groups": groups})
+            self.optimizer.memory.setdefault(int(number), {})[name] = value
         _copy([tensors[f"average/{n}"] for n in range(len(self.average))], self.average)
         carried = _under("carried/", tensors)
         self.carried = tuple(carried[str(number)] for number in range(len(carried)))
@@ -163,23 +160,6 @@ class _Reader(Carries, LearnsFromStreams, Protocol):
 EXPLODED = 1e4  # a gradient longer than this, unclipped, is worth a warning
 GATED = "--set model.cell=lstm   a gated cell, where the model is recurrent"
 _FACTS = ("step", "epoch", "place", "seconds", "slowed")
-
-
-def _optimizer(parameters: list[Tensor], settings: Training) -> torch.optim.Optimizer:
-    """The fused kernels are the quickest on a CPU, where an optimiser has one."""
-    rate, l2 = settings.learning_rate, settings.l2
-    makers: dict[str, Any] = {
-        "adam": lambda: torch.optim.Adam(parameters, rate, weight_decay=l2, fused=True),
-        "sgd": lambda: torch.optim.SGD(
-            parameters, rate, momentum=settings.momentum, weight_decay=l2, fused=True
-        ),
-        "adagrad": lambda: torch.optim.Adagrad(parameters, rate, weight_decay=l2, fused=True),
-        "rmsprop": lambda: torch.optim.RMSprop(
-            parameters, rate, momentum=settings.momentum, weight_decay=l2
-        ),
-    }
-    made: torch.optim.Optimizer = makers[settings.optimizer]()
-    return made
 
 
 def _copy(origin: Iterable[Tensor], to: Iterable[Tensor]) -> None:

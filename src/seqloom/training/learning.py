@@ -8,10 +8,10 @@ from typing import Any, Protocol, runtime_checkable
 
 from ..data.batching import Batches, Course
 from ..data.windows import Windows
-from ..errors import TrainingError
+from ..errors import ModelError, TrainingError
 from ..forms import Form
 from ..metrics import METRICS
-from ..model import LearnsFromStatistics, Model, Search
+from ..model import LearnsByGradient, LearnsFromStatistics, Model, Search
 from ..task import Task
 from .counting import Counting
 from .evaluation import carrying, evaluate
@@ -56,6 +56,8 @@ def way_of(model: Model, task: Task, train: Sequence[Any], settings: Training) -
     items = [task.encode(example) for example in train]
     if isinstance(model, LearnsFromStatistics):
         return Counting(model, items, continuous=task.continuous)
+    if not isinstance(model, LearnsByGradient):
+        raise _learns_nothing(model)
     gradient = import_module(".gradient", __package__)  # torch is imported only where it is needed
     batches: Course
     if task.continuous:
@@ -194,6 +196,15 @@ class Learner:
             notes=["Most likely the learning rate is too high. The last good checkpoint is kept."],
             help=[f"{rate} --set training.clip=1.0"],
         )
+
+
+def _learns_nothing(model: Model) -> ModelError:
+    """For a model that is made of others which have learned."""
+    return ModelError(
+        "M174",
+        f"a {type(model).__name__.lower()} is made of trained runs, and learns nothing itself",
+        help=["train its parts further, then make it again:  seqloom mix RUN RUN"],
+    )
 
 
 class _News:

@@ -3,6 +3,7 @@
 from .attention import AttentionView
 from .gate_shares import GateShare, GateSharesView
 from .gates import GatesView
+from .ladder import LadderView, RungPoint
 from .memory import Memory, MemoryView, Window
 from .view import View
 
@@ -11,8 +12,10 @@ __all__ = [
     "GateShare",
     "GateSharesView",
     "GatesView",
+    "LadderView",
     "Memory",
     "MemoryView",
+    "RungPoint",
     "View",
     "Window",
 ]

@@ -48,6 +48,7 @@ class Cell(nn.Module, ABC):
     tensors: ClassVar[int] = 1  # how many (batch, hidden) tensors a state has
     idle: ClassVar[int] = 0  # how many of them, at the front, are shown but not carried on
     keeps: ClassVar[int | None] = None  # which block of W x is the gate that keeps the state
+    lets_in: ClassVar[int | None] = None  # and which the gate beside it that lets the new in
     takes: ClassVar[frozenset[str]] = frozenset()  # options that only some cells have
     refuses: ClassVar[dict[str, str]] = {}  # options it cannot have, with the reason
 
@@ -79,9 +80,19 @@ class Cell(nn.Module, ABC):
                 nn.init.orthogonal_(block)
             if kind == "identity":
                 nn.init.eye_(block)
-        if self.keeps is not None and wiring.forget_bias:
-            keeping = self.read.bias.data.split(self.hidden)[self.keeps]
-            nn.init.constant_(keeping, wiring.forget_bias)
+        if self.keeps is not None:
+            self._remember(self.keeps, wiring)
+
+    def _remember(self, keeps: int, wiring: Wiring) -> None:
+        """The biases of the gate that keeps start high, or spread over a span."""
+        biases = self.read.bias.data.split(self.hidden)
+        if wiring.forget_bias:
+            biases[keeps].fill_(wiring.forget_bias)
+        if wiring.span:
+            kept = torch.empty(self.hidden).uniform_(1, wiring.span - 1).log_()
+            biases[keeps].copy_(kept)
+            if self.lets_in is not None:
+                biases[self.lets_in].copy_(-kept)
 
     def initial(self, batch: int) -> State:
         """A state of zeros."""

@@ -20,7 +20,7 @@ class GRUSimple(Cell):
 
     products = 2
     keeps = 0
-    takes = frozenset({"forget_bias"})
+    takes = frozenset({"forget_bias", "span"})
 
     def step(self, a: Products, state: State, recur: Recur) -> State:
         (h,) = state
@@ -44,7 +44,7 @@ class GRU(Cell):
 
     products = 3
     keeps = 1
-    takes = frozenset({"reset", "forget_bias"})
+    takes = frozenset({"reset", "forget_bias", "span"})
 
     def build(self, wiring: Wiring) -> None:
         self.reset = wiring.reset

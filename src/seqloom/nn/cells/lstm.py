@@ -46,8 +46,8 @@ class LSTM(Cell):
 
     tensors = 2
     products = 4
-    keeps = 1
-    takes = frozenset({"forget_bias"})
+    keeps, lets_in = 1, 0
+    takes = frozenset({"forget_bias", "span"})
 
     def step(self, a: Products, state: State, recur: Recur) -> State:
         h, c = state
@@ -84,7 +84,7 @@ class LSTMPeephole(LSTM):
     P is a full matrix for each gate, or by option a diagonal one: P c = p ⊙ c.
     """
 
-    takes = frozenset({"forget_bias", "peepholes"})
+    takes = frozenset({"forget_bias", "span", "peepholes"})
 
     def build(self, wiring: Wiring) -> None:
         width = (self.hidden,) if wiring.peepholes == "diagonal" else (self.hidden, self.hidden)

@@ -43,8 +43,8 @@ class MinLSTM(Cell):
 
     products = 3
     recurrent = 0
-    keeps = 0
-    takes = frozenset({"forget_bias"})
+    keeps, lets_in = 0, 1
+    takes = frozenset({"forget_bias", "span"})
     refuses = _REFUSES
 
     def step(self, a: Products, state: State, recur: Recur) -> State:

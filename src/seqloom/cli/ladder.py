@@ -1,0 +1,163 @@
+"""seqloom ladder: the same text for every model from simple to large, under one budget of time."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from ..climbed import Climb
+from ..errors import TrainingError, UsageError
+from ..laddering import Onlooker, climb, find_ladder, prepare
+from ..metrics import METRICS
+from ..rungs import ladder_of, ladders
+from ..tasks import TASKS
+from ..training.events import Event
+from .arguments import add_reading, reading_of
+from .judging import say_notes
+from .ladder_progress import report_for
+from .records import shown_bytes, to_json
+from .session import call, shown_interval
+from .stopping import Stopper
+from .terminal import count, duration, mark, say, several, show, table
+
+ASKED = "Stopping after this step… (Ctrl-C again to quit at once)"
+AT_ONCE = "Stopped at once. The rung under way saves itself."
+HEADING = ("rung", "training", "memory", "size", "symbols/s")
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """The arguments of the command."""
+    parser.usage = (
+        "seqloom ladder TASK FILE [--max-time TIME] [--models RUNG ...] [options]\n"
+        "       seqloom ladder --resume [LADDER]"
+    )
+    parser.add_argument("task", nargs="?", metavar="TASK", help=f"one of: {', '.join(ladders())}")
+    parser.add_argument("file", nargs="?", metavar="FILE", help="what all rungs learn from")
+    parser.add_argument(
+        "--max-time", metavar="TIME", default="15m", help="for all rungs together (15m if left out)"
+    )
+    parser.add_argument(
+        "--models", nargs="+", default=[], metavar="RUNG", help="only these rungs, or models"
+    )
+    parser.add_argument("-n", "--name", default="", help="what to call the ladder")
+    parser.add_argument("--valid", metavar="FILE", help="choose the best step on this file")
+    parser.add_argument("--test", metavar="FILE", help="judge the rungs on this file")
+    add_reading(parser)
+    parser.add_argument(
+        "--picture", type=Path, metavar="FILE.svg", help="draw the metric against seconds"
+    )
+    parser.add_argument(
+        "--resume", nargs="?", const="", metavar="LADDER", help="go on with a ladder, or the newest"
+    )
+
+
+def run(given: argparse.Namespace) -> int:
+    """Climb, and print the table and what each rung bought."""
+    folder = _folder(given)
+    with report_for(folder.name, quiet=given.quiet) as report:
+        stopper = Stopper(report.announce, ASKED, lambda: AT_ONCE)
+        stopper.tell(Event("start", 0))  # every rung keeps what it has: a stop is always polite
+        with stopper.listening():
+            came = climb(folder, Onlooker(report.tell, stopper.ask))
+    say_notes(came.notes, given.quiet)
+    _show(came, given)
+    if came.is_stopped:
+        done = several(len(came.rungs), "rung")
+        say(f"Stopped: {done} done, {len(came.left)} left. Nothing lost.")
+        say(f"Continue with:  seqloom ladder --resume {call(folder)}")
+        return stopper.exit_code
+    if came.failed:
+        raise _failed(came)
+    if not (given.json or given.quiet):
+        _say_next(came)
+    return 0
+
+
+def lines(came: Climb) -> list[str]:
+    """The table, then a sentence for each rung but the first."""
+    if not came.rungs:
+        return ["No rung is done yet."]
+    rows = [[HEADING[0], METRICS[came.metric].title, *HEADING[1:]]]
+    best = came.best()
+    for rung in came.rungs:
+        star = f" {mark('best', sys.stdout)}" if rung is best and len(came.rungs) > 1 else ""
+        rows.append(
+            [
+                rung.name,
+                shown_interval(came.metric, rung.measured[came.metric]) + star,
+                duration(rung.seconds),
+                shown_bytes(rung.memory),
+                f"{count(rung.learned)} / {shown_bytes(rung.bytes)}",
+                count(rung.symbols_per_second),
+            ]
+        )
+    examples = several(came.rungs[0].examples, "test example")
+    told = [
+        *table(rows, "lr"),
+        f"n = {examples}, 95 % intervals; size: learned numbers / bytes on disk;",
+        "memory: the peak of the whole process; symbols/s: read while judging",
+    ]
+    return [*told, *([""] if len(came.rungs) > 1 else []), *came.sentences()]
+
+
+def _folder(given: argparse.Namespace) -> Path:
+    """A ladder to go on with, or a new one."""
+    if given.resume is not None:
+        if given.task or given.file or given.models or given.name:
+            raise UsageError(
+                "U001",
+                "--resume goes on with a ladder as it is: it takes no task, file, rungs or name",
+                help=["seqloom ladder --resume LADDER"],
+            )
+        return find_ladder(given.resume, given.runs_dir)
+    if given.task is None or given.file is None:
+        if given.task is not None:
+            ladder_of(given.task)  # a task without a ladder is told first
+        raise UsageError(
+            "U001",
+            "which task, and which file should all rungs learn from?",
+            help=[f"seqloom ladder TASK FILE   a task is one of: {', '.join(ladders())}"],
+        )
+    models = [name for words in given.models for name in words.split(",") if name]
+    return prepare(
+        given.task, given.file, given.max_time, models, given.name, given.runs_dir, _settings(given)
+    )
+
+
+def _settings(given: argparse.Namespace) -> dict[str, Any]:
+    paths = {"data.valid": given.valid, "data.test": given.test}
+    whole = {path: str(Path(file).resolve()) for path, file in paths.items() if file is not None}
+    return whole | reading_of(given)
+
+
+def _show(came: Climb, given: argparse.Namespace) -> None:
+    """The result on stdout, and the picture where it was asked for."""
+    picture = came.view().save(given.picture) if given.picture and came.rungs else None
+    if given.json:
+        show(to_json(came.as_dict() | {"picture": str(picture) if picture else None}))
+    elif given.quiet:
+        show(str(came.folder))
+    else:
+        show("\n".join(["", *lines(came), *([str(picture)] if picture else [])]))
+    sys.stdout.flush()
+
+
+def _failed(came: Climb) -> TrainingError:
+    """Rungs that could not be trained; the others stand."""
+    notes = [f"{name}: {line}" for name, words in came.failed.items() for line in words]
+    return TrainingError(
+        "T140",
+        f"{', '.join(came.failed)} could not be trained; the table holds the others",
+        notes=notes,
+        help=[f"seqloom ladder --resume {call(came.folder)}   tries again"],
+    )
+
+
+def _say_next(came: Climb) -> None:
+    best = came.best()
+    if best is None:
+        return
+    say(f"Next: seqloom {TASKS[came.task].verb} {call(best.folder)}")
+    others = [rung.folder for rung in came.rungs if rung is not best][-1:]
+    if others:
+        say(f"      seqloom compare {call(best.folder)} {call(others[0])}")

@@ -1,0 +1,206 @@
+"""A ladder of models: how good each is, against the seconds it took to learn."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
+
+from .colours import CATEGORIES, MUTED, PAGE
+from .drawing import Box, Lettering, Picture, Point
+from .heat_map import MARGIN, Wording
+from .symbols import column_width, fold, to_ascii
+from .view import View
+
+_PLOT = (460.0, 280.0)  # width and height
+_LEFT, _BELOW, _NAMES = 58.0, 40.0, 90.0
+_SHIFTS = (0, -14, 14, -28, 28, -42, 42, -56, 56)  # of a name, away from its point
+_GRID, _TICKS = "#d0d7de", Lettering(11, MUTED, "middle")
+_LEAST_SECONDS = 1e-3
+_BAR = 24
+
+
+@dataclass(frozen=True)
+class RungPoint:
+    """One rung.
+
+    Args:
+        name: what it is called.
+        seconds: it took to learn.
+        value: of the metric, on the test part.
+        low: where its 95 % interval begins.
+        high: where it ends.
+        curve: seconds and values on validation, while it learned.
+    """
+
+    name: str
+    seconds: float
+    value: float
+    low: float
+    high: float
+    curve: tuple[tuple[float, float], ...] = ()
+
+
+@final
+class LadderView(View):
+    """A point for each rung with its interval, and the way it took there as a line.
+
+    Args:
+        rungs: from simple to large.
+        metric: what they are measured by.
+        lower_is_better: which way is better.
+        name: of the ladder.
+        notes: what a reader must know.
+    """
+
+    kind: ClassVar[str] = "ladder"
+
+    def __init__(
+        self,
+        rungs: Sequence[RungPoint],
+        metric: str,
+        lower_is_better: bool,
+        name: str,
+        notes: Sequence[str] = (),
+    ) -> None:
+        if not rungs:
+            raise ValueError("expected at least one rung")
+        self.rungs, self.metric, self.lower_is_better = list(rungs), metric, lower_is_better
+        super().__init__(name, self._caption(), {"rungs": self.rungs}, notes)
+
+    def content(self) -> dict[str, Any]:
+        return {"metric": self.metric, "rungs": [vars(rung) for rung in self.rungs]}
+
+    def to_table(self) -> list[list[str]]:
+        rows = [
+            [rung.name, f"{rung.value:.4g}", f"{rung.low:.4g}", f"{rung.high:.4g}",
+             f"{rung.seconds:.3g}"]
+            for rung in self.rungs
+        ]  # fmt: skip
+        return [["rung", self.metric, "from", "to", "seconds"], *rows]
+
+    def grid_lines(self, width: int, ascii: bool) -> list[str]:
+        """A bar for each rung, as long as its value is large."""
+        most = max(abs(rung.value) for rung in self.rungs) or 1.0
+        names = [to_ascii(rung.name) if ascii else rung.name for rung in self.rungs]
+        room = max(map(column_width, names))
+        lines = []
+        for name, rung in zip(names, self.rungs, strict=True):
+            bar = ("#" if ascii else "█") * max(1, round(_BAR * abs(rung.value) / most))
+            blank = " " * (room - column_width(name))
+            words = f"{rung.value:.4g}, {rung.seconds:.3g} s"
+            lines += fold(f"{name}{blank}  {bar} {words}", width)
+        return [*fold(f"{self.metric}, seconds of training", width), "", *lines]
+
+    def to_picture(self) -> Picture:
+        words = Wording(
+            f"Ladder {self.model}",
+            f"{self.metric} on the test part; dashed: on validation, on the way there",
+            self.caption,
+            self.notes,
+        )
+        top = words.head_height() + 10
+        width = max(words.width(), MARGIN + _LEFT + _PLOT[0] + _NAMES + MARGIN)
+        foot = top + _PLOT[1] + _BELOW
+        picture = Picture(width, foot + words.foot_height(width), PAGE, self.caption)
+        axes = _Axes.of((MARGIN + _LEFT, top, *_PLOT), self.rungs)
+        axes.draw(picture, "seconds of training")
+        ends: list[tuple[Point, str, str]] = []
+        for number, rung in enumerate(self.rungs):
+            colour = CATEGORIES[number % len(CATEGORIES)]
+            _draw_rung(picture, axes, rung, colour)
+            ends.append((axes.place(rung.seconds, rung.value), rung.name, colour))
+        _draw_names(picture, ends)
+        words.draw(picture, foot)
+        return picture
+
+    def _caption(self) -> str:
+        """Which rung is best."""
+        sign = 1 if self.lower_is_better else -1
+        best = min(self.rungs, key=lambda rung: sign * rung.value)
+        return f"Best: {best.name} with {best.value:.4g} {self.metric}, after {best.seconds:.3g} s."
+
+
+@dataclass(frozen=True)
+class _Axes:
+    """Powers of ten of seconds to the right, values upwards."""
+
+    box: Box
+    first: int
+    last: int
+    ticks: tuple[float, ...]
+
+    @classmethod
+    def of(cls, box: Box, rungs: Sequence[RungPoint]) -> "_Axes":
+        ways = [pair for rung in rungs for pair in rung.curve]
+        seconds = [rung.seconds for rung in rungs] + [second for second, _ in ways]
+        powers = [math.log10(max(second, _LEAST_SECONDS)) for second in seconds]
+        first = math.floor(min(powers))
+        # A curve may begin far off; what it ends near is what matters.
+        known = [v for rung in rungs for v in (rung.value, rung.low, rung.high) if math.isfinite(v)]
+        return cls(box, first, max(math.ceil(max(powers)), first + 1), _round_ticks(known))
+
+    def place(self, seconds: float, value: float) -> Point:
+        left, top, width, height = self.box
+        power = math.log10(max(seconds, _LEAST_SECONDS))
+        across = (power - self.first) / (self.last - self.first)
+        low, high = self.ticks[0], self.ticks[-1]
+        up = (min(max(value, low), high) - low) / (high - low)
+        return left + width * across, top + height * (1 - up)
+
+    def has(self, value: float) -> bool:
+        return self.ticks[0] <= value <= self.ticks[-1]
+
+    def draw(self, picture: Picture, below: str) -> None:
+        left, top, width, height = self.box
+        for value in self.ticks:
+            _, y = self.place(1.0, value)
+            picture.line((left, y), (left + width, y), _GRID)
+            picture.text(f"{value:g}", (left - 6, y + 4), Lettering(11, MUTED, "end"))
+        for power in range(self.first, self.last + 1):
+            x, _ = self.place(10.0**power, self.ticks[0])
+            picture.line((x, top + height), (x, top + height + 4), MUTED)
+            picture.text(f"{10.0**power:g}", (x, top + height + 17), _TICKS)
+        picture.text(below, (left + width / 2, top + height + 34), _TICKS)
+
+
+def _draw_rung(picture: Picture, axes: _Axes, rung: RungPoint, colour: str) -> None:
+    """The way it took, the interval, and a square where it stands."""
+    title = (
+        f"{rung.name}: {rung.value:.4g} ({rung.low:.4g} to {rung.high:.4g}), {rung.seconds:.3g} s"
+    )
+    way = [axes.place(second, value) for second, value in rung.curve if axes.has(value)]
+    if len(way) > 1:
+        picture.curve(way, colour, dashed=True, title=f"{rung.name} on validation")
+    x, y = axes.place(rung.seconds, rung.value)
+    low, high = (axes.place(rung.seconds, value)[1] for value in (rung.low, rung.high))
+    picture.line((x, low), (x, high), colour, 2, title)
+    picture.rectangle((x - 4, y - 4, 8, 8), colour, title=title)
+
+
+def _draw_names(picture: Picture, ends: list[tuple[Point, str, str]]) -> None:
+    """Beside the points, moved up or down where a name or a point stands in the way."""
+    taken: list[Box] = [(x - 5, y - 5, 10, 10) for (x, y), _, _ in ends]
+    for (x, y), name, colour in ends:
+        long = Lettering(11).length(name)
+        boxes = [(x + 8, y + shift - 6, long, 12.0) for shift in _SHIFTS]
+        free = next((box for box in boxes if not any(_touch(box, t) for t in taken)), boxes[0])
+        taken.append(free)
+        picture.text(name, (free[0], free[1] + 10), Lettering(11, colour))
+
+
+def _touch(one: Box, other: Box) -> bool:
+    """Whether two boxes have a place in common."""
+    return all(
+        one[side] < other[side] + other[side + 2] and other[side] < one[side] + one[side + 2]
+        for side in (0, 1)
+    )
+
+
+def _round_ticks(values: Sequence[float]) -> tuple[float, ...]:
+    """Four to nine round numbers that hold all values."""
+    low, high = min(values, default=0.0), max(values, default=1.0)
+    span = (high - low) or abs(high) or 1.0
+    power = 10.0 ** math.floor(math.log10(span / 4))
+    step = next(power * part for part in (1, 2, 5, 10) if span / (power * part) <= 6)
+    first, last = math.floor(low / step), max(math.ceil(high / step), math.floor(low / step) + 1)
+    return tuple(round(step * number, 10) for number in range(first, last + 1))

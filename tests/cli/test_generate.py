@@ -1,0 +1,213 @@
+"""seqloom generate: texts as they are drawn, in order, and whatever was drawn if it is ended."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import seqloom
+from seqloom.decoding import Sampling
+
+LONG = ["--length", "100000000", "--temperature", "3"]
+
+
+def objects(text: str) -> list[dict]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+@pytest.fixture(scope="module")
+def endless(files: Path, tmp_path_factory):
+    """Runs of a continuous text, which has no end of its own, in characters and in words."""
+    folder = tmp_path_factory.mktemp("endless") / "runs"
+    for unit in ("characters", "words"):
+        recipe = seqloom.Recipe(
+            {"train": str(files / "text.txt")},
+            {"name": "language", "layout": "stream", "symbols": unit},
+            {"name": "recurrent", "width": 8, "hidden": 8},
+            {"epochs": 1, "batch_size": 2, "window": 8, "warmup": 2},
+        )
+        seqloom.train(recipe, name=unit, runs=folder)
+    return folder
+
+
+def start(runs: Path, *arguments: str) -> subprocess.Popen:
+    return subprocess.Popen(
+        [sys.executable, "-m", "seqloom", "generate", *arguments, "--runs-dir", str(runs)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+
+
+def test_the_same_seed_gives_the_same_texts(say):
+    first = say("generate", "counts", "--prompt", "the", "--count", "3", "--seed", "5")
+    assert first.out == say("generate", "counts", "the", "--count", "3", "--seed", "5").out
+    texts = first.out.splitlines()
+    assert len(texts) == 3 and len(set(texts)) > 1
+    assert all(text.startswith("the") for text in texts)
+    assert say("generate", "counts", "the", "--seed", "5").out.splitlines() == texts[:1]
+    assert say("generate", "counts", "the", "--seed", "6", "--count", "3").out != first.out
+
+
+def test_a_text_is_the_same_whatever_is_drawn_beside_it(say, tmp_path):
+    file = tmp_path / "prompts.txt"
+    file.write_text("the c\na dog h\nthe\n")
+    whole = objects(say("generate", "writer", "-f", str(file), "--count", "2", "--json").out)
+    some = objects(say("generate", "writer", "-f", str(file), "--json").out)
+    assert [one["input"] for one in whole[::2]] == ["the c", "a dog h", "the"]
+    assert [one["output"] for one in some] == [one["output"] for one in whole[::2]]
+    (alone,) = objects(say("generate", "writer", "the c", "--json").out)
+    assert alone == whole[0]
+
+
+def test_what_python_draws_is_what_the_command_prints(say, runs):
+    text = seqloom.load(runs / "writer").generate("the ", Sampling(limit=20, top_k=4, seed=3))
+    options = ["--length", "20", "--top-k", "4", "--seed", "3"]
+    assert say("generate", "writer", "the ", *options).out == f"the {text}\n"
+
+
+def test_no_heat_is_greedy_whatever_the_seed(say):
+    texts = {
+        say("generate", "counts", "the", "--temperature", "0", "--seed", seed).out
+        for seed in ("1", "2", "3")
+    }
+    assert len(texts) == 1
+
+
+def test_length_and_end_and_stop_are_told(say):
+    (found,) = objects(say("generate", "writer", "--length", "4", "--json").out)
+    assert found["input"] == "" and len(found["output"]) <= 4 and found["symbols"] <= 4
+    found = objects(say("generate", "counts", "--count", "9", "--length", "14", "--json").out)
+    assert {one["ended"] for one in found} == {"end", "limit"}
+    assert all(one["symbols"] == len(one["output"]) for one in found)
+    (stopped,) = objects(say("generate", "counts", "--stop", "zzz", "--stop", " ", "--json").out)
+    assert stopped["ended"] == "stop" and " " not in stopped["output"]
+
+
+def test_lines_of_a_file_keep_their_places(say, tmp_path):
+    file = tmp_path / "prompts.txt"
+    file.write_text("the\n\na\n")
+    lines = say("generate", "counts", "-f", str(file), "--length", "5").out.split("\n")
+    assert [line[:1] for line in lines] == ["t", "", "a", ""]
+    found = objects(say("generate", "counts", "-f", str(file), "--json").out)
+    assert [one["output"] is None for one in found] == [False, True, False]
+    file.write_text("\n\n")
+    assert say("generate", "counts", "-f", str(file)).out == "\n\n"
+
+
+def test_more_prompts_than_are_drawn_at_once(say, tmp_path, monkeypatch):
+    from seqloom.cli import generate
+
+    file = tmp_path / "prompts.txt"
+    file.write_text("the\na\n" * 5)
+    whole = say("generate", "counts", "-f", str(file), "--length", "9").out
+    monkeypatch.setattr(generate, "SIDE_BY_SIDE", 3)
+    assert say("generate", "counts", "-f", str(file), "--length", "9").out == whole
+
+
+def test_a_continuous_text_does_not_end_with_a_line(say, endless, capsys):
+    from seqloom.cli.main import main
+
+    for unit in ("characters", "words"):
+        arguments = ["generate", unit, "--length", "200", "--temperature", "2", "--json"]
+        assert main([*arguments, "--runs-dir", str(endless)]) == 0
+        (found,) = objects(capsys.readouterr().out)
+        assert found["ended"] == "limit" and found["symbols"] == 200
+        assert found["output"].count("\n") > 2
+        arguments += ["--stop", "\\n"]
+        assert main([*arguments, "--runs-dir", str(endless)]) == 0
+        (first,) = objects(capsys.readouterr().out)
+        assert first["ended"] == "stop"
+        assert first["output"] == found["output"].partition("\n")[0]
+    assert main(["generate", "words", "--count", "2", "--runs-dir", str(endless)]) == 0
+    assert "\n\n" in capsys.readouterr().out, "texts of several lines stand apart"
+
+
+def test_unknown_symbols_are_named_once(say, tmp_path):
+    said = say("generate", "counts", "the Zoo")
+    assert said.code == 0 and said.out.startswith("the Zoo")
+    assert said.err == "note: 'Z' is unknown to counts: read as <unk>\n"
+    assert not say("generate", "counts", "the Zoo", "--quiet").err
+    file = tmp_path / "prompts.txt"
+    file.write_text("the Zoo\nthe ZOOQXYWVJ\n")
+    (note,) = say("generate", "counts", "-f", str(file)).err.splitlines()
+    assert "'Z', 'O', 'Q', 'X', 'Y' and 3 more are unknown" in note
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "text"),
+    [
+        (["counts", "ZZ"], 2, "error[U031]: nothing of the prompt 'ZZ' is known"),
+        (["counts", "--temperature", "-1"], 2, "error[U030]: temperature -1"),
+        (["counts", "--top-p", "0"], 2, "top_p 0: expected more than 0"),
+        (["counts", "--min-p", "2"], 2, "min_p 2"),
+        (["counts", "--top-k", "x"], 2, "--top-k"),
+        (["counts", "--length", "0"], 2, "limit 0"),
+        (["counts", "--count", "0"], 2, "--count 0"),
+        (["counts", "x", "-f", "y"], 2, "choose one"),
+        (["counts", "-f", "nothing.txt"], 3, "error[D001]"),
+        (["tagger"], 4, "error[M110]"),
+    ],
+)
+def test_what_cannot_be_generated(say, arguments, code, text):
+    said = say("generate", *arguments)
+    assert said.code == code and text in said.err and not said.out
+
+
+def test_symbols_are_printed_as_they_are_drawn_and_ctrl_c_leaves_them(endless):
+    """A text without end: a pipe sees it grow, and Ctrl-C ends its line."""
+    process = start(endless, "words", "--prompt", "the", *LONG)
+    seen = b""
+    while len(seen) < 300:
+        seen += os.read(process.stdout.fileno(), 100)
+    assert process.poll() is None, "it is still drawing while its text is read"
+    process.send_signal(signal.SIGINT)
+    rest, told = process.communicate(timeout=60)
+    assert process.returncode == 130 and not told
+    assert seen.startswith(b"the ") and (seen + rest).endswith(b"\n")
+
+
+@pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_what_was_drawn_of_several_is_told_when_it_is_ended(endless, tmp_path, number, code):
+    """The first goes on for ever while the others wait their turn: none is lost."""
+    process = start(endless, "words", "the", "a cat", *LONG)
+    seen = b""
+    while len(seen) < 30:
+        seen += os.read(process.stdout.fileno(), 10)
+    process.send_signal(number)
+    rest, told = process.communicate(timeout=60)
+    assert process.returncode == code and not told
+    assert b"\n\na cat" in rest and rest.endswith(b"\n")
+
+
+def test_json_tells_what_was_interrupted(endless, monkeypatch, capsys):
+    from seqloom.cli.main import main
+    from seqloom.run import Run
+
+    generating = Run.generating
+
+    def broken_off(self, *arguments, **settings):
+        for number, piece in enumerate(generating(self, *arguments, **settings)):
+            if number == 6:
+                os.kill(os.getpid(), signal.SIGINT)
+            yield piece
+
+    monkeypatch.setattr(Run, "generating", broken_off)
+    code = main(["generate", "words", "the", "a", "--json", *LONG, "--runs-dir", str(endless)])
+    found = objects(capsys.readouterr().out)
+    assert code == 130 and [one["ended"] for one in found] == ["interrupted"] * 2
+    assert [one["symbols"] for one in found] == [4, 3] and all(one["output"] for one in found)
+
+
+def test_a_reader_that_leaves_is_no_trouble(endless):
+    process = start(endless, "words", *LONG)
+    os.read(process.stdout.fileno(), 50)
+    process.stdout.close()
+    assert process.wait(60) == 0
+    assert process.stderr.read() == b""
+    process.stderr.close()

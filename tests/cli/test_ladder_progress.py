@@ -1,0 +1,76 @@
+"""What is seen while a ladder is climbed, on a terminal and in a log."""
+
+import io
+import sys
+from pathlib import Path
+
+import pytest
+
+from seqloom.cli import ladder_progress
+from seqloom.cli.ladder_progress import LineLadder, LiveLadder, QuietLadder, report_for
+from seqloom.climbed import Climbed
+from seqloom.laddering import Moment
+from seqloom.metrics import Measured
+
+
+def moment(rung="lstm", **facts):
+    return Moment(rung, 2, 3, 0.42, **facts)
+
+
+def done(name, value):
+    measured = {"bits_per_character": Measured(value, value - 0.1, value + 0.1)}
+    return moment(name, climbed=Climbed(name, Path(name), measured, {}, 9, 1.5, 2, 1, 1, 1, 1, []))
+
+
+def test_a_log_has_a_line_for_each_rung_and_one_a_minute(capsys, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(ladder_progress.time, "monotonic", lambda: now[0])
+    report = LineLadder("ladder-1")
+    report.tell(moment(value=2.5))
+    assert capsys.readouterr().err == ""
+    now[0] = 61.0
+    report.tell(moment(value=2.5))
+    report.tell(moment(value=2.4))
+    report.tell(done("lstm", 2.25))
+    beat, end = capsys.readouterr().err.splitlines()
+    assert beat.endswith("ladder-1 rung=lstm 2/3 progress=0.42 valid=2.5")
+    assert end.endswith("ladder-1 rung=lstm 2/3 bits_per_character=2.25 seconds=1.5")
+
+
+def test_the_best_so_far_is_remembered(capsys):
+    report = QuietLadder("ladder-1")
+    assert report.best() == ""
+    for name, value in (("unigram", 4.0), ("5-gram", 2.0), ("lstm", 2.5)):
+        report.tell(done(name, value))
+    assert report.best() == "best 5-gram 2"
+    assert capsys.readouterr().err == ""
+    report.tell(moment(problem="error[T130]: the loss became nan"))
+    assert "lstm: error[T130]" in capsys.readouterr().err
+
+
+class Terminal(io.StringIO):
+    encoding = "utf-8"
+
+    def isatty(self):
+        return True
+
+
+def test_a_terminal_shows_a_bar_of_the_whole(monkeypatch):
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
+    with report_for("ladder-1") as report:
+        assert isinstance(report, LiveLadder)
+        report.tell(done("5-gram", 2.0))
+        report.tell(moment(value=2.5))
+        report.announce("Stopping")
+    shown = screen.getvalue()
+    assert "✔ 5-gram" in shown and "2/3 lstm" in shown and "42 %" in shown
+    assert "valid 2.5" in shown and "best 5-gram 2" in shown and "Stopping" in shown
+
+
+@pytest.mark.parametrize("quiet, kind", [(True, QuietLadder), (False, LineLadder)])
+def test_elsewhere_it_is_quiet_or_a_log(quiet, kind):
+    assert isinstance(report_for("x", quiet=quiet), kind)

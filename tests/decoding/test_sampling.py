@@ -1,0 +1,275 @@
+"""Sampling draws what the model says, cut as it is told, and the same from the same seed."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from seqloom.batch import Sequences
+from seqloom.decoding import Sampling, drawing, sample, sampling
+from seqloom.decoding.sampling import kept
+from seqloom.errors import UsageError
+from seqloom.forms import BEGIN, END, PAD, Form, Signature, Tokens
+from seqloom.model import Carries, Streams
+from seqloom.models import MODELS
+
+from ..contracts.cases import build, small
+
+SIZE = 9
+NEXT = Signature(Form.NEXT, Tokens(SIZE), Tokens(SIZE))
+WRITERS = [name for name in MODELS if MODELS[name].can_do(NEXT)]
+CUTS = {
+    "plain": {},
+    "cold": {"temperature": 0.5},
+    "hot": {"temperature": 1.7},
+    "top-k": {"top_k": 3},
+    "top-p": {"top_p": 0.7},
+    "min-p": {"min_p": 0.3},
+    "all": {"temperature": 1.3, "top_k": 5, "top_p": 0.9, "min_p": 0.1},
+}
+COUNT = 6_000
+
+
+def of(*rows):
+    return Sequences.pad([np.array(row, dtype=np.int64) for row in rows])
+
+
+def model_of(name, seed=3):
+    model = build(name, NEXT, small(name, {}), seed)
+    if hasattr(model, "parameters"):  # random weights are almost even: nothing would be cut
+        for weight in model.parameters():
+            weight.data.mul_(3)
+    return model
+
+
+def by_hand(log_probs, temperature=1.0, top_k=0, top_p=1.0, min_p=0.0):
+    """The same distribution in plain Python, symbol by symbol."""
+    chance = {
+        i: float(np.exp(log_probs[i])) for i in range(len(log_probs)) if i not in (PAD, BEGIN)
+    }
+    chance = {i: p ** (1 / temperature) for i, p in chance.items()}
+    ranked = sorted(chance, key=lambda i: (-chance[i], i))[: top_k or None]
+    total, sum_so_far, nucleus = sum(chance[i] for i in ranked), 0.0, []
+    for i in ranked:
+        nucleus.append(i)
+        sum_so_far += chance[i]
+        if sum_so_far >= top_p * total:
+            break
+    left = [i for i in nucleus if chance[i] >= min_p * chance[ranked[0]]]
+    whole = sum(chance[i] for i in left)
+    return np.array([chance[i] / whole if i in left else 0.0 for i in range(len(log_probs))])
+
+
+def limit_of_chi_square(degrees):
+    """What only one test in 10,000 passes by chance (Wilson & Hilferty, 1931)."""
+    return degrees * (1 - 2 / (9 * degrees) + 3.72 * np.sqrt(2 / (9 * degrees))) ** 3
+
+
+def chi_square(seen, chance):
+    real = chance > 0
+    assert not seen[~real].any(), "what was cut is never drawn"
+    expected = seen.sum() * chance[real]
+    return ((seen[real] - expected) ** 2 / expected).sum(), int(real.sum()) - 1
+
+
+def is_like(seen, chance):
+    found, degrees = chi_square(seen, chance)
+    return degrees == 0 or found < limit_of_chi_square(degrees)
+
+
+def after(model, symbols):
+    """Log-probabilities after BEGIN and these symbols."""
+    with model.at_rest():
+        state = model.begin(of(symbols))
+        for symbol in [BEGIN, *symbols]:
+            log_probs, state = model.step(np.array([symbol]), state)
+    return log_probs[0]
+
+
+@pytest.mark.parametrize("cut", CUTS)
+@pytest.mark.parametrize("name", WRITERS)
+def test_draws_are_as_likely_as_the_model_says(name, cut):
+    """The first symbol, and the second after the commonest first, against brute force."""
+    model, settings = model_of(name), Sampling(limit=2, seed=5, **CUTS[cut])
+    none = of(*[[]] * COUNT)
+    drawn = [[*row.tolist(), END] for row in sample(model, none, settings, none)]
+    firsts = np.bincount([row[0] for row in drawn], minlength=SIZE)
+    assert is_like(firsts, by_hand(after(model, []), **CUTS[cut]))
+    common = next(i for i in np.argsort(-firsts) if i != END)
+    seconds = np.bincount([row[1] for row in drawn if row[0] == common], minlength=SIZE)
+    assert is_like(seconds, by_hand(after(model, [common]), **CUTS[cut]))
+
+
+def test_the_test_can_fail():
+    """Draws at one temperature are not taken for draws at another a little off."""
+    model, none = model_of("ngram"), of(*[[]] * COUNT)
+    drawn = sample(model, none, Sampling(limit=1), none)
+    firsts = np.bincount([row[0] if len(row) else END for row in drawn], minlength=SIZE)
+    assert is_like(firsts, by_hand(after(model, [])))
+    assert not is_like(firsts, by_hand(after(model, []), temperature=1.25))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_cuts_are_those_of_brute_force(seed, monkeypatch):
+    monkeypatch.setattr(sampling, "FEW", 1 + seed % 3)
+    chance = np.random.default_rng(seed)
+    p = chance.dirichlet(np.full(12, 0.5))
+    if seed % 2:  # ties, zeros, and what they do to the cuts
+        p = np.round(p, 1)
+        p[5] += 0.1
+        p /= p.sum()
+    with np.errstate(divide="ignore"):
+        log_probs = np.log(p)
+    for t, k, n, m in itertools.product(
+        (0.3, 1.0, 2.0), (0, 1, 4, 50), (0.253, 0.811, 1.0), (0, 0.37)
+    ):
+        found, chances = kept(log_probs, Sampling(temperature=t, top_k=k, top_p=n, min_p=m))
+        spread = np.zeros(12)
+        spread[found] = chances
+        np.testing.assert_allclose(spread, by_hand(log_probs, t, k, n, m), atol=1e-12)
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_no_heat_takes_the_likeliest(name):
+    model = model_of(name)
+    (drawn,) = sample(model, of([4]), Sampling(temperature=0, limit=5), of([4]))
+    text = [4]
+    while len(text) < 6:
+        log_probs = np.array(after(model, text))
+        log_probs[[PAD, BEGIN]] = -np.inf
+        text.append(int(log_probs.argmax()))
+        if text[-1] == END:
+            text.pop()
+            break
+    assert drawn.tolist() == text[1:]
+
+
+@pytest.mark.parametrize("temperature", [1e-9, 1e-300, 1e9])
+def test_extreme_heat_is_no_trouble(temperature):
+    found, chances = kept(np.log([0.1, 0.1, 0.2, 0.6]), Sampling(temperature=temperature))
+    spread = dict(zip(found.tolist(), chances.tolist(), strict=True))
+    assert spread[3] == pytest.approx(1 if temperature < 1 else 0.5)
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_row_draws_the_same_alone_as_beside_others(name):
+    """Also where prompts have different lengths, and rows that end leave the batch."""
+    model = model_of(name)
+    prompts = [[4, 5, 6], [], [7], [4, 4, 4, 4, 4], [8, 5]]
+    settings = Sampling(limit=12, seed=9)
+    beside = sample(model, of(*prompts), settings, of(*prompts))
+    for row, prompt in enumerate(prompts):
+        alone = drawing(model, of(prompt), settings, of(prompt), streams=[settings.stream(row)])
+        symbols = [int(drawn.symbols[0]) for drawn in alone]
+        assert [s for s in symbols if s != END] == beside[row].tolist()
+    assert len({len(row) for row in beside}) > 1, "or no row left the batch"
+
+
+@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("rows", [1, 3])
+def test_long_prompts_are_read_at_once_to_the_same_end(name, rows, monkeypatch):
+    """In one pass or in several, and by steps: alone, where a stepper goes on, and in a batch."""
+    model, chance = model_of(name), np.random.default_rng(2)
+    prompts = of(*[chance.integers(4, SIZE, 30 + row).tolist() for row in range(rows)])
+    settings = Sampling(limit=20)
+    monkeypatch.setattr(sampling, "BY_STEPS", 1000)
+    steps = [row.tolist() for row in sample(model, prompts, settings, prompts)]
+    monkeypatch.setattr(sampling, "BY_STEPS", 0)
+    for at_once in (1000, 7):
+        monkeypatch.setattr(sampling, "AT_ONCE", at_once)
+        found = [row.tolist() for row in sample(model, prompts, settings, prompts)]
+        assert found == steps
+    assert any(steps)
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_stepper_goes_on_from_a_row_of_the_state(name):
+    """Where both can be had, the state after a prompt is that of the steps, row by row."""
+    model = model_of(name)
+    if not (isinstance(model, Streams) and isinstance(model, Carries)):
+        pytest.skip("it has no stepper of its own, or cannot read in windows")
+    stepper, symbols = model.stepper(), [BEGIN, 4, 5, 6, 7, 8, 4]
+    state = stepper.begin()
+    for symbol in symbols[:-1]:
+        _, state = stepper.step(symbol, state)
+    with model.at_rest():
+        assert sampling._are_rows(stepper.begin(), model.begin(of([])))
+        read = of(symbols[1:])
+        after = sampling._state_after(model, read, model.begin(read))
+    for one, other in zip(state, after, strict=True):
+        np.testing.assert_allclose(one, np.asarray(other[0]), rtol=1e-5, atol=1e-6)
+
+
+def test_the_same_seed_draws_the_same_and_another_does_not():
+    model, none = model_of("ngram"), of([], [], [])
+    first, again, other = (
+        [row.tolist() for row in sample(model, none, Sampling(limit=40, seed=seed), none)]
+        for seed in (1, 1, 2)
+    )
+    assert first == again != other
+    assert len({tuple(row) for row in first}) > 1, "rows have streams of their own"
+
+
+def test_symbols_come_as_they_are_drawn():
+    """Nothing is read ahead: the model has made as many steps as symbols are asked for."""
+    model, steps = model_of("ngram"), []
+
+    class Counted:
+        begin, at_rest = model.begin, model.at_rest
+
+        def step(self, symbols, state):
+            steps.append(symbols)
+            return model.step(symbols, state)
+
+    drawn = drawing(Counted(), of([4, 5]), Sampling(limit=50), of([4, 5]))
+    next(drawn)
+    assert len(steps) == 3, "BEGIN and the prompt are read first"
+    next(drawn)
+    assert len(steps) == 4
+
+
+def test_what_is_last_is_asked_of_the_caller():
+    model, none = model_of("ngram"), of([], [])
+    never = [
+        d.symbols for d in drawing(model, none, Sampling(limit=60), none, is_last=lambda *_: 0)
+    ]
+    assert len(never) == 60 and all(len(symbols) == 2 for symbols in never)
+    assert any(END in symbols for symbols in never), "an end is a symbol like others here"
+    first = drawing(model, none, Sampling(limit=60), none, is_last=lambda row, _: row == 0)
+    assert [drawn.rows.tolist() for drawn in first][:2] == [[0, 1], [1]]
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_between_two_symbols_a_model_can_be_trained(name):
+    """Being at rest is no state of the world that the caller is left in."""
+    torch = pytest.importorskip("torch")
+    model, none = model_of(name), of([], [])
+    drawn = drawing(model, none, Sampling(), none)
+    next(drawn)
+    assert torch.is_grad_enabled() and getattr(model, "training", True)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"temperature": -0.1},
+        {"temperature": float("nan")},
+        {"top_k": -1},
+        {"top_p": 0.0},
+        {"top_p": 1.1},
+        {"min_p": -0.1},
+        {"limit": 0},
+        {"seed": -1},
+    ],
+    ids=str,
+)
+def test_settings_that_make_no_sense(wrong):
+    with pytest.raises(UsageError, match=next(iter(wrong))) as told:
+        Sampling(**wrong)
+    assert told.value.code == "U030"
+
+
+def test_a_model_that_gives_nothing_a_chance():
+    with pytest.raises(UsageError, match="no symbol any chance") as told:
+        kept(np.full(SIZE, -np.inf), Sampling())
+    assert told.value.code == "U032"

@@ -1,0 +1,49 @@
+"""Rows that grow are values: whatever is done with one never shows in another."""
+
+import random
+
+import torch
+
+from seqloom.nn.growing import empty, grown
+
+
+def more(rows, number, most=40):
+    longer = grown(rows, most)
+    longer[:, -1] = number
+    return longer
+
+
+def test_a_tree_of_continuations_keeps_every_value():
+    """Any state may be continued, again and again, sliced and picked: each keeps its history."""
+    chance = random.Random(0)
+    states = [(empty(torch.empty(2, 0, 3, 4), 0, 8), [])]
+    for number in range(300):
+        rows, history = chance.choice(states[-12:])
+        match chance.randrange(6):
+            case 0:
+                rows = rows[torch.tensor([1, 1])]
+            case 1:
+                rows = rows.clone()
+        if len(history) < 40:
+            states.append((more(rows, number), [*history, number]))
+    assert max(len(history) for _, history in states) > 20
+    for rows, history in states:
+        wanted = torch.tensor(history, dtype=torch.float)[None, :, None, None]
+        assert torch.equal(rows, wanted.expand(2, len(history), 3, 4))
+
+
+def test_going_on_alone_does_not_copy():
+    rows, places = empty(torch.empty(1, 0, 3), 0, 64), set()
+    for number in range(60):
+        rows = more(rows, number, most=64)
+        places.add(rows.data_ptr())
+    assert len(places) == 1
+
+
+def test_a_row_of_a_batch_is_copied_before_it_grows():
+    rows = more(more(empty(torch.empty(3, 0, 2), 0, 8), 1), 2)
+    kept = rows.clone()
+    first, second = more(rows[:1], 7), more(rows, 9)
+    assert torch.equal(rows, kept) and first[0, -1, 0] == 7 and (second[:, -1] == 9).all()
+    again = more(rows[1:2], 8)
+    assert again[0, -1, 0] == 8 and (second[:, -1] == 9).all()

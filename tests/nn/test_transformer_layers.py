@@ -1,0 +1,255 @@
+"""The Transformer against torch's, against explicit masks, and against its own definition."""
+
+import pytest
+import torch
+from torch import nn
+
+from seqloom.errors import ModelError
+from seqloom.nn.attention import SelfAttention, Sight
+from seqloom.nn.transformer_layers import Assembly, TransformerLayer, TransformerStack
+from seqloom.trace import watching
+
+KINDS = [
+    {},
+    {"positions": "rotary"},
+    {"positions": "sinusoid", "norm": "after", "activation": "relu"},
+    {"attention_window": 3, "positions": "rotary"},
+    {"attention_window": 2, "feed_forward": 10, "heads": 1},
+]
+every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda k: "-".join(map(str, k.values())))
+
+
+def stack(context=8, causal=True, layers=2, **kind):
+    torch.manual_seed(3)
+    made = TransformerStack(
+        8, layers=layers, context=context, causal=causal, assembly=Assembly(**{"heads": 2} | kind)
+    ).double()
+    with torch.no_grad():
+        for weight in made.parameters():
+            weight.add_(torch.randn_like(weight) * 0.3)
+    return made
+
+
+def vectors(batch, time, width=8):
+    return torch.randn(batch, time, width, dtype=torch.double)
+
+
+def lengths(x):
+    return torch.full((len(x),), x.shape[1])
+
+
+def same(one, other, tolerance=1e-9):
+    torch.testing.assert_close(one, other, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("norm", ["before", "after"])
+@pytest.mark.parametrize("activation", ["gelu", "relu"])
+@pytest.mark.parametrize("causal", [True, False])
+def test_a_layer_is_torchs(norm, activation, causal):
+    """With the same weights: outputs, and gradients of the input and of every weight."""
+    ours = TransformerLayer(12, Assembly(heads=3, norm=norm, activation=activation), 0.0)
+    theirs = nn.TransformerEncoderLayer(
+        12, 3, 48, 0.0, activation, batch_first=True, norm_first=norm == "before", bias=False
+    )
+    pairs = {
+        "self_attn.in_proj_weight": ours.attention.read.weight,
+        "self_attn.out_proj.weight": ours.attention.join.weight,
+        "linear1.weight": ours.widen.weight,
+        "linear2.weight": ours.narrow.weight,
+        "norm1.weight": ours.attention_norm.weight,
+        "norm2.weight": ours.feed_norm.weight,
+    }
+    nn.init.normal_(ours.attention_norm.weight, 1, 0.3)
+    nn.init.normal_(ours.feed_norm.weight, 1, 0.3)
+    theirs.load_state_dict({name: weight.detach() for name, weight in pairs.items()})
+    x = torch.randn(2, 7, 12, requires_grad=True)
+    other = x.detach().clone().requires_grad_()
+    mask = nn.Transformer.generate_square_subsequent_mask(7) if causal else None
+    found, wanted = ours(x, Sight(causal))[0], theirs(other, src_mask=mask, is_causal=causal)
+    same(found, wanted, 1e-5)
+    pull = torch.randn_like(found)
+    found.backward(pull)
+    wanted.backward(pull)
+    same(x.grad, other.grad, 1e-5)
+    for name, weight in theirs.named_parameters():
+        same(pairs[name].grad, weight.grad, 1e-5)
+
+
+def test_attention_is_torchs():
+    ours, theirs = SelfAttention(12, 4), nn.MultiheadAttention(12, 4, bias=False, batch_first=True)
+    theirs.in_proj_weight, theirs.out_proj.weight = ours.read.weight, ours.join.weight
+    x = torch.randn(3, 6, 12)
+    with watching(ours) as trace:
+        ours.look(*ours.products(x, None), Sight())
+    wanted, weights = theirs(x, x, x, average_attn_weights=False)
+    same(ours.look(*ours.products(x, None), Sight()), wanted, 1e-6)
+    same(torch.from_numpy(trace.of_kind("attention")[0].value), weights, 1e-6)
+
+
+@every_kind
+@pytest.mark.parametrize("causal", [True, False])
+def test_watched_or_not_is_the_same(kind, causal):
+    """Forward and backward, also where blocks and padding are."""
+    made, x = stack(causal=causal, **kind), vectors(2, 11 if causal else 8).requires_grad_()
+    sizes = torch.tensor([x.shape[1], 5])
+    real = (torch.arange(x.shape[1]) < sizes[:, None])[..., None]
+    weights = [x, *made.parameters()]
+    quick = made(x, sizes) * real
+    pull = torch.randn_like(quick)
+    fused = torch.autograd.grad(quick, weights, pull)
+    with watching(made) as trace:
+        slow = made(x, sizes) * real
+    same(quick, slow)
+    for one, other in zip(fused, torch.autograd.grad(slow, weights, pull), strict=True):
+        same(one, other)
+    assert [seen.path for seen in trace.of_kind("attention")] == [
+        "layers.0.attention",
+        "layers.1.attention",
+    ]
+
+
+@pytest.mark.parametrize("window", [0, 1, 2, 4])
+@pytest.mark.parametrize("causal", [True, False])
+def test_windows_and_padding_are_an_explicit_mask(window, causal):
+    """One place at a time: its weights are a softmax over those it may see, and no others."""
+    made = stack(causal=causal, layers=1, attention_window=window)
+    x, sizes = vectors(2, 7), torch.tensor([7, 4])
+    with watching(made) as trace:
+        made(x, sizes)
+    seen = trace.of_kind("attention")[0].value
+    layer = made.layers[0]
+    queries, keys, _ = layer.attention.products(layer.attention_norm(made.positions(x)), None)
+    for b in range(2):
+        for t in range(int(sizes[b])):
+            places = [
+                s
+                for s in range(7 if causal else int(sizes[b]))
+                if (s <= t or not causal) and (not window or abs(s - t) < window)
+            ]
+            scores = torch.stack([(queries[b, t] * keys[b, s]).sum(-1) for s in places], dim=-1)
+            wanted = torch.zeros(2, 7, dtype=torch.double)
+            wanted[:, places] = (scores / 2).softmax(-1)
+            same(torch.from_numpy(seen[b, :, t]), wanted)
+
+
+def by_definition(made, x):
+    """The place p sees from max(0, ⌊p/H⌋ - 1)·H to p: each place by a pass of its own."""
+    half = made.context // 2
+    outputs = []
+    for p in range(x.shape[1]):
+        begin = max(0, p // half - 1) * half
+        outputs.append(made._block(x[:, begin : p + 1])[:, -1])
+    return torch.stack(outputs, dim=1)
+
+
+@every_kind
+@pytest.mark.parametrize("context", [2, 6, 8])
+def test_long_texts_are_read_as_defined(kind, context):
+    made = stack(context, **kind)
+    half = context // 2
+    for time in {1, context, context + 1, context + half, context + half + 1, 4 * context - 1}:
+        x = vectors(2, time)
+        same(made(x, lengths(x)), by_definition(made, x))
+
+
+@every_kind
+@pytest.mark.parametrize("context", [2, 6, 8])
+def test_pieces_and_steps_are_the_whole(kind, context):
+    """Any mixture of pieces and single steps, as far as several blocks."""
+    made = stack(context, **kind)
+    x = vectors(2, 21)
+    with torch.no_grad():
+        whole = made(x, lengths(x))
+        for cuts in ([], [5, 6, 19], [8], list(range(1, 21)), [context, 2 * context]):
+            edges = [0, *cuts, 21]
+            for single in (False, True):
+                state, outputs = made.initial(2), []
+                for number, (begin, end) in enumerate(zip(edges, edges[1:], strict=False)):
+                    if single and number % 2:
+                        for t in range(begin, end):
+                            output, state = made.step(x[:, t], state)
+                            outputs.append(output[:, None])
+                    else:
+                        output, state = made.carry(x[:, begin:end], state)
+                        outputs.append(output)
+                    assert all(len(part) == 2 for part in state)
+                    assert sum(part.shape[1] for part in state) <= context
+                same(torch.cat(outputs, 1), whole)
+
+
+@every_kind
+def test_a_step_leaves_its_state_as_it_was(kind):
+    made, x = stack(6, **kind), vectors(2, 12)
+    with torch.no_grad():
+        state = made.initial(2)
+        for t in range(12):
+            kept = [part.clone() for part in state]
+            once, new = made.step(x[:, t], state)
+            snapshot = [part.clone() for part in new]
+            made.step(-x[:, t], state)
+            again, _ = made.step(x[:, t], state)
+            assert torch.equal(once, again)
+            assert all(map(torch.equal, kept, state)) and all(map(torch.equal, snapshot, new))
+            state = new
+
+
+@every_kind
+def test_nothing_comes_from_later(kind):
+    made, x = stack(8, **kind), vectors(1, 21).requires_grad_()
+    for t in range(21):
+        outputs = made(x, lengths(x))[0, t].sum()
+        (pull,) = torch.autograd.grad(outputs, x)
+        begin = max(0, t // 4 - 1) * 4
+        assert not pull[0, t + 1 :].any() and not pull[0, :begin].any() and pull[0, t].any()
+
+
+def test_not_causal_sees_both_sides_but_no_padding():
+    made, x = stack(causal=False), vectors(2, 7).requires_grad_()
+    (pull,) = torch.autograd.grad(made(x, torch.tensor([7, 4]))[:, 1].sum(), x)
+    assert pull[0].any(-1).all() and pull[1, :4].any(-1).all() and not pull[1, 4:].any()
+
+
+def test_a_fresh_piece_costs_one_fused_call_a_layer(monkeypatch):
+    calls = []
+    kernel = nn.functional.scaled_dot_product_attention
+    monkeypatch.setattr(
+        "seqloom.nn.attention.scaled_dot_product_attention",
+        lambda *given, **more: calls.append(given[0].shape[2]) or kernel(*given, **more),
+    )
+    made, x = stack(8, layers=3), vectors(2, 8)
+    made.carry(x, made.initial(2))
+    assert calls == [8, 8, 8]
+
+
+def test_how_weights_start():
+    made = TransformerStack(256, layers=8, context=64)
+    layer = made.layers[3]
+    for weight, spread in (
+        (layer.attention.read.weight, 0.02),
+        (layer.widen.weight, 0.02),
+        (made.positions.table, 0.02),
+        (layer.attention.join.weight, 0.005),
+        (layer.narrow.weight, 0.005),
+    ):
+        assert weight.std().item() == pytest.approx(spread, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    "settings, kind, told",
+    [
+        ({"width": 8}, {"heads": 3}, "heads = 3 do not divide width = 8"),
+        ({"width": 8}, {"heads": 0}, "heads = 0"),
+        ({"width": 6}, {"heads": 2, "positions": "rotary"}, "3 numbers for each head"),
+        ({"context": 1}, {}, "context = 1: expected an even number"),
+        ({"context": 7}, {}, "context = 7: expected an even number"),
+        ({"layers": 0}, {}, "layers = 0: expected at least 1"),
+        ({}, {"attention_window": -1}, "attention_window = -1"),
+        ({}, {"feed_forward": -4}, "feed_forward = -4"),
+        ({"dropout": 1.0}, {}, "dropout = 1.0"),
+    ],
+)
+def test_what_cannot_be_is_refused(settings, kind, told):
+    given = {"width": 8, "layers": 1, "context": 8} | settings
+    with pytest.raises(ModelError, match=told) as error:
+        TransformerStack(given.pop("width"), **given, assembly=Assembly(**kind))
+    assert error.value.code == "M160"

@@ -1,0 +1,288 @@
+"""Ladders: rungs are data, share one budget of time, and leave what is done whatever happens."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import seqloom
+from seqloom import rungs
+from seqloom.cli.main import main
+from seqloom.climbed import Climb, Climbed, bought
+from seqloom.climbing import peak_memory
+from seqloom.errors import SeqloomError
+from seqloom.laddering import Onlooker, Plan, prepare
+from seqloom.metrics import Measured, Ratio, measure
+from seqloom.models import MODELS
+from seqloom.recipe import Recipe
+from seqloom.run import EVENTS
+from seqloom.training.events import read_events
+
+LINES = ["--set", "task.layout=lines", "--set", "data.test_fraction=0.2"]
+CELLS = """
+[training]
+epochs = 100000
+batch_size = 8
+
+[rungs.counts]
+model = { name = "recurrent", cell = "elman", width = 4, hidden = 4 }
+share = 1
+
+[rungs.gru]
+model = { name = "recurrent", cell = "gru", width = 6, hidden = 8 }
+training = { learning_rate = 0.02 }
+share = 2
+"""
+BROKEN = """
+[rungs.unigram]
+model = { name = "ngram", order = 1 }
+
+[rungs.nothing]
+model = { name = "ngram", order = 0 }
+
+[rungs.bigram]
+model = { name = "ngram", order = 2 }
+"""
+
+
+@pytest.fixture
+def here(data, monkeypatch):
+    monkeypatch.chdir(data)
+    return data
+
+
+def registered(folder: Path, task: str, text: str, monkeypatch) -> None:
+    """A ladder like the shipped ones, in a folder of the test's own."""
+    (folder / "ladders").mkdir()
+    (folder / "ladders" / f"{task}.toml").write_text(text)
+    monkeypatch.setattr(rungs, "LADDERS", folder / "ladders")
+
+
+@pytest.mark.parametrize("task", rungs.ladders())
+def test_shipped_rungs_are_right(task):
+    ladder, missing = rungs.without_missing(rungs.ladder_of(task))
+    assert ladder.rungs
+    for rung in ladder.rungs:
+        assert re.fullmatch(r"[a-z0-9][a-z0-9-]{0,63}", rung.name)
+        recipe = ladder.recipe(rung, {"train": "text.txt"}, {})
+        is_counted = hasattr(MODELS[recipe.model["name"]], "statistics")
+        assert is_counted == (rung.share == 0), "who learns by gradients shares the time"
+    assert all(name not in {rung.name for rung in ladder.rungs} for name in missing)
+
+
+def test_rungs_are_chosen_by_their_names_or_by_their_models():
+    ladder = rungs.ladder_of("language")
+    assert [rung.name for rung in ladder.of(["lstm", "unigram"]).rungs] == ["unigram", "lstm"]
+    chosen = ladder.of(["ngram"]).rungs
+    assert len(chosen) > 2 and {rung.model["name"] for rung in chosen} == {"ngram"}
+    assert ladder.of([]).rungs == ladder.rungs
+
+
+@pytest.mark.parametrize("arguments, code", [
+    (["tag", "tags.conll"], "U040"),
+    (["language"], "U001"),
+    (["tag"], "U040"),
+    (["language", "text.txt", "--models", "lsmt"], "U002"),
+    (["language", "text.txt", "--set", "model.hidden=8"], "U041"),
+    (["language", "text.txt", "--set", "training.max_time=8s"], "U041"),
+    (["language", "text.txt", "--set", "task.unit=words"], "U010"),
+    (["language", "text.txt", "--max-time", "soon"], "U010"),
+    (["language", "text.txt", "--max-time", "0s"], "U042"),
+    (["language", "text.txt", "--name", "No"], "U009"),
+    (["--resume", "nothing"], "U043"),
+    (["--resume"], "U043"),
+    (["language", "text.txt", "--resume"], "U001"),
+])  # fmt: skip
+def test_what_is_wrong_is_told_before_anything_begins(here, capsys, arguments, code):
+    assert main(["ladder", *arguments]) == 2
+    assert code in capsys.readouterr().err
+    assert not (here / "runs").exists()
+
+
+def test_counts_alone(here, capsys):
+    """Every rung is judged on the same examples; the table, the sentences, the picture, the files."""
+    told = ["ladder", "language", "text.txt", "--models", "unigram,3-gram", *LINES]
+    assert main([*told, "--json", "--picture", "ladder.svg", "--name", "mine"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [rung["name"] for rung in found["rungs"]] == ["unigram", "3-gram"]
+    assert found["metric"] == "bits_per_character" and found["best"] == "3-gram"
+    unigram, trigram = found["rungs"]
+    assert unigram["examples"] == trigram["examples"] > 0
+    for rung in found["rungs"]:
+        measured = rung["measured"]["bits_per_character"]
+        assert measured["low"] <= measured["value"] <= measured["high"]
+        assert rung["memory"] > 10e6 and rung["bytes"] > 0 and rung["symbols_per_second"] > 0
+        run = seqloom.load(rung["folder"])
+        assert run.evaluate().values()["bits_per_character"] == pytest.approx(measured["value"])
+    assert re.fullmatch(
+        r"3-gram saves [\d.]+ bits per character over unigram\.", *found["sentences"]
+    )
+    kept = json.loads((here / "runs" / "mine" / "table.json").read_text())
+    assert kept["rungs"] == found["rungs"]
+    ElementTree.parse(here / "ladder.svg")
+    assert main(["ladder", "--resume", "mine"]) == 0  # nothing is done again
+    said = capsys.readouterr()
+    assert "★" in said.out and found["sentences"][0] in said.out
+    assert "Next: seqloom generate runs/mine/3-gram" in said.err
+    assert main(["ladder", "--resume", "-q"]) == 0
+    assert capsys.readouterr().out == "runs/mine\n"
+    assert main([*told, "--name", "mine"]) == 2
+
+
+def test_a_second_task_needs_data_only(here, monkeypatch):
+    """A ladder of cells for labels: a file beside the others, and nothing else."""
+    registered(here, "classify", CELLS, monkeypatch)
+    heard = []
+    came = seqloom.ladder("classify", "labels.csv", max_time="3s",
+                          settings={"data.test_fraction": 0.3},
+                          onlooker=Onlooker(heard.append))  # fmt: skip
+    assert came.metric == "accuracy" and not came.failed and not came.left
+    assert [rung.name for rung in came.rungs] == ["counts", "gru"]
+    assert all(0 <= rung.measured["accuracy"].value <= 1 for rung in came.rungs)
+    assert len(came.sentences()) == 1
+    times = {n: Recipe.read(came.folder / n / "recipe.toml").build_training().seconds()
+             for n in ("counts", "gru")}  # fmt: skip
+    assert times["gru"] == pytest.approx(2 * times["counts"], abs=0.11)
+    assert sum(times.values()) == pytest.approx(3 * 0.85, abs=0.11)
+    assert [moment.rung for moment in heard if moment.climbed] == ["counts", "gru"]
+    whole = [moment.progress for moment in heard]
+    assert whole[-1] == pytest.approx(1) and all(0 <= share <= 1 for share in whole)
+
+
+def test_a_rung_that_fails_takes_no_other_down(here, monkeypatch, capsys):
+    registered(here, "language", BROKEN, monkeypatch)
+    assert main(["ladder", "language", "text.txt", *LINES[2:]]) == 5
+    said = capsys.readouterr()
+    assert "unigram" in said.out and "bigram saves" in said.out
+    assert "T140" in said.err and "M122" in said.err and "nothing" in said.err
+    kept = json.loads((here / "runs" / "ladder-1" / "table.json").read_text())
+    assert list(kept["failed"]) == ["nothing"] and kept["left"] == []
+
+
+def start(folder: Path, *arguments: str) -> subprocess.Popen:
+    return subprocess.Popen(
+        [sys.executable, "-m", "seqloom", "ladder", *arguments],
+        cwd=folder,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+
+
+def wait_for(path: Path, kind: str, process: subprocess.Popen | None = None) -> None:
+    for _ in range(1200):
+        if any(event["kind"] == kind for event in read_events(path)):
+            return
+        assert process is None or process.poll() is None, process.communicate()
+        time.sleep(0.05)
+    raise AssertionError(f"no {kind} in a minute")
+
+
+LONG = ["language", "text.txt", "--models", "unigram", "lstm", "--max-time", "20m", *LINES]
+
+
+def test_ctrl_c_leaves_what_is_done(here, capsys):
+    process = start(here, *LONG)
+    rung = here / "runs" / "ladder-1" / "lstm"
+    wait_for(rung / EVENTS, "train", process)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "unigram" in out and "lstm" not in out
+    assert "Stopped: 1 rung done, 1 left. Nothing lost." in err
+    assert "seqloom ladder --resume ladder-1" in err
+    assert read_events(rung / EVENTS)[-1]["reason"] == "stopped"
+    assert json.loads((rung.parent / "table.json").read_text())["left"] == ["lstm"]
+    # It goes on with what it has: a moment later its time is over.
+    recipe = rung / "recipe.toml"
+    recipe.write_text(re.sub(r'max_time = ".*"', 'max_time = "0.01s"', recipe.read_text()))
+    step = read_events(rung / EVENTS)[-1]["step"]
+    assert main(["ladder", "--resume"]) == 0
+    assert "lstm" in capsys.readouterr().out
+    assert [e["step"] for e in read_events(rung / EVENTS) if e["kind"] == "resume"] == [step]
+
+
+def test_a_rung_ends_with_whoever_waits_for_it(here):
+    process = start(here, *LONG)
+    rung = here / "runs" / "ladder-1" / "lstm"
+    wait_for(rung / EVENTS, "train", process)
+    process.kill()
+    process.communicate()
+    wait_for(rung / EVENTS, "end")
+    assert read_events(rung / EVENTS)[-1]["reason"] == "stopped"
+
+
+def climbed(name, tops, metric="bits_per_character", seconds=1.0):
+    ratios = [Ratio(top, 1.0) for top in tops]
+    measured = measure(ratios) if np.isfinite(tops).all() else Measured(*[np.inf] * 3)
+    facts = (len(ratios), seconds, seconds, 1, 1, 1, 1.0, [])
+    return Climbed(name, Path(name), {metric: measured}, {metric: ratios}, *facts)
+
+
+def test_sentences_are_plain():
+    chance = np.random.default_rng(1)
+    first = climbed("one", chance.uniform(2, 3, 80))
+    better = climbed("two", [ratio.top - 0.5 for ratio in first.ratios["bits_per_character"]])
+    assert (
+        bought("bits_per_character", better, first) == "two saves 0.50 bits per character over one."
+    )
+    assert (
+        bought("bits_per_character", first, better)
+        == "one is worse than two by 0.50 bits per character."
+    )
+    close = climbed("near", [r.top + d for r, d in zip(first.ratios["bits_per_character"],
+                    chance.normal(0, 0.1, 80), strict=True)])  # fmt: skip
+    assert "may be chance" in bought("bits_per_character", close, first)
+    never = climbed("never", [np.inf] * 80)
+    assert bought("bits_per_character", never, first).endswith(
+        "by bits per character without bound."
+    )
+    assert "may be chance" in bought("bits_per_character", never, never)
+    low, high = (climbed(n, [float(i < k) for i in range(50)], "accuracy") for n, k in
+                 (("low", 10), ("high", 40)))  # fmt: skip
+    assert bought("accuracy", high, low) == "high adds 60 points of accuracy over low."
+    assert bought("accuracy", low, high) == "low is worse than high by 60 points of accuracy."
+
+
+def test_a_rung_is_held_against_the_best_below_it():
+    names = zip("abc", (3.0, 1.0, 2.0), strict=True)
+    steps = [climbed(name, np.full(20, top) + np.linspace(0, 0.1, 20)) for name, top in names]
+    came = Climb(Path("ladder"), "language", "bits_per_character", 9.0, steps, {}, [], [])
+    assert came.best() is steps[1]
+    assert came.sentences()[1].startswith("c is worse than b by 1.00")
+    again = Climb(Path("ladder"), "language", "bits_per_character", 9.0,
+                  [steps[1], steps[0], steps[2]], {}, [], [])  # fmt: skip
+    assert again.sentences()[1].startswith("c is worse than b (the best below it) by 1.00")
+
+
+def test_those_without_a_share_come_first_and_the_rest_is_shared():
+    plan = Plan("language", "bits_per_character", 60.0, {"big": 2.0, "counts": 0.0, "small": 1.0})
+    assert plan.order() == ["counts", "big", "small"]
+    assert plan.progress(["counts", "big", "small"]) == pytest.approx(1)
+    assert plan.progress(["counts"], "big", 0.5) == pytest.approx(1.01 / 3.01)
+
+
+def test_the_peak_of_memory_is_seen():
+    before = peak_memory()
+    block = np.ones(30_000_000)
+    assert peak_memory() - before > 100e6
+    assert before > 10e6 and block.sum() > 0
+
+
+def test_a_ladder_is_whole_before_the_first_rung(here):
+    folder = prepare("language", "text.txt", "1m", ["lstm"], "", Path("runs"), {"training.seed": 7})
+    recipe = Recipe.read(folder / "rungs" / "lstm.toml")
+    assert recipe.training["seed"] == 7 and Path(recipe.data["train"]).is_absolute()
+    assert recipe.task["layout"] == "stream"
+    with pytest.raises(SeqloomError, match="U009"):
+        prepare("language", "text.txt", "1m", ["lstm"], folder.name, Path("runs"), {})

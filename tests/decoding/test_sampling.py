@@ -156,7 +156,7 @@ def test_a_row_draws_the_same_alone_as_beside_others(name):
     """Also where prompts have different lengths, and rows that end leave the batch."""
     model = model_of(name)
     prompts = [[4, 5, 6], [], [7], [4, 4, 4, 4, 4], [8, 5]]
-    settings = Sampling(limit=12, seed=9)
+    settings = Sampling(limit=40, seed=9, temperature=30.0)  # some models are very sure
     beside = sample(model, of(*prompts), settings, of(*prompts))
     for row, prompt in enumerate(prompts):
         alone = drawing(model, of(prompt), settings, of(prompt), streams=[settings.stream(row)])
@@ -196,8 +196,11 @@ def test_a_stepper_goes_on_from_a_row_of_the_state(name):
         assert sampling._are_rows(stepper.begin(), model.begin(of([])))
         read = of(symbols[1:])
         after = sampling._state_after(model, read, model.begin(read))
-    for one, other in zip(state, after, strict=True):
-        np.testing.assert_allclose(one, np.asarray(other[0]), rtol=1e-5, atol=1e-6)
+    row = tuple(np.asarray(part[0]) for part in after)
+    for symbol in (symbols[-1], 5, 6):  # a model may hold the same past in two ways
+        one, state = stepper.step(symbol, state)
+        other, row = stepper.step(symbol, row)
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
 
 
 def test_the_same_seed_draws_the_same_and_another_does_not():

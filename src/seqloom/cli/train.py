@@ -20,6 +20,7 @@ from .session import Outcome, Session, call, shown_interval
 from .terminal import count, duration, heading, say, several, show, table, visible
 
 LONGEST_EXAMPLE = 40
+MOST_METRICS = 2  # more would leave the names of runs no room
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -200,9 +201,9 @@ def _show(outcome: Outcome, given: argparse.Namespace) -> None:
 
 
 def _compared(outcomes: list[Outcome]) -> list[str]:
-    """The runs side by side, a row each."""
+    """The runs side by side, a row each, by the most telling metrics."""
     judged = [outcome.test.measured() if outcome.test else {} for outcome in outcomes]
-    names = list(judged[0])
+    names = list(judged[0])[:MOST_METRICS]
     rows = [["run", *(METRICS[name].title for name in names), "parameters", "time"]]
     for outcome, test in zip(outcomes, judged, strict=True):
         shown = [shown_interval(name, test[name]) if name in test else "-" for name in names]

@@ -36,12 +36,15 @@ class Windows:
         self.rows, self.length, self.seed, self.in_order = rows, length, seed, in_order
         self._text = np.concatenate([[BEGIN], text])
         self.symbols = len(text)
+        self._made: tuple[int, list[Window]] = (-1, [])
         if len(text) // rows < length:
             raise _too_short(len(text), rows, length)
 
     def epoch(self, number: int) -> list[Window]:
         """The windows of an epoch."""
-        return self._side_by_side() if self.in_order else self._shuffled(number)
+        if self._made[0] != number:
+            self._made = (number, self._side_by_side() if self.in_order else self._shuffled(number))
+        return self._made[1]
 
     def batch(self, which: Window) -> Batch:
         """What is read in a window, and what is to be predicted."""

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seqloom.batch import Batch, Sequences
-from seqloom.errors import ModelError
+from seqloom.errors import MachineError, ModelError
 from seqloom.forms import BEGIN, END, PAD, Form, Labels, Signature, Tokens
 from seqloom.model import Carries, CountsStreams
 from seqloom.models.ngram import NGram
@@ -229,7 +229,7 @@ def test_memory_changes_nothing(smoothing):
     """Counted in memory or spilled to the disk many times over: the same bits."""
     signature = Signature(Form.NEXT, Tokens(900), Tokens(900))
     chance = np.random.default_rng(1)
-    texts = [2 + chance.zipf(1.3, 700) % 898 for _ in range(30)]
+    texts = [2 + chance.zipf(1.3, 200) % 898 for _ in range(30)]
     found = []
     for memory in (1024, 0):
         model = NGram(signature, order=8, smoothing=smoothing, memory=memory)
@@ -243,6 +243,16 @@ def test_memory_changes_nothing(smoothing):
         found.append(model.weights())
     assert found[0].keys() == found[1].keys()
     assert all(np.array_equal(found[0][name], found[1][name]) for name in found[0])
+
+
+def test_a_disk_without_room_is_told(monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.open", full)
+    with pytest.raises(MachineError, match="No space left") as told:
+        made(rows(0), order=2, memory=0)
+    assert told.value.code == "E301"
 
 
 @pytest.mark.parametrize("smoothing", SMOOTHINGS)

@@ -16,6 +16,8 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Bool, Int, Shaped
 
+from ..errors import MachineError
+
 COPIES = 6  # sorting holds the rows as they came and sorted, their order, and a little more
 MEBIBYTE = 1 << 20
 
@@ -211,6 +213,14 @@ class Stored:
         return Rows(keys, np.memmap(self.times, np.int64, "r", shape=(self.count,)))
 
 
+def _no_room(folder: Path, error: OSError) -> MachineError:
+    return MachineError(
+        "E301",
+        f"cannot write counts to {folder} ({error.strerror or error})",
+        help=["--set model.memory=N   count in N MiB of memory", "TMPDIR=FOLDER   count elsewhere"],
+    )
+
+
 class _Folder:
     """A folder that goes with the last who needs it."""
 
@@ -229,9 +239,12 @@ class _Written:
 
     def append(self, rows: Rows) -> None:
         """Write more rows behind those that are there."""
-        for path, array in ((self._keys, rows.keys), (self._times, rows.times)):
-            with path.open("ab") as file:
-                np.ascontiguousarray(array).tofile(file)
+        try:
+            for path, array in ((self._keys, rows.keys), (self._times, rows.times)):
+                with path.open("ab") as file:
+                    np.ascontiguousarray(array).tofile(file)
+        except OSError as error:
+            raise _no_room(self._keys.parent, error) from error
         self._count += len(rows)
 
     def stored(self) -> "Stored":

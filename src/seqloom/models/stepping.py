@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from ..model import State
 from ..nn.inputs import Embedding
-from ..nn.outputs import AdaptiveSymbols, Output, Symbols
+from ..nn.outputs import Numbers, Output, Symbols
 from ..nn.pooling import Pooling
 from ..nn.quick import QuickRecurrence
 from ..nn.quick.pooling import running_pool
@@ -121,19 +121,19 @@ def _products_of(
 
 def _answer_of(output: Output) -> Callable[[Row], Row]:
     """From a state to what is said of it."""
-    if isinstance(output, AdaptiveSymbols):
-        still = _at_rest(output)
-
-        def by_torch(state: Row) -> Row:
-            with torch.no_grad():
-                return still(torch.from_numpy(state)[None])[0].numpy()
-
-        return by_torch
-    last = output.scores if isinstance(output, Symbols) else output.mean
-    matrix, bias = Matrix(last.weight), array_of(last.bias)
     if isinstance(output, Symbols):
-        return lambda state: log_softmax(matrix(state) + bias)
-    return lambda state: matrix(state) + bias
+        scores, bias = Matrix(output.scores.weight), array_of(output.scores.bias)
+        return lambda state: log_softmax(scores(state) + bias)
+    if isinstance(output, Numbers):
+        means, shift = Matrix(output.mean.weight), array_of(output.mean.bias)
+        return lambda state: means(state) + shift
+    still = _at_rest(output)
+
+    def by_torch(state: Row) -> Row:
+        with torch.no_grad():
+            return still(torch.from_numpy(state)[None])[0].numpy()
+
+    return by_torch
 
 
 def _at_rest(thing: Any) -> Any:

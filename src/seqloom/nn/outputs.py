@@ -1,9 +1,10 @@
 """From vectors to distributions over symbols or real numbers."""
 
 import math
+from abc import ABC, abstractmethod
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
@@ -14,7 +15,35 @@ from .chunked import chunked_cross_entropy, rows_at_once
 from .ends import PLAIN_ENDS, Ends
 
 
-class Symbols(nn.Module):
+class Output(nn.Module, ABC):
+    """A distribution over targets at each position, made from a vector there."""
+
+    @abstractmethod
+    def log_probs(
+        self, states: Float[Tensor, "batch time width"], target: Sequences
+    ) -> Float[Tensor, "batch time"]:
+        """Log-probability, or log of the density, of each single target; 0 where there is none."""
+
+    @abstractmethod
+    def loss(
+        self, states: Float[Tensor, "batch time width"], target: Sequences, smoothing: float = 0.0
+    ) -> Float[Tensor, ""]:
+        """Nats per real target."""
+
+    @abstractmethod
+    def best(
+        self, states: Float[Tensor, "batch time width"]
+    ) -> tuple[Shaped[Tensor, "batch time *numbers"], Float[Tensor, "batch time"]]:
+        """The likeliest target at each position, and its log-probability."""
+
+    def log_prob(
+        self, states: Float[Tensor, "batch time width"], target: Sequences
+    ) -> Float[Tensor, " batch"]:
+        """Log-probability of each sequence of targets."""
+        return self.log_probs(states, target).sum(-1)
+
+
+class Symbols(Output):
     """A categorical distribution at each position: softmax(W h + b)."""
 
     def __init__(self, width: int, size: int) -> None:
@@ -35,12 +64,6 @@ class Symbols(nn.Module):
         found = [-cross_entropy(self.scores(h), y, reduction="none") for h, y in pieces]
         return _placed(torch.cat(found) if found else states.new_zeros(0), target)
 
-    def log_prob(
-        self, states: Float[Tensor, "batch time width"], target: Sequences
-    ) -> Float[Tensor, " batch"]:
-        """Log-probability of each target."""
-        return self.log_probs(states, target).sum(-1)
-
     def loss(
         self, states: Float[Tensor, "batch time width"], target: Sequences, smoothing: float = 0.0
     ) -> Float[Tensor, ""]:
@@ -59,7 +82,7 @@ class Symbols(nn.Module):
         return found.indices, found.values
 
 
-class AdaptiveSymbols(nn.Module):
+class AdaptiveSymbols(Output):
     """A categorical distribution in two steps (Grave et al., 2017).
 
     p(w | h) = p(w) among the frequent symbols,  or  p(cluster | h) p(w | cluster, h)
@@ -95,12 +118,6 @@ class AdaptiveSymbols(nn.Module):
         real, right = _real(states, target)
         return _placed(self.parts(real, right).output, target)
 
-    def log_prob(
-        self, states: Float[Tensor, "batch time width"], target: Sequences
-    ) -> Float[Tensor, " batch"]:
-        """Log-probability of each target."""
-        return self.log_probs(states, target).sum(-1)
-
     def loss(
         self, states: Float[Tensor, "batch time width"], target: Sequences, smoothing: float = 0.0
     ) -> Float[Tensor, ""]:
@@ -115,7 +132,7 @@ class AdaptiveSymbols(nn.Module):
         return found.indices, found.values
 
 
-class Numbers(nn.Module):
+class Numbers(Output):
     """A Normal distribution of variance 1 at each position, around W h + b.
 
     log p(y | h) = -½ ‖y - W h - b‖² - ½ n log 2π      n numbers in a vector
@@ -140,12 +157,6 @@ class Numbers(nn.Module):
         errors = (values - self(states)).square().sum(-1) / 2 + self.constant
         return -(errors * mask)
 
-    def log_prob(
-        self, states: Float[Tensor, "batch time width"], target: Sequences
-    ) -> Float[Tensor, " batch"]:
-        """Log of the density of each target."""
-        return self.log_probs(states, target).sum(-1)
-
     def loss(
         self, states: Float[Tensor, "batch time width"], target: Sequences, smoothing: float = 0.0
     ) -> Float[Tensor, ""]:
@@ -158,9 +169,6 @@ class Numbers(nn.Module):
         """The mean at each position, and the log of its density."""
         means = self(states)
         return means, means.new_full(means.shape[:-1], -self.constant)
-
-
-Output = Symbols | AdaptiveSymbols | Numbers
 
 
 def output_layer(space: Space, width: int, ends: Ends = PLAIN_ENDS) -> Output:

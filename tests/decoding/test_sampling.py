@@ -27,7 +27,14 @@ CUTS = {
     "min-p": {"min_p": 0.3},
     "all": {"temperature": 1.3, "top_k": 5, "top_p": 0.9, "min_p": 0.1},
 }
-COUNT = 6_000
+COUNT = 2_000
+# Every cut of a model that counts and of one that learns; of the others none, and all together.
+TRIED = [
+    (name, cut)
+    for name in WRITERS
+    for cut in CUTS
+    if name in ("ngram", "recurrent") or cut in ("plain", "all")
+]
 
 
 def of(*rows):
@@ -86,8 +93,7 @@ def after(model, symbols):
     return log_probs[0]
 
 
-@pytest.mark.parametrize("cut", CUTS)
-@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize(("name", "cut"), TRIED)
 def test_draws_are_as_likely_as_the_model_says(name, cut):
     """The first symbol, and the second after the commonest first, against brute force."""
     model, settings = model_of(name), Sampling(limit=2, seed=5, **CUTS[cut])
@@ -102,7 +108,7 @@ def test_draws_are_as_likely_as_the_model_says(name, cut):
 
 def test_the_test_can_fail():
     """Draws at one temperature are not taken for draws at another a little off."""
-    model, none = model_of("ngram"), of(*[[]] * COUNT)
+    model, none = model_of("ngram"), of(*[[]] * (3 * COUNT))
     drawn = sample(model, none, Sampling(limit=1), none)
     firsts = np.bincount([row[0] if len(row) else END for row in drawn], minlength=SIZE)
     assert is_like(firsts, by_hand(after(model, [])))
@@ -156,13 +162,22 @@ def test_a_row_draws_the_same_alone_as_beside_others(name):
     """Also where prompts have different lengths, and rows that end leave the batch."""
     model = model_of(name)
     prompts = [[4, 5, 6], [], [7], [4, 4, 4, 4, 4], [8, 5]]
-    settings = Sampling(limit=40, seed=9, temperature=30.0)  # some models are very sure
-    beside = sample(model, of(*prompts), settings, of(*prompts))
+    settings = Sampling(limit=12, seed=9)
+
+    def drawn(prompts, rows):
+        """What each row draws; the first ends first, and all but the last before the limit."""
+        streams, found = [settings.stream(row) for row in rows], [[] for _ in rows]
+        is_last = lambda row, _: len(found[row]) >= 3 * (rows[row] + 1)  # noqa: E731
+        steps = drawing(model, prompts, settings, prompts, streams=streams, is_last=is_last)
+        for step in steps:
+            for row, symbol in zip(step.rows.tolist(), step.symbols.tolist(), strict=True):
+                found[row].append(symbol)
+        return found
+
+    beside = drawn(of(*prompts), range(5))
     for row, prompt in enumerate(prompts):
-        alone = drawing(model, of(prompt), settings, of(prompt), streams=[settings.stream(row)])
-        symbols = [int(drawn.symbols[0]) for drawn in alone]
-        assert [s for s in symbols if s != END] == beside[row].tolist()
-    assert len({len(row) for row in beside}) > 1, "or no row left the batch"
+        assert drawn(of(prompt), [row]) == [beside[row]]
+    assert [len(row) for row in beside] == [3, 6, 9, 12, 12]
 
 
 @pytest.mark.parametrize("name", WRITERS)
@@ -184,7 +199,7 @@ def test_long_prompts_are_read_at_once_to_the_same_end(name, rows, monkeypatch):
 
 @pytest.mark.parametrize("name", WRITERS)
 def test_a_stepper_goes_on_from_a_row_of_the_state(name):
-    """Where both can be had, the state after a prompt is that of the steps, row by row."""
+    """Where both can be had, what follows a prompt is what follows its steps."""
     model = model_of(name)
     if not (isinstance(model, Streams) and isinstance(model, Carries)):
         pytest.skip("it has no stepper of its own, or cannot read in windows")
@@ -197,10 +212,10 @@ def test_a_stepper_goes_on_from_a_row_of_the_state(name):
         read = of(symbols[1:])
         after = sampling._state_after(model, read, model.begin(read))
     row = tuple(np.asarray(part[0]) for part in after)
-    for symbol in (symbols[-1], 5, 6):  # a model may hold the same past in two ways
-        one, state = stepper.step(symbol, state)
-        other, row = stepper.step(symbol, row)
-        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+    for symbol in (symbols[-1], 5, 8):
+        expected, state = stepper.step(symbol, state)
+        found, row = stepper.step(symbol, row)
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
 
 
 def test_the_same_seed_draws_the_same_and_another_does_not():

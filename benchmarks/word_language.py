@@ -3,8 +3,8 @@
 The plain rival is the word-language model of PyTorch's examples, written anew: two layers of LSTM,
 200 wide, tied, dropout 0.2, log-softmax over all words at every place, clipping, and plain
 descent with the state carried on. Keras 3 with torch behind it takes part where it is installed:
-the same layers, stateful. All learn from the same windows in one process, by turns. Memory is the
-peak of a process of its own above what it held before the first step.
+the same layers, stateful, but not tied. All learn from the same windows in one process, by turns.
+Memory is the peak of a process of its own above what it held before the first step.
 
     python benchmarks/word_language.py                  speed and memory
     python benchmarks/word_language.py --learn          trains the recipe on Penn Treebank

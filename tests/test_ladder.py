@@ -1,7 +1,6 @@
 """Ladders: rungs are data, share one budget of time, and leave what is done whatever happens."""
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -24,6 +23,7 @@ from seqloom.models import MODELS
 from seqloom.recipe import Recipe
 from seqloom.run import EVENTS
 from seqloom.training.events import read_events
+from tests.processes import start
 
 LINES = ["--set", "task.layout=lines", "--set", "data.test_fraction=0.2"]
 CELLS = """
@@ -166,18 +166,6 @@ def test_a_rung_that_fails_takes_no_other_down(here, monkeypatch, capsys):
     assert list(kept["failed"]) == ["nothing"] and kept["left"] == []
 
 
-def start(folder: Path, *arguments: str) -> subprocess.Popen:
-    return subprocess.Popen(
-        [sys.executable, "-m", "seqloom", "ladder", *arguments],
-        cwd=folder,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    )
-
-
 def wait_for(path: Path, kind: str, process: subprocess.Popen | None = None) -> None:
     for _ in range(1200):
         if any(event["kind"] == kind for event in read_events(path)):
@@ -191,7 +179,7 @@ LONG = ["language", "text.txt", "--models", "unigram", "lstm", "--max-time", "20
 
 
 def test_ctrl_c_leaves_what_is_done(here, capsys):
-    process = start(here, *LONG)
+    process = start(here, "ladder", *LONG)
     rung = here / "runs" / "ladder-1" / "lstm"
     wait_for(rung / EVENTS, "train", process)
     process.send_signal(signal.SIGINT)
@@ -212,7 +200,7 @@ def test_ctrl_c_leaves_what_is_done(here, capsys):
 
 
 def test_a_rung_ends_with_whoever_waits_for_it(here):
-    process = start(here, *LONG)
+    process = start(here, "ladder", *LONG)
     rung = here / "runs" / "ladder-1" / "lstm"
     wait_for(rung / EVENTS, "train", process)
     process.kill()

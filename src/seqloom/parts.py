@@ -46,8 +46,6 @@ def read_parts(task: Task, data: Data) -> Parts:
         cut = split(given["train"], wanted, data.split_seed, task.key)
     given["train"] = cut.pop()
     given |= dict(zip(missing, cut, strict=True))
-    if task.continuous:  # lines of a text may well be alike
-        return Parts(given["train"], given["valid"], given["test"], [])
     return _apart(task, data, given)
 
 
@@ -91,7 +89,7 @@ def _apart(task: Task, data: Data, given: dict[str, list[Any]]) -> Parts:
     """Take out of training what is also in validation or test, unless the user wants it there."""
     notes = []
     train = given["train"]
-    if not data.shared:
+    if not data.shared and not task.continuous:  # lines of a text may well be alike
         kept = without(train, given["valid"] + given["test"], task.key)
         if len(kept) < len(train):
             left = len(train) - len(kept)

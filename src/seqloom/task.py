@@ -99,7 +99,7 @@ class Task(ABC):
 
     def divided(self, example: Any, place: int) -> tuple[Any, Any]:
         """An example of a continuous task in two, the first of that extent."""
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} is not continuous: its examples stay whole")
 
     @abstractmethod
     def prepare(self, examples: Sequence[Any]) -> None:

@@ -2,6 +2,7 @@
 
 import io
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -61,7 +62,7 @@ def test_a_terminal_shows_a_bar_of_the_whole(monkeypatch):
     monkeypatch.delenv("CI", raising=False)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "100")
-    with report_for("ladder-1") as report:
+    with closing(report_for("ladder-1")) as report:
         assert isinstance(report, LiveLadder)
         report.tell(done("5-gram", 2.0))
         report.tell(moment(value=2.5))

@@ -16,6 +16,7 @@ from seqloom.cli import progress
 from seqloom.cli.main import main
 from seqloom.run import EVENTS, load
 from seqloom.training.events import Event, read_events
+from tests.processes import start
 
 SMALL = ["--set", "model.hidden=8", "--set", "model.width=8", "--set", "training.epochs=2"]
 STEPS = ["--set", "training.epochs=100000", "--set", "training.evaluate_seconds=0.5"]
@@ -25,19 +26,6 @@ STEPS = ["--set", "training.epochs=100000", "--set", "training.evaluate_seconds=
 def here(data, monkeypatch):
     monkeypatch.chdir(data)
     return data
-
-
-def start(folder: Path, *arguments: str) -> subprocess.Popen:
-    """A real process, which takes Ctrl-C even where the tests themselves run in the background."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "seqloom", "train", *arguments],
-        cwd=folder,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    )
 
 
 def wait_for(path: Path, kind: str, process: subprocess.Popen) -> None:
@@ -180,7 +168,7 @@ def test_divergence_says_how_to_go_on(here, capsys):
 
 
 def test_ctrl_c_saves_and_resume_goes_on(here, capsys):
-    process = start(here, "translate", "pairs.tsv", "-n", "kept", *SMALL, *STEPS)
+    process = start(here, "train", "translate", "pairs.tsv", "-n", "kept", *SMALL, *STEPS)
     wait_for(here / "runs" / "kept" / EVENTS, "eval", process)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=30)
@@ -201,7 +189,7 @@ def test_ctrl_c_saves_and_resume_goes_on(here, capsys):
 
 
 def test_polite_kill_saves_too(here):
-    process = start(here, "tag", "tags.conll", "-n", "kept", "-q", *SMALL, *STEPS)
+    process = start(here, "train", "tag", "tags.conll", "-n", "kept", "-q", *SMALL, *STEPS)
     wait_for(here / "runs" / "kept" / EVENTS, "train", process)
     process.terminate()
     out, err = process.communicate(timeout=30)

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> int:
     """Climb, and print the table and what each rung bought."""
     folder = _folder(given)
-    with report_for(folder.name, quiet=given.quiet) as report:
+    with closing(report_for(folder.name, quiet=given.quiet)) as report:
         stopper = Stopper(report.announce, ASKED, lambda: AT_ONCE)
         stopper.tell(Event("start", 0))  # every rung keeps what it has: a stop is always polite
         with stopper.listening():

@@ -4,7 +4,6 @@ import sys
 import time
 from abc import ABC, abstractmethod
 from datetime import UTC, datetime
-from types import TracebackType
 
 from ..climbed import Climbed
 from ..laddering import Moment
@@ -29,17 +28,6 @@ class LadderReport(ABC):
         self.name, self._stream = name, sys.stderr
         self._began = time.monotonic()
         self._best: tuple[str, str, float] | None = None  # the metric, the rung, its value
-
-    def __enter__(self) -> "LadderReport":
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def tell(self, moment: Moment) -> None:
         """Show a moment, and remember the best rung."""

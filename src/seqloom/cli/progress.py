@@ -6,7 +6,6 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from types import TracebackType
 from typing import Any
 
 from ..metrics import METRICS
@@ -33,17 +32,6 @@ class Report(ABC):
         self._stream = sys.stderr  # a live display puts itself in its place
         self._began = time.monotonic()
         self._recent: list[dict[str, Any]] = []  # train events since the last evaluation
-
-    def __enter__(self) -> "Report":
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def tell(self, event: Event) -> None:
         """Show an event."""

@@ -125,7 +125,7 @@ class Session:
 
     @contextlib.contextmanager
     def _watched(self, folder: Path) -> Iterator[tuple[Stopper, Watcher]]:
-        with report_for(folder.name, quiet=self.quiet) as report:
+        with contextlib.closing(report_for(folder.name, quiet=self.quiet)) as report:
             stopper = Stopper(report.announce)
             with stopper.listening(), _advised(folder):
                 yield stopper, Watcher(lambda event: _tell(event, stopper, report), stopper.ask)

@@ -40,7 +40,7 @@ def split(
 def split_in_order(
     examples: Sequence[Any],
     fractions: Sequence[float],
-    length: Callable[[Any], int],
+    extent: Callable[[Any], int],
     divided: Callable[[Any, int], tuple[Any, Any]],
 ) -> list[list[Any]]:
     """A long text in parts by place: the first is the rest, and the fractions follow from the end.
@@ -49,11 +49,11 @@ def split_in_order(
     texts are cut at the same places whatever their symbols; only a word is never cut in two.
     """
     left, parts = list(examples), []
-    total = sum(map(length, examples))
+    total = sum(map(extent, examples))
     keep = 1.0
     for fraction in reversed(fractions):
         keep -= fraction
-        left, part = _cut(left, int(total * keep + 1e-9), length, divided)
+        left, part = _cut(left, int(total * keep + 1e-9), extent, divided)
         parts.append(part)
     found = [*reversed(parts), left]
     if any(not part for part, share in zip(found, [*fractions, 1.0], strict=True) if share > 0):
@@ -68,12 +68,12 @@ def split_in_order(
 def _cut(
     examples: list[Any],
     place: int,
-    length: Callable[[Any], int],
+    extent: Callable[[Any], int],
     divided: Callable[[Any, int], tuple[Any, Any]],
 ) -> tuple[list[Any], list[Any]]:
     """The examples with the first `place` characters, and the others."""
     for number, example in enumerate(examples):
-        size = length(example)
+        size = extent(example)
         if place < size:
             if place == 0:
                 return examples[:number], examples[number:]

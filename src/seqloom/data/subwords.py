@@ -244,7 +244,7 @@ def _must_keep_texts(tokenizer: Tokenizer, path: Path) -> None:
             place=Place(str(path)),
             notes=[lost],
             help=[
-                "give one that works on bytes, as those of GPT-2, RoBERTa and Llama 3 do",
+                "give one that works on bytes",
                 "leave task.tokenizer out: subwords are then learned from the text",
             ],
         )

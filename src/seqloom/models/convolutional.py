@@ -2,12 +2,11 @@
 
 from typing import Literal
 
-from ..errors import ModelError
 from ..forms import Form, Signature
 from ..nn.convolution import TemporalConvolution
 from ..nn.ends import PLAIN_ENDS, Ends
 from ..nn.pooling import PoolingName
-from .reader import Reader
+from .reader import Reader, refuse_to_see_what_is_next
 
 
 class Convolutional(Reader):
@@ -49,12 +48,8 @@ class Convolutional(Reader):
         ends: Ends = PLAIN_ENDS,
     ) -> None:
         both = directions == "both"
-        if both and signature.form is Form.NEXT:
-            raise ModelError(
-                "M121",
-                "a model that looks to both sides would see the symbol it must predict",
-                help=["--set model.directions=forward"],
-            )
+        if both:
+            refuse_to_see_what_is_next(signature)
         body = TemporalConvolution(
             width, hidden, layers=layers, kernel=kernel, both=both, dropout=dropout
         )

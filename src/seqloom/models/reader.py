@@ -153,6 +153,16 @@ class Reader(Neural, ABC):
         return self.body
 
 
+def refuse_to_see_what_is_next(signature: Signature) -> None:
+    """A model that looks ahead cannot be asked for the next symbol."""
+    if signature.form is Form.NEXT:
+        raise ModelError(
+            "M121",
+            "a model that looks to both sides would see the symbol it must predict",
+            help=["--set model.directions=forward"],
+        )
+
+
 def tie(read: nn.Module, output: Output, width: int, hidden: int) -> None:
     """Let the matrix that reads symbols score them."""
     if not isinstance(read, Embedding) or not isinstance(output, Symbols):

@@ -2,14 +2,13 @@
 
 from typing import Literal
 
-from ..errors import ModelError
 from ..forms import Form, Signature
 from ..nn.cells import CellName
 from ..nn.ends import PLAIN_ENDS, Ends
 from ..nn.pooling import PoolingName
 from ..nn.recurrence import Recurrence
 from ..nn.wiring import PLAIN, Wiring
-from .reader import Reader
+from .reader import Reader, refuse_to_see_what_is_next
 
 
 class Recurrent(Reader):
@@ -48,12 +47,8 @@ class Recurrent(Reader):
         ends: Ends = PLAIN_ENDS,
     ) -> None:
         both = directions == "both"
-        if both and signature.form is Form.NEXT:
-            raise ModelError(
-                "M121",
-                "a model that reads in both directions would see the symbol it must predict",
-                help=["--set model.directions=forward"],
-            )
+        if both:
+            refuse_to_see_what_is_next(signature)
         body = Recurrence(
             cell, width, hidden, layers=layers, both=both, dropout=dropout, wiring=wiring
         )

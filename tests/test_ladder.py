@@ -271,6 +271,13 @@ def test_the_peak_of_memory_is_seen():
     assert before > 10e6 and more > 100e6
 
 
+def test_a_file_that_no_rung_can_read_is_told_once(here, capsys):
+    (here / "empty.txt").write_text("")
+    assert main(["ladder", "language", "empty.txt"]) == 3
+    said = capsys.readouterr().err
+    assert said.count("D021") == 1 and not (here / "runs").exists()
+
+
 def test_a_ladder_is_whole_before_the_first_rung(here):
     folder = prepare("language", "text.txt", "1m", ["lstm"], "", Path("runs"), {"training.seed": 7})
     recipe = Recipe.read(folder / "rungs" / "lstm.toml")

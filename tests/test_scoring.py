@@ -7,6 +7,7 @@ import pytest
 
 import seqloom
 from seqloom import scoring
+from seqloom.errors import DataError
 from seqloom.forms import Form
 from seqloom.scoring import symbol_log_probs
 
@@ -92,3 +93,17 @@ def test_many_texts_keep_their_order(runs, monkeypatch):
 def test_what_no_model_can_surprise_by_more_than():
     score = scoring.Score("x", ["x", "</s>"], np.array([-np.inf, -1.0]), [])
     assert score.bits == score.perplexity == math.inf
+
+
+@pytest.mark.parametrize("kind", ["ngram", "recurrent"])
+def test_nothing_at_all_cannot_be_scored(tmp_path, kind):
+    """In a stream an empty sentence has no symbol, not even its end; nor is there a validation."""
+    (tmp_path / "text.txt").write_text("to be or not to be\n" * 9)
+    settings = {"task.layout": "stream", "data.valid_fraction": 0.0, "training.batch_size": 1}
+    settings |= {"training.epochs": 1} if kind == "recurrent" else {}
+    run = seqloom.train(
+        "language", tmp_path / "text.txt", model=kind, runs=tmp_path, settings=settings
+    )
+    with pytest.raises(DataError, match="sentence 2 is empty"):
+        run.score(["to be", ""])
+    assert len(run.score(["to be"])) == 1

@@ -23,6 +23,7 @@ from typing import Any
 from .climbed import Climb, Climbed, read_climbed
 from .climbing import STOPPED
 from .errors import UsageError, nearest
+from .parts import read_parts
 from .recipe import Recipe
 from .run import EVENTS, RUNS
 from .rungs import ladder_of, without_missing
@@ -116,7 +117,9 @@ def prepare(  # noqa: PLR0913, PLR0917 - all that a ladder is
     found = found.of(models)
     data = {"train": str(Path(file).resolve())}
     recipes = {rung.name: found.recipe(rung, data, settings) for rung in found.rungs}
-    first = next(iter(recipes.values())).build_task()
+    lowest = next(iter(recipes.values()))
+    first = lowest.build_task()
+    read_parts(first, lowest.build_data())  # a file that no rung could read is told once
     notes = [f"left out, as their models are not here: {', '.join(missing)}"] if missing else []
     shares = {rung.name: rung.share for rung in found.rungs}
     plan = Plan(task, first.headline, budget, shares, notes)

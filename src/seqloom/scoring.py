@@ -10,6 +10,7 @@ from jaxtyping import Float
 
 from .batch import Batch, Ids, Sequences, collate
 from .data.batching import in_order_of_length
+from .errors import DataError
 from .forms import BEGIN
 from .model import Carries, Generator, Model
 from .task import Task
@@ -57,6 +58,9 @@ def score(model: Model, task: Task, texts: Sequence[str]) -> list[Score]:
     """The score of each text, read from its beginning to its end."""
     examples = [task.question(text) for text in texts]
     items = [task.encode(example) for example in examples]
+    for number, item in enumerate(items, start=1):
+        if not len(item.target):  # a blank line still has its end, unless the text goes on
+            raise DataError("D023", f"sentence {number} is empty", help=["leave it out"])
     found: dict[int, Float[np.ndarray, " _"]] = {}
     for which in in_order_of_length([len(item.target) for item in items], AT_ONCE):
         batch = collate([items[i] for i in which])

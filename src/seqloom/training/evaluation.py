@@ -96,6 +96,8 @@ def carrying(model: Model) -> Carries:
 
 def _nats_in_order(model: Carries, items: list[Item], tell: Callable[[int], None]) -> list[float]:
     """How much each example surprises a reader of one long text."""
+    if not items:
+        return []
     ends = np.cumsum([len(item.target) for item in items])
     windows = one_stream(items, SYMBOLS_AT_ONCE)
     state = model.begin(windows[0].source)

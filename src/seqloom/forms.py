@@ -16,9 +16,16 @@ class Form(Enum):
 
 @dataclass(frozen=True)
 class Tokens:
-    """Symbols 0 ... size-1; the first four are PAD, BEGIN, END and UNKNOWN."""
+    """Symbols 0 ... size-1; the first four are PAD, BEGIN, END and UNKNOWN.
+
+    Where `unknowns` is not 0, the numbers from `size` on, so many of them, stand for the symbols
+    of one source that are not known, in the order of their first appearance. Source and target then
+    lie in the same space, and a model that can copy may answer with them; all others read them as
+    UNKNOWN.
+    """
 
     size: int
+    unknowns: int = 0
 
 
 @dataclass(frozen=True)

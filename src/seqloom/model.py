@@ -19,6 +19,22 @@ State = tuple[Any, ...]  # every array batch-first, so that search reorders any 
 Weights = dict[str, np.ndarray]
 
 
+@dataclass(frozen=True)
+class Still:
+    """A part of a state that no step changes: what is known of the sources.
+
+    It has one row for each source while other parts have a row for each candidate, those of a
+    source next to each other: with S sources and W candidates for each, S rows beside S·W. A beam
+    need not copy it, nor reorder it before a source leaves.
+    """
+
+    values: Any
+
+    def __getitem__(self, rows: Any) -> "Still":
+        """What is known of these sources."""
+        return Still(self.values[rows])
+
+
 @dataclass(frozen=True, kw_only=True)
 class Search:
     """How to look for the best target.
@@ -98,7 +114,7 @@ class Generator(Protocol):
     """Can be run one symbol at a time, so every search in `decoding` applies."""
 
     def begin(self, source: Sequences) -> State:
-        """The state before any target symbol."""
+        """The state before any target symbol; what no step changes is `Still`."""
         ...
 
     def step(

@@ -1,13 +1,14 @@
 """Greedy and beam search, for any `Generator`: n-gram, recurrent or attention alike."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from ..batch import Sequences
 from ..forms import BEGIN, END, PAD
-from ..model import Generator, Prediction, Search, State
+from ..model import Generator, Prediction, Search, State, Still
 
 
 def search(
@@ -124,7 +125,7 @@ def _start(model: Generator, source: Sequences, width: int) -> _Beams:
     scores = np.full((len(source), width), -np.inf)
     scores[:, 0] = 0.0  # all candidates are the same at first: only one may count
     symbols = np.full((len(source), width, 1), BEGIN)
-    return _Beams(rows, symbols, scores, _reorder(model.begin(source), rows.repeat(width)))
+    return _Beams(rows, symbols, scores, _reorder(model.begin(source), rows, rows.repeat(width)))
 
 
 def _allowed(
@@ -165,9 +166,19 @@ def _grow(beams: _Beams, candidates: _Candidates, state: State, kept: np.ndarray
     scores = np.where(np.take_along_axis(ended, chosen, axis=1), -np.inf, pick(candidates.score))
     history = np.take_along_axis(beams.symbols[kept], origin[..., None], axis=1)
     symbols = np.concatenate([history, symbol[..., None]], axis=2)
-    order = (origin + np.flatnonzero(kept)[:, None] * width).ravel()
-    return _Beams(beams.rows[kept], symbols, scores, _reorder(state, order))
+    sources = np.flatnonzero(kept)
+    order = (origin + sources[:, None] * width).ravel()
+    return _Beams(beams.rows[kept], symbols, scores, _reorder(state, sources, order))
 
 
-def _reorder(state: State, order: Int[np.ndarray, " rows"]) -> State:
-    return tuple(part[order] for part in state)
+def _reorder(
+    state: State, sources: Int[np.ndarray, " sources"], order: Int[np.ndarray, " rows"]
+) -> State:
+    """The state of these sources and candidates; what stays as it is is not copied."""
+    return tuple(_chosen(part, sources if isinstance(part, Still) else order) for part in state)
+
+
+def _chosen(part: Any, rows: Int[np.ndarray, " rows"]) -> Any:
+    values = part.values if isinstance(part, Still) else part
+    stays = len(rows) == len(values) and bool((rows == np.arange(len(rows))).all())
+    return part if stays else part[rows]

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from ..batch import Batch, Sequences
 from ..decoding import search as find
 from ..forms import BEGIN, Form, Signature
-from ..model import Prediction, Search, State
+from ..model import Prediction, Search, State, Still
 from ..nn.attention import AdditiveAttention
 from ..nn.cells import CellName
 from ..nn.dropout import SequenceDropout
@@ -19,6 +19,8 @@ from ..nn.outputs import output_layer
 from ..nn.recurrence import Recurrence
 from ..nn.wiring import PLAIN, Wiring
 from .neural import Neural
+
+KNOWN = 3  # parts of a state that belong to the source: its memory, the keys, which places are real
 
 
 class EncoderDecoder(Neural):
@@ -105,29 +107,31 @@ class EncoderDecoder(Neural):
         state = self.decoder.begin(own)
         memory = self.dropout(memory)
         keys = memory if self.attention is None else self.attention.keys(memory)
-        return (memory, keys, torch.from_numpy(source.mask), *state)
+        known = (memory, keys, torch.from_numpy(source.mask))
+        return (*map(Still, known), *state)
 
     def step(
         self, symbols: Int[np.ndarray, " batch"], state: State
     ) -> tuple[Float[np.ndarray, "batch vocabulary"], State]:
-        memory, keys, allowed, *old = state
+        known, old = state[:KNOWN], state[KNOWN:]
         vector = self.target_input(torch.from_numpy(symbols))
-        h, new = self.decoder.step(vector, tuple(old))
-        a = self._attend(h[:, None], (memory, keys, allowed))[:, 0]
-        return self.output(a).numpy(), (memory, keys, allowed, *new)
+        h, new = self.decoder.step(vector, old)
+        candidates = h.unflatten(0, (len(known[0].values), -1))  # as places of one target
+        a = self._attend(candidates, known).flatten(0, 1)
+        return self.output(a).numpy(), (*known, *new)
 
     def _states(self, batch: Batch) -> Float[Tensor, "batch time hidden"]:
         """The attentional state at every place of the target, all at once."""
-        memory, keys, allowed, *first = self.begin(batch.source)
+        state = self.begin(batch.source)
         values, lengths = tensors(batch.target.late(BEGIN))
-        h = self.decoder(self.target_input(values), lengths, tuple(first))
-        return self._attend(h, (memory, keys, allowed))
+        h = self.decoder(self.target_input(values), lengths, state[KNOWN:])
+        return self._attend(h, state[:KNOWN])
 
     def _attend(
         self, h: Float[Tensor, "batch time hidden"], memory: State
     ) -> Float[Tensor, "batch time hidden"]:
         h = self.dropout(h)
         if self.attention is not None:
-            values, keys, allowed = memory
+            values, keys, allowed = (part.values for part in memory)
             h = torch.cat([self.attention(h, keys, values, allowed), h], dim=-1)
         return self.dropout(self.join(h).tanh())

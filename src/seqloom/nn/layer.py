@@ -101,18 +101,34 @@ class Layer(nn.Module):
     def forward(self, x: Float[Tensor, "batch time inputs"], state: State) -> Outputs:
         """The same: quickly, unless somebody watches or an option forbids."""
         mask = self._mask(len(x))
-        each_step = self.wiring.zoneout or self.shortcut or self.recur_norm
+        each_step = self.wiring.zoneout or self.recur_norm
         if is_watched() or each_step:
             return self._stepped(x, state, mask)
         own, rest = state[: self.cell.tensors], state[self.cell.tensors :]
-        if mask is None and self.first_bias is None and self.read_norm is None:
+        plain = self.shortcut is None and self.first_bias is None and self.read_norm is None
+        if mask is None and plain:
             outputs, last = self.cell.quick(x, own)
             return outputs, last
         a = self.products(x)
         if self.first_bias is not None:
             a = torch.cat([a[:, :1] + (rest[0] * self.first_bias)[:, None], a[:, 1:]], dim=1)
+            rest = (torch.zeros_like(rest[0]), *rest[1:])
+        if self.shortcut is not None:
+            return self._leaping(a, own, rest, mask, self.shortcut)
         outputs, last = self.cell.unrolled(a, own, mask)
-        return outputs, last + tuple(torch.zeros_like(part) for part in rest)
+        return outputs, last + rest
+
+    def _leaping(
+        self, a: Tensor, own: State, rest: State, mask: Tensor | None, shortcut: nn.Linear
+    ) -> Outputs:
+        """Many steps at once, as many as the shortcut reaches: what it brings them is all known."""
+        past, outputs = rest[-1], []
+        for some in a.split(self.wiring.skip, dim=1):
+            steps = some.shape[1]
+            found, own = self.cell.unrolled(some + shortcut(past[:, :steps]), own, mask)
+            past = torch.cat([past[:, steps:], found], dim=1)
+            outputs.append(found)
+        return torch.cat(outputs, dim=1), (*own, *rest[:-1], past)
 
     def _stepped(
         self, x: Float[Tensor, "batch time inputs"], state: State, mask: Tensor | None

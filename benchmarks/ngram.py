@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from surroundings import VARIABLE, arguments, in_words, machine, report, say, table
+from surroundings import VARIABLE, arguments, in_words, machine, peak, report, say, table
 
 from seqloom.batch import Batch, Item, Sequences
 from seqloom.data.vocabulary import Vocabulary
@@ -225,18 +225,6 @@ def peak_of_counting(bound: int) -> str:
     runs = len(totals.runs)
     distinct = len(totals.merged())
     return f"{before} {peak()} {distinct} {runs}"
-
-
-def peak() -> float:
-    """The most memory so far, in MiB; mapped files count as far as they are in memory.
-
-    The system's own account of a process, ru_maxrss, begins with that of the process before it.
-    """
-    status = Path("/proc/self/status")
-    if not status.is_file():
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    lines = status.read_text(encoding="utf-8").split("\n")
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
 
 
 def counted(vocabulary: Vocabulary, items: list[Item], *, continuous=False, **options) -> NGram:

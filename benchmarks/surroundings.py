@@ -65,6 +65,16 @@ def penn_treebank(folder: Path) -> dict[str, Path]:
     return files
 
 
+def wikitext() -> dict[str, Path]:
+    """The three parts; where they are missing, a word about it, and the script ends."""
+    folder = Path(os.environ.get(VARIABLE, "")) / "wikitext-2"
+    parts = {name: folder / f"{name}.txt" for name in ("train", "valid", "test")}
+    if VARIABLE in os.environ and all(path.is_file() for path in parts.values()):
+        return parts
+    print(f"Skipped: {VARIABLE} names no folder that has wikitext-2 inside.")
+    sys.exit()
+
+
 def arguments(about: str) -> argparse.ArgumentParser:
     """A parser with the options that every benchmark has."""
     parser = argparse.ArgumentParser(description=about.partition("\n")[0])

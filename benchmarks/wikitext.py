@@ -1,0 +1,101 @@
+"""WikiText-2 by counting, by an LSTM and by a Transformer, each with the same processor time.
+
+Words as the files have them, one continuous text. The counting rung takes the seconds it takes;
+the others learn until the budget is over, with rates that fall to the end of it. Whatever the
+clock says, each rung's own processor time is in the table.
+
+    python benchmarks/wikitext.py --max-time 20m
+    python benchmarks/wikitext.py --max-time 20m --only lstm
+"""
+
+import tempfile
+import time
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+import torch
+from surroundings import arguments, in_words, machine, report, say, table, wikitext
+
+from seqloom import train
+
+TASK = {"task.symbols": "words", "task.layout": "stream"}
+RARE = "2000,10000"  # 33,278 words: scored all at once they would take nine tenths of the time
+RUNGS: dict[str, dict[str, Any]] = {
+    "5-gram": {"model.name": "ngram", "model.order": 5},
+    "lstm": {
+        "model.name": "recurrent",
+        "model.cell": "lstm",
+        "model.width": 256,
+        "model.hidden": 256,
+        "model.dropout": 0.1,
+        "model.adaptive": RARE,
+        "training.batch_size": 20,
+        "training.window": 35,
+        "training.learning_rate": 0.003,
+        "training.clip": 0.25,
+    },
+    "transformer": {
+        "model.name": "transformer",
+        "model.width": 256,
+        "model.layers": 4,
+        "model.heads": 4,
+        "model.context": 128,
+        "model.dropout": 0.1,
+        "model.adaptive": RARE,
+        "training.batch_size": 8,
+        "training.window": 128,
+        "training.learning_rate": 0.001,
+        "training.warmup": 0.05,
+    },
+}
+COUNTED = "5-gram"
+
+
+def main() -> None:
+    """Train each rung and judge it on the test part."""
+    parser = arguments(__doc__)
+    parser.add_argument("--max-time", default="20m", metavar="TIME", help="(default: 20m)")
+    parser.add_argument("--only", choices=list(RUNGS), help="(default: all)")
+    given = parser.parse_args()
+    torch.set_num_threads(given.threads)
+    files = wikitext()
+    rows = [judged(name, files, given) for name in RUNGS if given.only in (None, name)]
+    results = {"rows": rows, "max_time": given.max_time, "machine": machine(given.threads)}
+    report(shown(results), results, given.json)
+
+
+def judged(name: str, files: dict[str, Path], given: Namespace) -> dict[str, Any]:
+    """A rung's perplexity, its size, and what it took."""
+    say(name)
+    settings = TASK | RUNGS[name] | {f"data.{part}": str(path) for part, path in files.items()}
+    if name != COUNTED:
+        settings |= {"training.epochs": 1000, "training.max_time": given.max_time}
+    with tempfile.TemporaryDirectory() as folder:
+        begin = time.process_time()
+        run = train("language", files["train"], runs=Path(folder), settings=settings)
+        minutes = (time.process_time() - begin) / 60
+        measured = run.evaluate(files["test"]).measured()["perplexity"]
+        size = run.model.size()
+    say(f"{measured.value:.2f} after {minutes:.1f} minutes")
+    return {"rung": name, "perplexity": vars(measured), "minutes": minutes, "size": size}
+
+
+def shown(results: dict[str, Any]) -> str:
+    """The results as Markdown."""
+    rows = [
+        [
+            row["rung"],
+            f"{row['perplexity']['value']:.1f}",
+            f"{row['perplexity']['low']:.1f} to {row['perplexity']['high']:.1f}",
+            f"{row['minutes']:.1f}",
+            f"{row['size'] / 1e6:.1f} M",
+        ]
+        for row in results["rows"]
+    ]
+    head = ["rung", "test perplexity", "95 %", "processor minutes", "numbers"]
+    return f"# WikiText-2\n\n{table(head, rows)}\n\n{in_words(results['machine'])}"
+
+
+if __name__ == "__main__":
+    main()

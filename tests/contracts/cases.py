@@ -84,6 +84,10 @@ VARIANTS = {
         {"copy": True, "attention": "multi-head", "heads": 2, "input_feeding": True},
         {"copy": True, "scheduled_sampling": 0.5, "coverage": 1.0, "query": "previous"},
     ],
+    "convolutional-encoder-decoder": [
+        {"kernel": 2, "positions": 3, "encoder_layers": 2, "decoder_layers": 2, "dropout": 0.3},
+        {"kernel": 4, "encoder_layers": 1, "decoder_layers": 1},
+    ],
 }
 # Options that never see what it was that became vectors, so that each is tried with symbols only.
 INSIDE = {"cell", "heads", "query", "encoder", "context", "bridge", "input_feeding", "copy"}

@@ -89,26 +89,26 @@ class ConvolutionalEncoderDecoder(Neural):
         return find(self, source, search)
 
     def begin(self, source: Sequences) -> State:
-        """The source; then the place, where the last step looked, and each layer's past inputs."""
-        seen, rows = self._read(source), len(source)
-        place = torch.zeros(rows, dtype=torch.int64)
-        looked = seen.memory.new_zeros(seen.real.shape)
-        return (*map(Still, seen), place, looked, *self.decoder.initial(rows))
+        """What is known of the source; then the place, and the past inputs of each layer."""
+        place = torch.zeros(len(source), dtype=torch.int64)
+        return (*map(Still, self._read(source)), place, *self.decoder.initial(len(source)))
 
     def step(
         self, symbols: Int[np.ndarray, " batch"], state: State
     ) -> tuple[Float[np.ndarray, "batch vocabulary"], State]:
-        known, (place, _, *past) = state[:KNOWN], state[KNOWN:]
+        log_probs, state, _ = self.step_looking(symbols, state)
+        return log_probs, state
+
+    def step_looking(
+        self, symbols: Int[np.ndarray, " batch"], state: State
+    ) -> tuple[Float[np.ndarray, "batch vocabulary"], State, Float[np.ndarray, "batch place"]]:
+        """As `step`, and where it looked in the source: the mean of all layers."""
+        known, (place, *past) = state[:KNOWN], state[KNOWN:]
         seen = Seen(*(part.values for part in known))
         g = self.target_places(self.target_input(torch.from_numpy(symbols[:, None])), place)
-        h, looked, past = self.decoder(g, seen, tuple(past))
+        h, looked, after = self.decoder(g, seen, tuple(past))
         log_probs = self.output(self.dropout(h[:, 0])).numpy()
-        return log_probs, (*known, place + 1, looked[:, 0], *past)
-
-    def looked(self, state: State) -> Float[np.ndarray, "rows place"]:
-        """How much the last step looked at each place of its source, the mean of all layers."""
-        found: np.ndarray = state[KNOWN + 1].numpy()
-        return found
+        return log_probs, (*known, place + 1, *after), looked[:, 0].numpy()
 
     def _read(self, source: Sequences) -> Seen:
         values, lengths = tensors(source)

@@ -37,6 +37,8 @@ from ..nn.wiring import PLAIN, Wiring
 from ..nn.writing import Advance, Drop, Drops, Moving, Source, Written, along, fixed, on_foot
 from .neural import Neural
 
+Looks = Float[Tensor, "sources *heads candidates place"] | None
+
 
 class EncoderDecoder(Neural):
     """A recurrent encoder and decoder, with or without attention (Bahdanau, 2015; Luong, 2015).
@@ -136,6 +138,7 @@ class EncoderDecoder(Neural):
         self.answers = Answers(signature.target, outputs, pointer)
         self.guessing = Guessing(practice) if practice.scheduled_sampling else None
         self.feeds_back = fed > 0
+        self.follows = self.attention is not None and self.attention.follows
 
     def log_prob(self, batch: Batch) -> Float[Tensor, " batch"]:
         source, start = self._begin(batch.source)
@@ -161,33 +164,44 @@ class EncoderDecoder(Neural):
         """What is known of the sources; then where it looked, what is fed back, the cells."""
         known, start = self._begin(source)
         parts = (*known.seen, known.vector, known.symbols)
-        moving = (part for part in (start.weights, start.fed) if part is not None)
-        return (*(Still(part) for part in parts if part is not None), *moving, *start.cells)
+        return (*(Still(part) for part in parts if part is not None), *_flat(start))
 
     def step(
         self, symbols: Int[np.ndarray, " batch"], state: State
     ) -> tuple[Float[np.ndarray, "batch vocabulary"], State]:
+        log_probs, state, _ = self._step(symbols, state)
+        return log_probs, state
+
+    def step_looking(
+        self, symbols: Int[np.ndarray, " batch"], state: State
+    ) -> tuple[Float[np.ndarray, "batch vocabulary"], State, Float[np.ndarray, "batch place"]]:
+        """As `step`, and how much it looked at each place of the source."""
+        log_probs, state, weights = self._step(symbols, state)
+        if weights is None:
+            raise ModelError(
+                "M206",
+                "a decoder without attention looks nowhere",
+                help=["train with --set model.attention=additive, or do not ask where it looks"],
+            )
+        return log_probs, state, shares(weights).flatten(0, 1).numpy()
+
+    def _step(
+        self, symbols: Int[np.ndarray, " batch"], state: State
+    ) -> tuple[Float[np.ndarray, "batch vocabulary"], State, Looks]:
+        """A step, and where each candidate of a source looked in it."""
         source, now = self._parted(state)
-        sources = len(source.seen.memory)
-        candidates = torch.from_numpy(symbols).unflatten(0, (sources, -1))
+        candidates = torch.from_numpy(symbols).unflatten(0, (len(source.seen.memory), -1))
         x = self._inputs(candidates, source).flatten(0, 1)
 
         def advance(fed: list[Tensor], cells: State) -> tuple[Tensor, State]:
             return self.decoder.step(torch.cat([x, *fed], dim=-1) if fed else x, cells)
 
-        drops = Drops(self.dropout, self.dropout)
-        written, now = self._next(advance, source, now, drops)
+        written, now = self._next(advance, source, now, Drops(self.dropout, self.dropout))
         if self.attention is not None:
             self.attention.show(written.weights)
         log_probs = self.answers(written, source).flatten(0, 1)
         known = tuple(part for part in state if isinstance(part, Still))
-        moving = (part for part in (now.weights, now.fed) if part is not None)
-        return log_probs.numpy(), (*known, *moving, *now.cells)
-
-    def looked(self, state: State) -> Float[np.ndarray, "rows place"] | None:
-        """How much the last step looked at each place of its source; None without attention."""
-        weights = self._parted(state)[1].weights
-        return None if weights is None else weights.numpy()
+        return log_probs.numpy(), (*known, *_flat(now)), written.weights
 
     def _begin(self, source: Sequences) -> tuple[Source, Moving]:
         """What is known of the sources, and the state before the first step."""
@@ -200,7 +214,7 @@ class EncoderDecoder(Neural):
         keys = memory if self.attention is None else self.attention.keys(memory)
         symbols = values if self.attending.copy else None
         known = Source(Seen(memory, keys, read.real), vector if self.joins else None, symbols)
-        looked = None if self.attention is None else memory.new_zeros(read.real.shape)
+        looked = memory.new_zeros(read.real.shape) if self.follows else None
         feeds = self.attending.input_feeding
         fed = memory.new_zeros(len(memory), self.outputs) if feeds else None
         return known, Moving(looked, fed, cells)
@@ -211,7 +225,7 @@ class EncoderDecoder(Neural):
         rest = state[len(known) :]
         vector = known[3] if self.joins else None
         source = Source(Seen(*known[:3]), vector, known[-1] if self.attending.copy else None)
-        weights, rest = (rest[0], rest[1:]) if self.attention is not None else (None, rest)
+        weights, rest = (rest[0], rest[1:]) if self.follows else (None, rest)
         fed, cells = (rest[0], rest[1:]) if self.attending.input_feeding else (None, rest)
         return source, Moving(weights, fed, cells)
 
@@ -286,7 +300,9 @@ class EncoderDecoder(Neural):
         if not self.asks_before:
             context, weights = self._look(h, source, before)
         a = self._joined(h, context, lambda joined: fold(drops.joined(joined.flatten(0, 1))))
-        looked = None if weights is None else shares(weights).flatten(0, 1)
+        looked = None
+        if self.follows and weights is not None:
+            looked = shares(weights).flatten(0, 1)
         fed_next = None if now.fed is None else a.flatten(0, 1)
         return Written(a, weights), Moving(looked, fed_next, cells)
 
@@ -320,6 +336,11 @@ class EncoderDecoder(Neural):
         """What is read next: the best guess where `own` says so, the right symbol elsewhere."""
         with torch.no_grad():
             return torch.where(own, self.answers(last, source).argmax(-1), right)
+
+
+def _flat(now: Moving) -> State:
+    """The parts that are there, as part of a state."""
+    return (*(part for part in (now.weights, now.fed) if part is not None), *now.cells)
 
 
 def _refuse_impossible(

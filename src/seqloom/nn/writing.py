@@ -25,7 +25,7 @@ class Source(NamedTuple):
 class Moving(NamedTuple):
     """What a step changes, a row for each candidate."""
 
-    weights: Float[Tensor, "rows place"] | None  # where it looked last
+    weights: Float[Tensor, "rows place"] | None  # where it looked last, if that matters
     fed: Float[Tensor, "rows outputs"] | None  # the last attentional state, with input feeding
     cells: State
 

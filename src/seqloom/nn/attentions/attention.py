@@ -1,7 +1,7 @@
 """What attention is: a weighted look at a memory."""
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float
@@ -36,6 +36,8 @@ class Attention(nn.Module, ABC):
     Queries are the places of one target, or at a single step the candidates for it: all of a row
     look at the same source.
     """
+
+    follows: ClassVar[bool] = False  # whether a step needs to know where the one before looked
 
     @classmethod
     @abstractmethod

@@ -20,6 +20,8 @@ class Location(Additive):
     Before the first step it has looked nowhere: α_0 = 0.
     """
 
+    follows = True
+
     def __init__(self, memory: int, query: int, hidden: int, window: int) -> None:
         super().__init__(memory, query, hidden)
         self.window = window

@@ -71,6 +71,13 @@ def test_every_model_task_and_table_is_explained(say, name):
     assert found["options"] and all(option["help"] for option in found["options"])
 
 
+def test_explain_shows_the_equation_of_an_attention(say):
+    said = say("explain", "location")
+    assert "e_ts = v · tanh(W₁ m_s + W₂ h_t + U f_ts)" in said.out
+    assert "attention_window = 10" in said.out and "heads" not in said.out
+    assert "attentions" in say("explain").out
+
+
 def test_explain_shows_the_equation_of_a_cell(say):
     said = say("explain", "lstm-peephole")
     assert "i, f = σ(W x + b + U h + P c)" in said.out

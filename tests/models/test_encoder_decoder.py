@@ -7,10 +7,12 @@ import torch
 from seqloom.batch import Batch, Sequences
 from seqloom.errors import ModelError
 from seqloom.forms import BEGIN, END, UNKNOWN, Form, Signature, Tokens
+from seqloom.inspecting import look as picture
 from seqloom.model import Search
 from seqloom.models import MODELS
 from seqloom.nn.attentions import ATTENTIONS, Seen
 from seqloom.options import taken
+from seqloom.tasks.translate import Pair, Translate
 from seqloom.trace import watching
 from tests.contracts.cases import SIGNATURES, batch_for
 
@@ -261,3 +263,46 @@ def test_to_copy_says_which_options_of_the_task_it_needs():
     other = Signature(Form.TRANSDUCE, Tokens(6, 2), Tokens(7, 2))
     with pytest.raises(ModelError, match="one vocabulary"):
         build(other, copy=True)
+
+
+@pytest.mark.parametrize(
+    "name, options, note",
+    [
+        ("encoder-decoder", {"query": "previous"}, ""),
+        ("encoder-decoder", {"attention": "location", "input_feeding": True}, ""),
+        (
+            "encoder-decoder",
+            {"attention": "multi-head", "heads": 2},
+            "attention, the mean of its 2",
+        ),
+        ("convolutional-encoder-decoder", {}, "decoder.layers.2.attention, the last of several"),
+    ],
+)
+def test_a_picture_of_where_it_looks(name, options, note):
+    """Rows are what is written and columns what is read, also where both are as long."""
+    task = Translate(source_symbols="characters", target_symbols="characters")
+    task.prepare([Pair([*"abc"], [*"xyz"])])
+    kind = MODELS[name]
+    model = kind(task.signature(), **taken(kind, {"width": 6, "hidden": 8} | options))
+    view = picture(model, task, task.question("abc"), "xyz", "mine")
+    assert (view.source, view.target) == ([*"abc", "</s>"], [*"xyz", "</s>"])
+    np.testing.assert_allclose(view.weights.sum(1), 1, atol=1e-5)
+    assert note in " ".join(view.notes) and bool(note) == bool(view.notes)
+
+
+def test_mixtures_of_models_that_copy():
+    """Two that copy mix, unknown symbols and all; one that copies and one that does not cannot."""
+    kind, table = MODELS["mixture"], {"name": "encoder-decoder", **SMALL}
+    copies = {**table, "copy": True}
+    mixture = kind(COPYING, weight=0.3, first=copies, second=copies)
+    batch = batch_for(COPYING, (5, 4))
+    with mixture.at_rest():
+        found = mixture.log_prob(batch)
+        one, other = (part.log_prob(batch).numpy() for part in (mixture.first, mixture.second))
+    assert np.isfinite(found).all() and not np.allclose(one, other)
+    neither = kind(COPYING, weight=0.3, first=table, second=table)
+    with neither.at_rest():
+        assert np.isfinite(neither.log_prob(batch)).all()
+    with pytest.raises(ModelError) as told:
+        kind(COPYING, weight=0.3, first=copies, second=table)
+    assert told.value.code == "M207"

@@ -151,6 +151,7 @@ class EncoderDecoder(Neural):
         own = None
         if self.guessing is not None and self.training:
             own = self.guessing.drawn(*batch.target.values.shape)
+            own = own if own.any() else None  # then there is no need to walk
         written = self._written(batch, source, start, own)
         again = self.attending.coverage if self.training else 0.0
         return self.answers.loss(

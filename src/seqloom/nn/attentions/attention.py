@@ -37,6 +37,7 @@ class Attention(nn.Module, ABC):
     look at the same source.
     """
 
+    takes: ClassVar[frozenset[str]] = frozenset()  # options that only some kinds have
     follows: ClassVar[bool] = False  # whether a step needs to know where the one before looked
 
     @classmethod

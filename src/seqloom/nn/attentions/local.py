@@ -19,6 +19,8 @@ class Local(General):
     others, and sum to one.
     """
 
+    takes = frozenset({"attention_window"})
+
     def __init__(self, memory: int, query: int, window: int) -> None:
         super().__init__(memory, query)
         self.window = window

@@ -20,6 +20,7 @@ class Location(Additive):
     Before the first step it has looked nowhere: α_0 = 0.
     """
 
+    takes = frozenset({"attention_width", "attention_window"})
     follows = True
 
     def __init__(self, memory: int, query: int, hidden: int, window: int) -> None:

@@ -21,6 +21,8 @@ class ManyHeaded(Attention):
     Torch's fused kernel computes it; the equations as they stand do where the weights are wanted.
     """
 
+    takes = frozenset({"heads"})
+
     def __init__(self, memory: int, query: int, heads: int) -> None:
         super().__init__()
         if memory % heads:

@@ -59,6 +59,8 @@ class Additive(Scored):
     e_ts = v · tanh(W₁ m_s + W₂ h_t)
     """
 
+    takes = frozenset({"attention_width"})
+
     def __init__(self, memory: int, query: int, hidden: int) -> None:
         super().__init__()
         self.key = nn.Linear(memory, hidden)

@@ -86,12 +86,12 @@ class Rival(nn.Module, ABC):
         pairs: list[tuple[nn.Module, nn.Module]] = [
             (self.letters, model.source_input.table),
             (self.sounds, model.target_input.table),
-            (self.bridge, model.bridge),
+            (self.bridge, model.bridge.give),
             (self.key, attention.key),
             (self.query, attention.query),
             (self.score, attention.score),
             (self.join, model.join),
-            (self.output, model.output.scores),
+            (self.output, model.answers.output.scores),
         ]
         for own, other in pairs:
             own.load_state_dict(other.state_dict())

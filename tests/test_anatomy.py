@@ -140,6 +140,14 @@ def test_two_stacks_are_named():
     assert {share.layer for share in view.shares} == {"encoder 1", "decoder 1"}
 
 
+def test_a_decoder_that_is_fed_back_to_is_refused():
+    options = {"width": 6, "hidden": 8, "encoder": "convolution", "input_feeding": True}
+    model = build("encoder-decoder", SIGNATURES["TRANSDUCE"], options)
+    with pytest.raises(ModelError) as told:
+        memory_of_model(model, examples(Form.TRANSDUCE, (5,)), "mine", clip=1.0)
+    assert told.value.code == "M208"
+
+
 def test_fresh_cells_are_the_same_each_time_and_leave_chance_alone():
     before = torch.get_rng_state()
     one = memory_of_cells(["gru"], hidden=6, length=8)

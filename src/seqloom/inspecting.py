@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from .errors import ModelError
+from .forms import Form
 from .model import Model
 from .task import Task
 from .trace import Trace, watching
@@ -27,23 +28,28 @@ def look(model: Model, task: Task, question: Any, answer: Any, name: str, view: 
             help=[f"it shows: {', '.join(able)}" if able else "choose a neural model"],
         )
     source, target = task.symbols(question, answer)
-    return VIEWS[view or able[0]][1](trace, source, target, name)
+    return VIEWS[view or able[0]][1](trace, source, target, name, model.signature.form)
 
 
-def _attention(trace: Trace, source: Symbols, target: Symbols, name: str) -> View:
+def _attention(trace: Trace, source: Symbols, target: Symbols, name: str, form: Form) -> View:
     """Of a decoder at the source; of a reader at what it reads: the last layer, all heads."""
-    record = trace.of_kind("attention")[-1]
+    records = trace.of_kind("attention")
+    record = records[-1]
     if record.value.ndim == 3:
-        return AttentionView(source, target, record.value[0], name)
+        several = len({one.path for one in records}) > 1
+        notes = [f"{record.path}, the last of several that look"] if several else []
+        return AttentionView(source, target, record.value[0], name, notes)
     _, heads, time, _ = record.value.shape
     notes = [f"{record.path}, the mean of its {heads} heads"]
+    if form is Form.TRANSDUCE:
+        return AttentionView(source, target, record.value[0].mean(0), name, notes)
     if len(record.value) > 1:
         notes.append(f"the first {time} symbols; what is longer is read in blocks")
     symbols = _symbols_read(time, source, target)
     return AttentionView(symbols, symbols, record.value[0].mean(0), name, notes)
 
 
-def _gates(trace: Trace, source: Symbols, target: Symbols, name: str) -> View:
+def _gates(trace: Trace, source: Symbols, target: Symbols, name: str, form: Form) -> View:
     """The gates of the last cell that reads from the left."""
     records = [r for r in trace.of_kind("gate.*") if "backward" not in r.path]
     path = records[-1].path
@@ -62,7 +68,7 @@ def _symbols_read(time: int, source: Symbols, target: Symbols) -> Symbols:
     return source if time == len(source) else ["<s>", *target][:time]
 
 
-VIEWS: dict[str, tuple[str, Callable[[Trace, Symbols, Symbols, str], View]]] = {
+VIEWS: dict[str, tuple[str, Callable[[Trace, Symbols, Symbols, str, Form], View]]] = {
     "attention": ("attention", _attention),
     "gates": ("gate.*", _gates),
 }

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from seqloom.explanations import pages
+from seqloom.forms import Form
 from seqloom.models import MODELS
 from seqloom.tasks import TASKS
 
@@ -19,9 +20,9 @@ def test_models_lists_all_or_those_that_can(say):
     said = say("models")
     assert all(name in said.out.splitlines() for name in MODELS)
     assert "learns by counting" in said.out and "seqloom explain" in said.err
-    assert [one["name"] for one in lines(say("models", "translate", "--json").out)] == [
-        "encoder-decoder"
-    ]
+    found = [one["name"] for one in lines(say("models", "translate", "--json").out)]
+    assert found == [name for name in MODELS if Form.TRANSDUCE in MODELS[name].forms]
+    assert found[0] == "encoder-decoder" and len(found) < len(MODELS)
     for task in ("tag", "algorithms"):
         assert say("models", task, "--quiet").out.split() == [
             "recurrent",
@@ -69,6 +70,13 @@ def test_every_model_task_and_table_is_explained(say, name):
     assert said.code == 0 and "Options" in said.out and "Args:" not in said.out
     found = json.loads(say("explain", name, "--json").out)
     assert found["options"] and all(option["help"] for option in found["options"])
+
+
+def test_explain_shows_the_equation_of_an_attention(say):
+    said = say("explain", "location")
+    assert "e_ts = v · tanh(W₁ m_s + W₂ h_t + U f_ts)" in said.out
+    assert "attention_window = 10" in said.out and "heads" not in said.out
+    assert "attentions" in say("explain").out
 
 
 def test_explain_shows_the_equation_of_a_cell(say):

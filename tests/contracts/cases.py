@@ -10,6 +10,7 @@ from seqloom.forms import Form, Labels, Signature, Tokens, Vectors
 from seqloom.grams.smoothing import Smoothing
 from seqloom.model import LearnsFromStatistics
 from seqloom.models import MODELS
+from seqloom.nn.attentions import ATTENTIONS
 from seqloom.nn.cells import CELLS
 from seqloom.options import taken
 
@@ -24,6 +25,7 @@ SIGNATURES = {
     "WHOLE-vectors": Signature(Form.WHOLE, Vectors(3), Labels(3)),
     "WHOLE-to-vectors": Signature(Form.WHOLE, Vectors(3), Vectors(2)),
     "TRANSDUCE-vectors": Signature(Form.TRANSDUCE, Vectors(3), Tokens(SIZE)),
+    "TRANSDUCE-unknowns": Signature(Form.TRANSDUCE, Tokens(SIZE, 2), Tokens(SIZE, 2)),
 }
 GATES = {  # by the name of the cell
     "elman": set(),
@@ -65,8 +67,30 @@ VARIANTS = {
     ],
     "encoder-decoder": [{"attention": "none"}, {"directions": "forward"}]
     + [{"cell": cell, "encoder_layers": 2, "decoder_layers": 2} for cell in CELLS]
-    + [WIRED | {"directions": "forward"}],
+    + [WIRED | {"directions": "forward"}]
+    + [{"attention": kind, "heads": 2, "attention_window": 1} for kind in ATTENTIONS]
+    + [
+        {"query": "previous", "decoder_layers": 2, "dropout": 0.3},
+        {"query": "previous", "attention": "location", "input_feeding": True, "cell": "gru"},
+        {"query": "previous", "attention": "multi-head", "heads": 2, "attentional": False},
+        WIRED | {"input_feeding": True, "decoder_layers": 2, "residual": True},
+        {"encoder": "convolution", "encoder_layers": 2, "bridge": "ends"},
+        {"encoder": "convolution", "directions": "forward", "bridge": "mean", "coverage": 1.0},
+        {"attention": "none", "context": "every-step", "bridge": "last", "directions": "forward"},
+        {"attention": "none", "context": "every-step", "scheduled_sampling": 0.5},
+        {"bridge": "learned", "attention": "local", "scheduled_sampling": 1.0},
+        {"bridge": "zero", "attentional": False},
+        {"copy": True},
+        {"copy": True, "attention": "multi-head", "heads": 2, "input_feeding": True},
+        {"copy": True, "scheduled_sampling": 0.5, "coverage": 1.0, "query": "previous"},
+    ],
+    "convolutional-encoder-decoder": [
+        {"kernel": 2, "positions": 3, "encoder_layers": 2, "decoder_layers": 2, "dropout": 0.3},
+        {"kernel": 4, "encoder_layers": 1, "decoder_layers": 1},
+    ],
 }
+# Options that never see what it was that became vectors, so that each is tried with symbols only.
+INSIDE = {"cell", "heads", "query", "encoder", "context", "bridge", "input_feeding", "copy"}
 
 
 def small(name, options):
@@ -80,12 +104,17 @@ def small(name, options):
 
 
 def is_worth_trying(signature, options):
-    """A cell never sees what it was that became its vectors, so each is tried with symbols only."""
+    """Not everything with everything: options of the inside with symbols, copying where it can."""
+    if options.get("copy", False) != bool(getattr(signature.target, "unknowns", 0)) and options:
+        return False
     if signature.form is Form.NEXT and options.get("directions") == "both":
         return False
     if signature.form is not Form.WHOLE and "pooling" in options:
         return False
-    return "cell" not in options or Vectors not in (type(signature.source), type(signature.target))
+    return not INSIDE & set(options) or Vectors not in (
+        type(signature.source),
+        type(signature.target),
+    )
 
 
 CASES = [
@@ -116,7 +145,11 @@ def batch_for(signature, lengths=(4, 2), seed=1):
         case Form.NEXT:
             return Batch(source, source)
         case Form.TRANSDUCE:
-            return Batch(source, sequences_in(signature.target, lengths[::-1], chance))
+            target = sequences_in(signature.target, lengths[::-1], chance)
+            if getattr(signature.target, "unknowns", 0):  # of its own source alone
+                known = target.values < signature.target.size
+                target.values[:] = np.where(known, target.values, source.values.max(1)[:, None])
+            return Batch(source, target)
         case Form.WHOLE:
             return Batch(source, sequences_in(signature.target, [1] * len(lengths), chance))
     return Batch(source, sequences_in(signature.target, lengths, chance))
@@ -125,8 +158,8 @@ def batch_for(signature, lengths=(4, 2), seed=1):
 def sequences_in(space, lengths, chance):
     """Random sequences of these lengths."""
     match space:
-        case Tokens(size):
-            return Sequences.pad([chance.integers(2, size, n) for n in lengths])
+        case Tokens(size, unknowns):
+            return Sequences.pad([chance.integers(2, size + unknowns, n) for n in lengths])
         case Labels(size):
             return Sequences.pad([chance.integers(0, size, n) for n in lengths])
         case Vectors(width):

@@ -101,6 +101,12 @@ def _measured(model: Model, chosen: _Chosen, batch: Batch) -> Measured | None:
     if batch.source.lengths[0] < FEWEST:
         return None
     heard, total = _listen(chosen.layer, lambda: learner.loss(batch))
+    if not heard.outputs:
+        raise ModelError(
+            "M208",
+            "what the decoder finds is fed back into it, and its source is read by convolutions",
+            help=["choose a run with a recurrent encoder, or without input feeding"],
+        )
     weights = list(cast(nn.Module, model).parameters())
     outputs = heard.outputs[chosen.call]
     of_outputs, *of_weights = torch.autograd.grad(total, [outputs, *weights], allow_unused=True)

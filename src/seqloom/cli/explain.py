@@ -1,4 +1,4 @@
-"""seqloom explain: an error code, a model, a cell, a task, or the tables [data] and [training]."""
+"""seqloom explain: an error code, a model, a cell, an attention, a task, [data] or [training]."""
 
 import argparse
 import inspect
@@ -52,11 +52,13 @@ def _thing(topic: str, found: dict[str, Page]) -> Callable[..., Any]:
         hints = [f"did you mean {near}?"] if near else []
         help = [*hints, "seqloom explain   lists all codes"]
         raise UsageError("U002", f"there is no error code {topic.upper()}", help=help)
+    from ..nn.attentions import ATTENTIONS
     from ..nn.cells import CELLS
 
-    if topic in CELLS:
-        return CELLS[topic]
-    raise unknown("topic", topic, [*_names(), *CELLS])
+    inside: dict[str, Callable[..., Any]] = {**CELLS, **ATTENTIONS}
+    if topic in inside:
+        return inside[topic]
+    raise unknown("topic", topic, [*_names(), *inside])
 
 
 def _show_topics(found: dict[str, Page], as_json: bool) -> None:
@@ -68,7 +70,7 @@ def _show_topics(found: dict[str, Page], as_json: bool) -> None:
         return
     rows = [["tables", ", ".join(TABLES)], ["tasks", ", ".join(TASKS)]]
     rows += [["models", ", ".join(MODELS)], ["cells", "those of recurrent: elman, lstm, gru, …"]]
-    rows += [["", ""]]
+    rows += [["", "attentions, those of encoder-decoder: dot, additive, local, …"], ["", ""]]
     rows += [[page.code, page.title] for page in found.values()]
     for line in table(rows):
         show(line)
@@ -101,12 +103,13 @@ def _show_thing(name: str, thing: Callable[..., Any], as_json: bool) -> None:
 
 
 def _options(thing: Callable[..., Any]) -> list[Option]:
-    """What can be set: of a cell, the options of [model] that only some cells have."""
+    """What can be set: of a cell or an attention, the options of [model] that only some have."""
     if (takes := getattr(thing, "takes", None)) is None:
         return options(thing)
+    from ..nn.attentions import Attending
     from ..nn.wiring import Wiring
 
-    return [option for option in options(Wiring) if option.name in takes]
+    return [option for option in options(Wiring) + options(Attending) if option.name in takes]
 
 
 def _text(thing: Callable[..., Any]) -> str:

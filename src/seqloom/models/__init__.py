@@ -18,6 +18,9 @@ MODELS: Registry[Model] = Registry(
         "convolutional": ".convolutional:Convolutional",
         "transformer": ".transformer:Transformer",
         "encoder-decoder": ".encoder_decoder:EncoderDecoder",
+        "convolutional-encoder-decoder": (
+            ".convolutional_encoder_decoder:ConvolutionalEncoderDecoder"
+        ),
     },
     unlisted={"mixture": ".mixture:Mixture"},  # made of trained runs, not chosen to be trained
 )

@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from ..batch import Batch, Sequences
 from ..decoding import search as find
 from ..errors import ModelError, UsageError
-from ..forms import BEGIN, SPACES, Form, Signature, Space, Vectors
+from ..forms import BEGIN, SPACES, UNKNOWN, Form, Signature, Space, Vectors
 from ..model import Carries, Generator, Model, Prediction, Search, State, Weights
 from ..options import problems, taken
 from . import MODELS
@@ -52,8 +52,11 @@ class Mixture(Model):
             _part("first", first, signature),
             _part("second", second, signature),
         )
+        anything = _anything(signature.source)
         with self.at_rest():  # how many arrays of a state are the first model's
-            self._cut = len(self.first.begin(_anything(signature.source)))
+            self._cut = len(self.first.begin(anything))
+            if getattr(signature.target, "unknowns", 0):
+                _refuse_one_copier(self.first, self.second, anything)
 
     @property
     def in_order(self) -> bool:
@@ -148,6 +151,18 @@ def _part(name: str, table: Table, signature: Signature) -> Any:
     return model
 
 
+def _refuse_one_copier(first: Generator, second: Generator, source: Sequences) -> None:
+    """Of two models both must be able to write a source's unknown symbols, or neither."""
+    begin = np.array([BEGIN])
+    widths = {part.step(begin, part.begin(source))[0].shape[1] for part in (first, second)}
+    if len(widths) > 1:
+        raise ModelError(
+            "M207",
+            "one of the two models copies unknown symbols and the other cannot write them",
+            help=["mix two models that copy, or two that do not"],
+        )
+
+
 def _read(
     model: Any, window: Batch, before: Sequences, state: State
 ) -> tuple[Float[np.ndarray, "batch time"], State]:
@@ -158,7 +173,9 @@ def _read(
     rows, logs = np.arange(len(before)), np.zeros((len(before), before.values.shape[1]))
     for time in range(before.values.shape[1]):
         log_probs, state = model.step(before.values[:, time], state)
-        logs[:, time] = np.asarray(log_probs)[rows, window.target.values[:, time]]
+        right = window.target.values[:, time]
+        right = np.where(right < log_probs.shape[1], right, UNKNOWN)
+        logs[:, time] = np.asarray(log_probs)[rows, right]
     return np.where(window.target.mask, logs, 0.0), state
 
 

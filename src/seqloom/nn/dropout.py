@@ -21,8 +21,12 @@ class SequenceDropout(nn.Module):
         self.probability = probability
 
     def forward(self, x: Float[Tensor, "batch *time width"]) -> Float[Tensor, "batch *time width"]:
+        mask = self.drawn(x.shape[0], *(1 for _ in x.shape[1:-1]), x.shape[-1])
+        return x if mask is None else x * mask
+
+    def drawn(self, *shape: int) -> Tensor | None:
+        """A mask m / (1 - p), for those who go step by step; None where nothing is dropped."""
         if not self.training or not self.probability:
-            return x
-        shape = (x.shape[0], *(1 for _ in x.shape[1:-1]), x.shape[-1])
+            return None
         kept = torch.rand(shape) >= self.probability
-        return x * (kept / (1 - self.probability))
+        return kept / (1 - self.probability)

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from ..trace import is_watched
 from .cells import CELLS, Cell, State
-from .cells.cell import Outputs, Recur, masked
+from .cells.cell import AllProducts, Mask, Outputs, Products, Recur, masked
 from .wiring import Wiring, refuse_impossible
 
 
@@ -81,7 +81,11 @@ class Layer(nn.Module):
 
     def step(self, x: Float[Tensor, "batch inputs"], state: State) -> State:
         """The state after one step."""
-        return self._after(self.products(x), state, self._recur(None))
+        return self.after(self.products(x), state)
+
+    def after(self, a: Products, state: State, mask: Mask = None) -> State:
+        """The same from the products W x + b."""
+        return self._after(a, state, self._recur(mask))
 
     def stretch(self) -> float | None:
         """The most one step can stretch a change of the state; None where no such number is known.
@@ -100,16 +104,18 @@ class Layer(nn.Module):
 
     def forward(self, x: Float[Tensor, "batch time inputs"], state: State) -> Outputs:
         """The same: quickly, unless somebody watches or an option forbids."""
-        mask = self._mask(len(x))
-        each_step = self.wiring.zoneout or self.recur_norm
-        if is_watched() or each_step:
-            return self._stepped(x, state, mask)
-        own, rest = state[: self.cell.tensors], state[self.cell.tensors :]
+        mask = self.mask(len(x))
         plain = self.shortcut is None and self.first_bias is None and self.read_norm is None
-        if mask is None and plain:
-            outputs, last = self.cell.quick(x, own)
+        if plain and mask is None and not self._goes_by_steps():
+            outputs, last = self.cell.quick(x, state)
             return outputs, last
-        a = self.products(x)
+        return self.onward(self.products(x), state, mask)
+
+    def onward(self, a: AllProducts, state: State, mask: Mask = None) -> Outputs:
+        """All outputs and the last state from the products W x + b, which are used up."""
+        if self._goes_by_steps():
+            return self._stepped(a, state, mask)
+        own, rest = state[: self.cell.tensors], state[self.cell.tensors :]
         if self.first_bias is not None:
             a = torch.cat([a[:, :1] + (rest[0] * self.first_bias)[:, None], a[:, 1:]], dim=1)
             rest = (torch.zeros_like(rest[0]), *rest[1:])
@@ -117,6 +123,10 @@ class Layer(nn.Module):
             return self._leaping(a, own, rest, mask, self.shortcut)
         outputs, last = self.cell.unrolled(a, own, mask)
         return outputs, last + rest
+
+    def _goes_by_steps(self) -> bool:
+        """Whether only the equation itself will do."""
+        return bool(is_watched() or self.wiring.zoneout or self.recur_norm)
 
     def _leaping(
         self, a: Tensor, own: State, rest: State, mask: Tensor | None, shortcut: nn.Linear
@@ -130,12 +140,10 @@ class Layer(nn.Module):
             outputs.append(found)
         return torch.cat(outputs, dim=1), (*own, *rest[:-1], past)
 
-    def _stepped(
-        self, x: Float[Tensor, "batch time inputs"], state: State, mask: Tensor | None
-    ) -> Outputs:
+    def _stepped(self, a: AllProducts, state: State, mask: Mask) -> Outputs:
         recur, outputs = self._recur(mask), []
-        for a in self.products(x).unbind(1):
-            state = self._after(a, state, recur)
+        for products in a.unbind(1):
+            state = self._after(products, state, recur)
             outputs.append(state[0])
         return torch.stack(outputs, dim=1), state
 
@@ -170,7 +178,7 @@ class Layer(nn.Module):
             return dropped
         return lambda h, *blocks: norm(dropped(h, *blocks), *blocks)
 
-    def _mask(self, batch: int) -> Tensor | None:
+    def mask(self, batch: int) -> Mask:
         """What recurrent dropout leaves of a state, one mask for each sequence."""
         share = self.wiring.recurrent_dropout
         if not share or not self.training:

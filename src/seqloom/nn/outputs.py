@@ -13,6 +13,7 @@ from ..errors import ModelError
 from ..forms import Labels, Space, Tokens, Vectors
 from .chunked import chunked_cross_entropy, rows_at_once
 from .ends import PLAIN_ENDS, Ends
+from .inputs import as_known
 
 
 class Output(nn.Module, ABC):
@@ -44,7 +45,10 @@ class Output(nn.Module, ABC):
 
 
 class Symbols(Output):
-    """A categorical distribution at each position: softmax(W h + b)."""
+    """A categorical distribution at each position: softmax(W h + b).
+
+    A target that is the unknown symbol of a source, numbered from `size` on, counts as UNKNOWN.
+    """
 
     def __init__(self, width: int, size: int) -> None:
         super().__init__()
@@ -59,6 +63,7 @@ class Symbols(Output):
     ) -> Float[Tensor, "batch time"]:
         """Log-probability of each target symbol, a few rows at a time; 0 where there is none."""
         real, right = _real(states, target)
+        right = as_known(right, self.scores.out_features)
         count = rows_at_once(self.scores.out_features)
         pieces = zip(real.split(count), right.split(count), strict=True)
         found = [-cross_entropy(self.scores(h), y, reduction="none") for h, y in pieces]
@@ -72,6 +77,7 @@ class Symbols(Output):
         With smoothing ε the right symbol counts 1 - ε and all share ε (Szegedy et al., 2016).
         """
         real, right = _real(states, target)
+        right = as_known(right, self.scores.out_features)
         return chunked_cross_entropy(real, self.scores.weight, self.scores.bias, right, smoothing)
 
     def best(
@@ -116,6 +122,7 @@ class AdaptiveSymbols(Output):
     ) -> Float[Tensor, "batch time"]:
         """Log-probability of each target symbol; 0 where there is none."""
         real, right = _real(states, target)
+        right = as_known(right, self.parts.n_classes)
         return _placed(self.parts(real, right).output, target)
 
     def loss(

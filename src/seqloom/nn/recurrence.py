@@ -63,17 +63,26 @@ class Recurrence(nn.Module):
 
     def initial(self, batch: int) -> State:
         """The first state of every layer."""
-        return tuple(part for layer in _layers(self.layers) for part in layer.initial(batch))
+        return tuple(part for layer in self.stack for part in layer.initial(batch))
+
+    @property
+    def stack(self) -> list[Layer]:
+        """The layers that read from the left."""
+        return _layers(self.layers)
+
+    def split(self, state: State) -> list[State]:
+        """A state as one for each layer."""
+        return split_state(self.stack, state)
 
     @property
     def own_tensors(self) -> int:
         """How many tensors of a state are the cells' own: what an encoder can hand over."""
-        return sum(layer.cell.tensors for layer in _layers(self.layers))
+        return sum(layer.cell.tensors for layer in self.stack)
 
     def begin(self, own: State) -> State:
         """The first state, with `own` added to what the cells start from."""
         state: State = ()
-        for layer in _layers(self.layers):
+        for layer in self.stack:
             state += layer.begin(own[: layer.cell.tensors])
             own = own[layer.cell.tensors :]
         return state
@@ -83,16 +92,16 @@ class Recurrence(nn.Module):
     ) -> tuple[Float[Tensor, "batch hidden"], State]:
         """One step of every layer, from left to right."""
         new: State = ()
-        layers = _layers(self.layers)
+        layers = self.stack
         for number, (layer, old) in enumerate(zip(layers, split_state(layers, state), strict=True)):
             after = layer.step(self.dropout(x) if number else x, old)
-            x = self._above(x, after[0], number)
+            x = self.above(x, after[0], number)
             new += after
         return x, new
 
     def end(self, state: State) -> Float[Tensor, "batch hidden"]:
         """What reading from the left ended with: the top layer's own output."""
-        return split_state(_layers(self.layers), state)[-1][0]
+        return split_state(self.stack, state)[-1][0]
 
     def forward(
         self,
@@ -110,7 +119,7 @@ class Recurrence(nn.Module):
         state: State | None = None,
     ) -> tuple[Float[Tensor, "batch time hidden"], Float[Tensor, "batch hidden"]]:
         """The top layer's outputs, and its ends joined: h⃗ at the last place, h⃖ at the first."""
-        layers, places = _layers(self.layers), torch.arange(len(x))
+        layers, places = self.stack, torch.arange(len(x))
         left = split_state(layers, state or self.initial(len(x)))
         ends = x[:, 0]
         for number, layer in enumerate(layers):
@@ -122,7 +131,7 @@ class Recurrence(nn.Module):
                 turned, _ = back.run(turn(below, lengths), back.initial(len(x)))
                 ends = self._joined(ends, turned[places, lengths - 1])
                 outputs = self._joined(outputs, turn(turned, lengths))
-            x = self._above(x, outputs, number)
+            x = self.above(x, outputs, number)
         return x, ends
 
     def carry(
@@ -130,10 +139,10 @@ class Recurrence(nn.Module):
     ) -> tuple[Float[Tensor, "batch time hidden"], State]:
         """Outputs of a piece without padding, and the state the next piece goes on from."""
         new: State = ()
-        layers = _layers(self.layers)
+        layers = self.stack
         for number, (layer, old) in enumerate(zip(layers, split_state(layers, state), strict=True)):
             outputs, last = layer.run(self.dropout(x) if number else x, old)
-            x = self._above(x, outputs, number)
+            x = self.above(x, outputs, number)
             new += last
         return x, new
 
@@ -149,7 +158,7 @@ class Recurrence(nn.Module):
     def _joined(self, forward: Tensor, backward: Tensor) -> Tensor:
         return torch.cat([forward, backward], dim=-1) if self.halves else forward + backward
 
-    def _above(self, below: Tensor, outputs: Tensor, number: int) -> Tensor:
+    def above(self, below: Tensor, outputs: Tensor, number: int) -> Tensor:
         """What the next layer reads."""
         return below + outputs if self.wiring.residual and number else outputs
 

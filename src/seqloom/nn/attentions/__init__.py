@@ -1,0 +1,33 @@
+"""Ways to look at a memory, by the names recipes use: a new one adds a file and two lines."""
+
+from .attending import ATTENTIVE, Attending, AttentionName
+from .attention import Attention, Found, Scores, Seen, Weights, shares
+from .coverage import coverage
+from .local import Local
+from .location import Location
+from .many_headed import ManyHeaded
+from .scores import Additive, Dot, General, Scaled
+
+ATTENTIONS: dict[str, type[Attention]] = {
+    "dot": Dot,
+    "general": General,
+    "additive": Additive,
+    "scaled": Scaled,
+    "location": Location,
+    "local": Local,
+    "multi-head": ManyHeaded,
+}
+
+__all__ = [
+    "ATTENTIONS",
+    "ATTENTIVE",
+    "Attending",
+    "Attention",
+    "AttentionName",
+    "Found",
+    "Scores",
+    "Seen",
+    "Weights",
+    "coverage",
+    "shares",
+]

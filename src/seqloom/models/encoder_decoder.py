@@ -8,6 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from ..batch import Batch, Sequences
+from ..decoding import cannot_look
 from ..decoding import search as find
 from ..forms import BEGIN, Form, Signature
 from ..model import Prediction, Search, State, Still
@@ -18,6 +19,7 @@ from ..nn.inputs import input_layer, tensors
 from ..nn.outputs import output_layer
 from ..nn.recurrence import Recurrence
 from ..nn.wiring import PLAIN, Wiring
+from ..trace import watching
 from .neural import Neural
 
 KNOWN = 3  # parts of a state that belong to the source: its memory, the keys, which places are real
@@ -119,6 +121,16 @@ class EncoderDecoder(Neural):
         candidates = h.unflatten(0, (len(known[0].values), -1))  # as places of one target
         a = self._attend(candidates, known).flatten(0, 1)
         return self.output(a).numpy(), (*known, *new)
+
+    def step_looking(
+        self, symbols: Int[np.ndarray, " batch"], state: State
+    ) -> tuple[Float[np.ndarray, "batch vocabulary"], State, Float[np.ndarray, "batch place"]]:
+        if self.attention is None:
+            raise cannot_look("a model without attention")
+        with watching(self) as trace:
+            log_probs, state = self.step(symbols, state)
+        seen = trace.of_kind("attention")[-1].value  # (sources, candidates, places)
+        return log_probs, state, seen.reshape(len(symbols), -1)
 
     def _states(self, batch: Batch) -> Float[Tensor, "batch time hidden"]:
         """The attentional state at every place of the target, all at once."""

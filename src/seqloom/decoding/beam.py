@@ -70,8 +70,7 @@ class _Beam:
     def search(self) -> Prediction:
         """Until no source is left."""
         while len(self.sources):
-            candidates, forced = self._candidates(self._step())
-            self._grow(candidates, self._ended(candidates, forced))
+            self._grow(*self._candidates(self._step()))
         ranked = self.finished.ranked()
         return Prediction.of(ranked, self.recorder.trees(ranked) if self.recorder else ())
 
@@ -87,34 +86,35 @@ class _Beam:
 
     def _candidates(
         self, log_probs: Float[np.ndarray, "rows vocabulary"]
-    ) -> tuple[_Candidates, Bool[np.ndarray, " sources"]]:
-        """Twice the width, because up to half of them may end; and whose symbols are forced."""
-        rules, time, width = self.rules, self.time, self.width
-        given = rules.given[self.sources].repeat(width)
-        columns = rules.writable(log_probs, self.history[:, :time], given)
-        best = likeliest(self.totals, columns, 2 * width)
+    ) -> tuple[_Candidates, Bool[np.ndarray, "sources count"]]:
+        """Twice the width, because up to half of them may end; and which of them end."""
+        rules, time = self.rules, self.time
+        columns = rules.writable(log_probs, self.history[:, :time], self.sources)
+        best = likeliest(self.totals, columns, 2 * self.width)
         found = _Candidates(best.origin, rules.symbols(best.column), best.total)
-        forced = rules.forced.lengths[self.sources] > time
+        is_end = (found.symbol == END) & (found.total > -np.inf)
         if time < rules.forced_until:
-            places = np.flatnonzero(forced)  # all candidates but the first are impossible there
-            rows = self.sources[places]
-            symbols = rules.forced.values[rows, time]
-            cost = np.where(rules.given[rows] > time, 0.0, log_probs[places * width, symbols])
-            found.total[places] = -np.inf
-            found.total[places, 0] = self.totals[places, 0] + cost
-            found.origin[places, 0], found.symbol[places, 0] = 0, symbols
+            places = np.flatnonzero(rules.forced.lengths[self.sources] > time)
+            self._force(places, found, log_probs)
+            is_end[places] = False
         if self.recorder:
             self.recorder.step(time, self.sources, *found)
-        return found, forced
+        return found, is_end
 
-    def _ended(
-        self, found: _Candidates, forced: Bool[np.ndarray, " sources"]
-    ) -> Bool[np.ndarray, "sources count"]:
-        """Which candidates end; those among the best `beam` are answers."""
-        is_end = (found.symbol == END) & (found.total > -np.inf) & ~forced[:, None]
-        for place, rank in np.argwhere(is_end[:, : self.width]).tolist():
-            self._add(place, found, rank, ended=True)
-        return is_end
+    def _force(
+        self,
+        places: Int[np.ndarray, " forced"],
+        found: _Candidates,
+        log_probs: Float[np.ndarray, "rows vocabulary"],
+    ) -> None:
+        """One candidate alone where a symbol is forced: it stands in the first row there."""
+        rows = self.sources[places]
+        symbols = self.rules.forced.values[rows, self.time]
+        costs = log_probs[places * self.width, symbols]
+        costs = np.where(self.rules.given[rows] > self.time, 0.0, costs)
+        found.total[places] = -np.inf
+        found.total[places, 0] = self.totals[places, 0] + costs
+        found.origin[places, 0], found.symbol[places, 0] = 0, symbols
 
     def _add(self, place: int, found: _Candidates, rank: int, *, ended: bool) -> None:
         """A candidate becomes an answer."""
@@ -128,21 +128,21 @@ class _Beam:
             self.recorder.ended(source, origin, symbol, made)
 
     def _grow(self, found: _Candidates, is_end: Bool[np.ndarray, "sources count"]) -> None:
-        """The best candidates that have not ended go on, where their sources do."""
+        """What ends among the best is an answer; the best of the rest go on, where sources do."""
         if is_end.any():
+            for place, rank in np.argwhere(is_end[:, : self.width]).tolist():
+                self._add(place, found, rank, ended=True)
             chosen = is_end.argsort(axis=1, kind="stable")[:, : self.width]
-            places = np.arange(len(chosen))[:, None], chosen
-            kept = found.at(places)
+            kept = found.at((np.arange(len(chosen))[:, None], chosen))
         else:
             kept = found.at((slice(None), slice(self.width)))
         leaving = self._leaving(kept)
-        seats = _seats(kept.origin, kept.total > -np.inf)
+        alive = kept.total > -np.inf
+        rows = _rows(kept.origin, alive)
         if self.recorder:
-            for place, source in enumerate(self.sources.tolist()):
-                alive, leaves = kept.total[place] > -np.inf, bool(leaving[place])
-                row = (kept.origin[place], kept.symbol[place], alive, seats[place], leaves)
-                self.recorder.grow(source, *row)
-        self._move(kept, seats, without_gaps(~leaving) if leaving.any() else None)
+            seats = (rows % self.width, leaving.tolist())
+            self.recorder.grow(self.sources, kept.origin, kept.symbol, alive, *seats)
+        self._move(kept, rows, leaving)
 
     def _leaving(self, kept: _Candidates) -> Bool[np.ndarray, " sources"]:
         """Sources that are done; at the limit, or where nothing can follow, they take what grew."""
@@ -172,27 +172,25 @@ class _Beam:
     def _move(
         self,
         kept: _Candidates,
-        seats: Int[np.ndarray, "sources width"],
-        places: Int[np.ndarray, " left"] | None,
+        rows: Int[np.ndarray, "sources width"],
+        leaving: Bool[np.ndarray, " sources"],
     ) -> None:
-        """Take every candidate that goes on to its row."""
-        is_first = not self.has_moved
-        if places is None:
-            places = np.arange(len(self.sources))
-        else:
-            self.sources, kept, seats = self.sources[places], kept.at(places), seats[places]
-            self.has_moved = True
-        width, size = self.width, len(places) * self.width
-        if not size:
-            return
-        rows = (seats + np.arange(0, size, width)[:, None]).ravel()
+        """Take every candidate that goes on to its row; sources that leave are closed up."""
+        width, places, is_first = self.width, np.arange(len(leaving)), not self.has_moved
+        if leaving.any():
+            places = without_gaps(~leaving)
+            if not len(places):
+                self.sources = self.sources[places]
+                return
+            rows = rows[places] + ((np.arange(len(places)) - places) * width)[:, None]
+            kept, self.sources, self.has_moved = kept.at(places), self.sources[places], True
+        size, rows = rows.size, rows.ravel()
         order, self.last, totals = np.empty(size, int), np.empty(size, int), np.empty(size)
         order[rows] = (kept.origin + (places * width)[:, None]).ravel()
-        self.last[rows] = kept.symbol.ravel()
-        totals[rows] = kept.total.ravel()
+        self.last[rows], totals[rows] = kept.symbol.ravel(), kept.total.ravel()
         self.totals = totals.reshape(-1, width)
-        self.state = moved(self.state, places, order, is_first=is_first)
-        changed = np.flatnonzero(order != np.arange(size))
+        changed = (order != np.arange(size)).nonzero()[0]
+        self.state = moved(self.state, places, order, changed, is_first=is_first)
         self.history = put(with_room(self.history, self.time), order, changed)
         self.history[:, self.time] = self.last
         if self.looked is not None:
@@ -200,24 +198,25 @@ class _Beam:
         self.time += 1
 
 
-def _seats(
+def _rows(
     origin: Int[np.ndarray, "sources width"], alive: Bool[np.ndarray, "sources width"]
 ) -> Int[np.ndarray, "sources width"]:
     """The row in which each candidate goes on: its parent's own where it is the first child.
 
     Only what shares a parent with a better one must move, to the row of a parent without children.
     """
-    width = origin.shape[1]
-    earlier = np.tri(width, k=-1, dtype=bool)
-    stays = alive & ~((origin[:, :, None] == origin[:, None, :]) & earlier).any(2)
-    if stays.all():
-        return origin
-    taken = np.zeros(origin.shape, dtype=bool)
-    sources, ranks = np.nonzero(stays)
-    taken[sources, origin[sources, ranks]] = True
-    free = taken.argsort(axis=1, kind="stable")  # those that nobody has taken come first
-    turn = (~stays).cumsum(axis=1) - 1
-    return np.where(stays, origin, free[np.arange(len(origin))[:, None], turn])
+    sources, width = origin.shape
+    parents = origin + np.arange(0, sources * width, width)[:, None]
+    rank = np.arange(width)
+    first = np.full(sources * width, -1)  # the best child of each row
+    if alive.all():  # of several that are written to one place the last stays: the best
+        first[parents.ravel()[::-1]] = np.broadcast_to(rank[::-1], origin.shape).ravel()
+    else:
+        own, of = alive.nonzero()
+        first[parents[own, of][::-1]] = of[::-1]
+    stays = (first[parents] == rank) & alive
+    parents[~stays] = (first < 0).nonzero()[0]  # as many of each source, in the same order
+    return parents
 
 
 def cannot_look(name: str) -> ModelError:

@@ -24,17 +24,28 @@ def spread(state: State, width: int) -> State:
     )
 
 
-def moved(state: State, sources: Places, order: Places, *, is_first: bool = False) -> State:
+def moved(
+    state: State,
+    sources: Places,
+    order: Places,
+    changed: Places | None = None,
+    *,
+    is_first: bool = False,
+) -> State:
     """The state in which place i of a source holds what was at sources[i], a row i order[i].
 
     Args:
         state: What the last step returned; it must not be used any more.
         sources: Where each source was.
         order: Where each candidate's row was.
+        changed: The rows that were elsewhere, where that is known already.
         is_first: Whether no source has moved before, so that what is `Still` may be the model's.
     """
-    known, rows = _changed(sources), _changed(order)
-    return tuple(_part(part, sources, known, is_first, order, rows) for part in state)
+    rows = _changed(order) if changed is None else changed
+    return tuple(
+        _known(part, sources, is_first) if isinstance(part, Still) else put(part, order, rows)
+        for part in state
+    )
 
 
 def put(part: Any, order: Places, changed: Places) -> Any:
@@ -60,16 +71,13 @@ def with_room(history: Int[np.ndarray, "rows room"], time: int) -> Int[np.ndarra
     return np.concatenate([history, more], axis=1)
 
 
-def _part(
-    part: Any, sources: Places, known: Places, is_first: bool, order: Places, rows: Places
-) -> Any:
-    if not isinstance(part, Still):
-        return put(part, order, rows)
-    if len(sources) == len(part.values) and not len(known):
+def _known(part: Still, sources: Places, is_first: bool) -> Still:
+    changed = _changed(sources)
+    if len(sources) == len(part.values) and not len(changed):
         return part
-    return part[sources] if is_first else Still(put(part.values, sources, known))
+    return part[sources] if is_first else Still(put(part.values, sources, changed))
 
 
 def _changed(order: Places) -> Places:
     """The places that what was there leaves."""
-    return np.flatnonzero(order != np.arange(len(order)))
+    return (order != np.arange(len(order))).nonzero()[0]

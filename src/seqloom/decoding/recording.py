@@ -1,5 +1,7 @@
 """Keep all that a search looks at, as a tree for each source."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
@@ -49,21 +51,23 @@ class Recorder:
 
     def grow(
         self,
-        source: int,
-        origin: Int[np.ndarray, " width"],
-        symbol: Int[np.ndarray, " width"],
-        alive: Bool[np.ndarray, " width"],
-        seats: Int[np.ndarray, " width"],
-        leaves: bool,
+        sources: Int[np.ndarray, " sources"],
+        origin: Int[np.ndarray, "sources width"],
+        symbol: Int[np.ndarray, "sources width"],
+        alive: Bool[np.ndarray, "sources width"],
+        seats: Int[np.ndarray, "sources width"],
+        leaving: Sequence[bool],
     ) -> None:
-        """The candidates that are kept, and the rows in which they go on."""
-        seated = np.full(len(seats), -1)
-        for place in np.flatnonzero(alive):
-            node = self._looked_at[source][int(origin[place]), int(symbol[place])]
-            if self._nodes[source][node].fate == "dropped":
-                self._become(source, node, "cut" if leaves else "grows")
-            seated[seats[place]] = node
-        self._seated[source] = seated
+        """The candidates that are kept, and the rows of their sources in which they go on."""
+        for place, source in enumerate(sources.tolist()):
+            seated = np.full(seats.shape[1], -1)
+            for rank in np.flatnonzero(alive[place]):
+                seen = int(origin[place, rank]), int(symbol[place, rank])
+                node = self._looked_at[source][seen]
+                if self._nodes[source][node].fate == "dropped":
+                    self._become(source, node, "cut" if leaving[place] else "grows")
+                seated[seats[place, rank]] = node
+            self._seated[source] = seated
 
     def trees(self, ranked: list[tuple[Hypothesis, ...]]) -> tuple[Tree, ...]:
         """All of it, with the nodes of the answers."""

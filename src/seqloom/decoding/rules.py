@@ -1,7 +1,7 @@
 """What an answer must be like: how it begins, what it may have, what may not come twice."""
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from numpy.lib.stride_tricks import sliding_window_view
 
 from ..batch import Sequences
@@ -30,26 +30,22 @@ class Rules:
         self,
         log_probs: Float[np.ndarray, "rows vocabulary"],
         history: Int[np.ndarray, "rows time"],
-        given: Int[np.ndarray, " rows"],
+        sources: Int[np.ndarray, " sources"],
     ) -> Float[np.ndarray, "rows column"]:
         """The columns that an answer may have; a copy only where some numbers must be changed."""
-        rows, symbols = self._blocked(history, given)
-        short = history.shape[1] - given < self.settings.shortest
-        if len(rows) or short.any():
-            log_probs = log_probs.copy()
-            log_probs[rows, symbols] = -np.inf
-            log_probs[short, END] = -np.inf
+        if self.settings.block_ngrams or self.settings.shortest:
+            given = self.given[sources].repeat(self.settings.beam)
+            rows, symbols = self._blocked(history, given)
+            short = history.shape[1] - given < self.settings.shortest
+            if len(rows) or short.any():
+                log_probs = log_probs.copy()
+                log_probs[rows, symbols] = -np.inf
+                log_probs[short, END] = -np.inf
         return log_probs[:, FIRST:] if self.columns is None else log_probs[:, self.columns]
 
     def symbols(self, columns: Int[np.ndarray, "*shape"]) -> Int[np.ndarray, "*shape"]:
         """The symbols of these columns."""
         return columns + FIRST if self.columns is None else self.columns[columns]
-
-    def are_forced(
-        self, sources: Int[np.ndarray, " sources"], time: int
-    ) -> Bool[np.ndarray, " sources"]:
-        """Whose symbol is not free."""
-        return self.forced.lengths[sources] > time
 
     def _blocked(
         self, history: Int[np.ndarray, "rows time"], given: Int[np.ndarray, " rows"]

@@ -18,7 +18,7 @@ LAYERS = [  # lowest first; names in one set may not import each other
     {"decoding"},
     {"models", "tasks"},
     {"training"},
-    {"recipe", "inspecting", "streaming", "generating", "scoring", "anatomy", "climbed"},
+    {"recipe", "inspecting", "streaming", "generating", "scoring", "ruling", "anatomy", "climbed"},
     {"parts", "checking", "rungs"},
     {"run"},
     {"card"},

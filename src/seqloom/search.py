@@ -68,16 +68,11 @@ class Search:
 
     def must_fit(self, signature: Signature) -> None:
         """Refuse what has no meaning for such a model."""
+        for field in fields(self):
+            is_given = getattr(self, field.name) != field.default
+            if is_given and field.name not in ("beam", "length_penalty", "limit"):
+                must_search(signature, field.name)
         if signature.form not in SEARCHED or isinstance(signature.target, Vectors):
-            plain = Search(beam=self.beam, length_penalty=self.length_penalty, limit=self.limit)
-            if self != plain:
-                given = [f.name for f in fields(self) if getattr(self, f.name) != f.default]
-                named = next(name for name in given if getattr(plain, name) != getattr(self, name))
-                raise UsageError(
-                    "U062",
-                    f"{named.replace('_', ' ')}: this model does not search for its answers",
-                    notes=["It answers every place, or the whole, at once."],
-                )
             return
         size = signature.target.size - len((PAD, BEGIN))
         if self.beam > size:
@@ -86,6 +81,16 @@ class Search:
                 f"a beam of {self.beam} is wider than the vocabulary: there are {size} symbols",
                 help=[f"--beam {size}   or less"],
             )
+
+
+def must_search(signature: Signature, setting: str) -> None:
+    """Refuse a setting of search for a model that finds its answers without one."""
+    if signature.form not in SEARCHED:
+        raise UsageError(
+            "U062",
+            f"{setting.replace('_', ' ')}: this model does not search for its answers",
+            notes=["It answers every place, or the whole, at once."],
+        )
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,8 @@ from jaxtyping import Float, Int
 
 from .batch import Batch, Sequences
 from .forms import SYMBOLS, Form, Signature, Space
+from .search import Prediction as Prediction
+from .search import Search as Search
 
 State = tuple[Any, ...]  # every array batch-first, so that search reorders any state without asking
 Weights = dict[str, np.ndarray]
@@ -33,29 +35,6 @@ class Still:
     def __getitem__(self, rows: Any) -> "Still":
         """What is known of these sources."""
         return Still(self.values[rows])
-
-
-@dataclass(frozen=True, kw_only=True)
-class Search:
-    """How to look for the best target.
-
-    Args:
-        beam: How many candidates are kept at each step; 1 is greedy search.
-        length_penalty: Scores are divided by length to this power; 0 favours short answers.
-        limit: The most symbols an answer may have.
-    """
-
-    beam: int = 1
-    length_penalty: float = 1.0
-    limit: int = 100
-
-
-@dataclass(frozen=True)
-class Prediction:
-    """The targets a model finds, each with its natural log-probability."""
-
-    target: Sequences
-    log_prob: Float[np.ndarray, " batch"]
 
 
 class Model(ABC):
@@ -120,7 +99,21 @@ class Generator(Protocol):
     def step(
         self, symbols: Int[np.ndarray, " batch"], state: State
     ) -> tuple[Float[np.ndarray, "batch vocabulary"], State]:
-        """Log-probabilities of what follows these symbols, and the state after them."""
+        """Log-probabilities of what follows these symbols, and the state after them.
+
+        What is not `Still` of that state is the caller's: it may be changed in place.
+        """
+        ...
+
+
+@runtime_checkable
+class Looks(Protocol):
+    """Looks at the source while it writes, and can say where."""
+
+    def step_looking(
+        self, symbols: Int[np.ndarray, " batch"], state: State
+    ) -> tuple[Float[np.ndarray, "batch vocabulary"], State, Float[np.ndarray, "batch place"]]:
+        """As `step`, and how much it looked at each place of the source: weights that sum to 1."""
         ...
 
 

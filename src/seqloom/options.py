@@ -17,6 +17,8 @@ NAMES: dict[Any, str] = {
     bool: "true or false",
     str: "text",
     dict: "a table",
+    tuple: "a list",
+    frozenset: "a set",
 }
 
 

@@ -9,8 +9,8 @@ card.md                  the run in words
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +18,21 @@ import numpy as np
 
 from .anatomy.gates import gates_of_model
 from .batch import Batch
-from .decoding import Sampling
+from .decoding import Ensemble, Sampling
 from .errors import DataError, ModelError, Place, UsageError, nearest
 from .forms import Form
 from .generating import Piece, generating
 from .inspecting import look
 from .model import Generator, Model, Search
+from .options import filled
 from .parts import Parts, read_parts, with_known_labels
 from .recipe import Recipe
+from .ruling import ruled
 from .scoring import Score, score
+from .search import SEARCHED
 from .streaming import Stream
 from .task import Task
+from .tasks import TASKS
 from .training.checkpoints import load_arrays
 from .training.evaluation import Answer, Evaluation, evaluate, predict
 from .training.events import read_events
@@ -67,13 +71,28 @@ class Run:
         inputs: Sequence[str],
         search: Search,
         tell: Callable[[int], None] = lambda done: None,
+        *,
+        tokens: int = 0,
     ) -> list[Answer]:
-        """Answers with their log-probabilities."""
+        """Answers with their log-probabilities, and the next best where the search asks for them.
+
+        `tokens` bounds the symbols that are read at once, with their padding; 0 takes 256 inputs.
+        """
         for number, text in enumerate(inputs, start=1):
             if not text.strip() and self.task.form is not Form.NEXT:
                 raise DataError("D023", f"input {number} is empty", help=["leave blank lines out"])
         examples = [self.task.question(text) for text in inputs]
-        return predict(self.model, self.task, examples, search, tell)
+        return predict(self.model, self.task, examples, search, tell, tokens)
+
+    def ruled(self, search: Search, *, allow: Collection[str] = (), prefix: str = "") -> Search:
+        """A search whose answers have these symbols only, and begin with this text."""
+        return ruled(self.task, search, allow, prefix)
+
+    def together(self, *others: "Run") -> "Run":
+        """This run with a model that answers with the mean of all their probabilities."""
+        must_agree([self, *others])
+        models = [run.model for run in (self, *others)]
+        return replace(self, model=Ensemble(models)) if others else self
 
     def generate(
         self, prompt: str = "", sampling: Sampling | None = None, *, stop: Sequence[str] = ()
@@ -230,6 +249,37 @@ def wrong_task(run: Run, verb: str) -> ModelError:
         f"{run.folder} is a {task} run; {verb!r} is for another task",
         help=[f"seqloom {run.task.verb} {run.name} …"],
     )
+
+
+def must_agree(runs: Sequence[Run]) -> None:
+    """Refuse runs that cannot answer together: the symbols of one must be those of the others."""
+    first, *others = runs
+    for run in runs if others else ():
+        if not isinstance(run.model, Generator) or run.task.form not in SEARCHED:
+            raise ModelError(
+                "M191", f"{run.name} does not answer symbol by symbol, so no other can join it"
+            )
+    for other in others:
+        tables = [filled(TASKS.find(r.recipe.task["name"]), r.recipe.task) for r in (first, other)]
+        if first.recipe.task["name"] != other.recipe.task["name"] or tables[0] != tables[1]:
+            ways = [f"{r.name}: {_told(r.recipe.task)}" for r in (first, other)]
+            raise ModelError(
+                "M192",
+                f"{first.name} and {other.name} do not cut their texts into the same symbols",
+                notes=ways,
+                help=["only runs of one task with the same settings can answer together"],
+            )
+        if first.task.state() != other.task.state():
+            raise ModelError(
+                "M193",
+                f"the vocabularies of {first.name} and {other.name} differ,"
+                " so they cannot answer together",
+                help=["train them on the same file, with the same [task] and split of [data]"],
+            )
+
+
+def _told(table: dict[str, Any]) -> str:
+    return ", ".join(f"{key} = {value}" for key, value in table.items())
 
 
 def _refuse_file(path: Path) -> None:

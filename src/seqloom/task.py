@@ -13,7 +13,7 @@ from .data.codec import Codec
 from .data.formats import Row, Sentence, Source, read_rows
 from .data.settings import Data
 from .errors import DataError, Place, UsageError
-from .forms import Form, Signature
+from .forms import END, Form, Signature
 from .metrics import Ratio
 
 
@@ -150,6 +150,14 @@ class Task(ABC):
     @abstractmethod
     def decode(self, row: Sequence[Any]) -> Any:
         """A predicted row as an answer."""
+
+    def written(self, text: str) -> tuple[list[int], list[str]]:
+        """The symbols of an answer without its end, as numbers and as they are called."""
+        question = self.question(text)
+        if self.form is Form.NEXT:
+            return [int(i) for i in self.ask(question)], self.symbols(question, "")[1]
+        numbers = self.encode(self.answered(question, text)).target
+        return [int(i) for i in numbers if i != END], self.symbols(question, text)[1]
 
     @abstractmethod
     def judge(self, example: Any, answer: Any, nats: float) -> dict[str, Ratio]:

@@ -7,9 +7,10 @@ import pytest
 import torch
 
 from seqloom.batch import Batch, Sequences
+from seqloom.decoding.moving import moved, spread
 from seqloom.errors import ModelError
 from seqloom.forms import BEGIN, UNKNOWN, Form, Vectors
-from seqloom.model import Generator, LearnsByGradient, LearnsFromStatistics, Search
+from seqloom.model import Generator, LearnsByGradient, LearnsFromStatistics, Search, Still
 from seqloom.models import MODELS
 from seqloom.options import options
 from seqloom.trace import watching
@@ -18,6 +19,11 @@ from .cases import CASES, IDS, SIGNATURES, batch_for, build, numbers, sequences_
 
 GENERATED = (Form.NEXT, Form.TRANSDUCE)
 every_case = pytest.mark.parametrize("name, signature, settings", CASES, ids=IDS)
+every_generator = pytest.mark.parametrize(
+    "name, signature, settings",
+    [case for case in CASES if case[1].form in GENERATED],
+    ids=[i for i, case in zip(IDS, CASES, strict=True) if case[1].form in GENERATED],
+)
 
 
 def close(one, other):
@@ -91,11 +97,7 @@ def test_probabilities_sum_to_one(name, signature, settings, seed):
     assert total * cell == pytest.approx(1, abs=1e-4)
 
 
-@pytest.mark.parametrize(
-    "name, signature, settings",
-    [case for case in CASES if case[1].form in GENERATED],
-    ids=[i for i, case in zip(IDS, CASES, strict=True) if case[1].form in GENERATED],
-)
+@every_generator
 def test_steps_agree_with_the_whole(name, signature, settings):
     """One symbol at a time gives the log-probability that `log_prob` gives at once."""
     model, batch = build(name, signature, settings), batch_for(signature, (4, 4, 4))
@@ -108,6 +110,66 @@ def test_steps_agree_with_the_whole(name, signature, settings):
             said = np.where(symbols < log_probs.shape[1], symbols, UNKNOWN)
             total = total + log_probs[np.arange(3), said]
         close(total, model.log_prob(batch))
+
+
+def walked(model, source, moves, change):
+    """Log-probabilities of some steps, the rows being moved between them by `change`."""
+    state, symbols, seen = spread(model.begin(source), 2), np.full(2 * len(source), BEGIN), []
+    for sources, order in moves:
+        log_probs, state = model.step(symbols, state)
+        seen.append(np.array(log_probs))
+        state = change(state, sources, order)
+        symbols = seen[-1].argsort(1)[order, -1 - np.arange(len(order)) % 2]
+    return seen
+
+
+@every_generator
+def test_rows_moved_in_place_are_as_good_as_copies(name, signature, settings):
+    """What a search does to a state: candidates swap, spread and vanish, sources leave."""
+    model, source = build(name, signature, settings), batch_for(signature, (4, 2, 3)).source
+    moves = [([0, 1, 2], [1, 0, 2, 2, 4, 5]), ([0, 1, 2], [0, 0, 3, 2, 5, 5])]
+    moves += [([2, 1], [5, 4, 2, 2]), ([0, 1], [1, 1, 3, 3]), ([1], [3, 2]), ([0], [0, 1])]
+    moves = [tuple(map(np.array, move)) for move in moves]
+    first = [True]
+
+    def copied(state, sources, order):
+        return tuple(p[sources] if isinstance(p, Still) else p[order] for p in state)
+
+    def in_place(state, sources, order):
+        is_first, first[0] = first[0], first[0] and len(sources) == 3
+        return moved(state, sources, order, is_first=is_first)
+
+    with model.at_rest():
+        right = walked(model, source, moves, copied)
+        found = walked(model, source, moves, in_place)
+        again = walked(model, source, moves, copied)
+    for one, other, third in zip(right, found, again, strict=True):
+        close(one, other)
+        assert np.array_equal(one, third), "what was moved was the model's own"
+
+
+@every_generator
+@pytest.mark.parametrize("beam", [1, 3])
+def test_what_a_search_finds_is_as_likely_as_the_model_says(name, signature, settings, beam):
+    """Every answer of every list, also those cut off by the limit."""
+    model, source = build(name, signature, settings), batch_for(signature, (4, 2, 3)).source
+    given = [len(row) if signature.form is Form.NEXT else 0 for row in source.rows()]
+    with model.at_rest():
+        found = model.predict(source, Search(beam=beam, nbest=beam, limit=5, length_penalty=0.5))
+        for place, ranked in enumerate(found.ranked):
+            assert [h.score for h in ranked] == [
+                pytest.approx(h.log_prob / len(h.symbols) ** 0.5) for h in ranked
+            ]
+            read = source.values[place : place + 1, : source.lengths[place]]
+            for hypothesis in ranked:
+                before = [*read[0, : given[place]].tolist()] if given[place] else []
+                whole = Sequences.pad([np.array([*before, *hypothesis.symbols], dtype=np.int64)])
+                asked = whole if given[place] else Sequences(read, source.lengths[[place]])
+                total = numbers(model.log_prob(Batch(asked, whole)))
+                if given[place]:
+                    start = Sequences(read, source.lengths[[place]])
+                    total = total - numbers(model.log_prob(Batch(start, start)))
+                close([hypothesis.log_prob], total)
 
 
 @every_case

@@ -7,8 +7,10 @@ import pytest
 
 from seqloom.batch import Batch, Sequences
 from seqloom.decoding import search
+from seqloom.errors import ModelError
 from seqloom.forms import BEGIN, END, PAD
 from seqloom.model import Search
+from seqloom.trace import watching
 from tests.contracts.cases import SIGNATURES, SIZE, build, numbers
 
 LIMIT = 4
@@ -96,3 +98,28 @@ def test_the_limit_cuts_off():
     model = build("ngram", NEXT, {"order": 1}, 1)
     empty = source_of([[]])
     assert len(search(model, empty, Search(limit=1)).target.rows()[0]) == 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_coverage_counts_where_attention_looked(seed):
+    """The penalty, from the weights that are recorded when the whole answer is read at once."""
+    model = sharpened(build("encoder-decoder", TRANSDUCE, {"width": 6, "hidden": 8}, seed))
+    rows, settings = [[3, 5, 4, 2], [4, 2]], Search(beam=3, nbest=3, coverage_penalty=0.7, limit=6)
+    with model.at_rest():
+        found = search(model, source_of(rows), settings)
+        for row, ranked in zip(rows, found.ranked, strict=True):
+            for hypothesis in ranked:
+                with watching(model) as trace:
+                    batch = Batch(source_of([row]), source_of([hypothesis.symbols]))
+                    total = model.log_prob(batch).item()
+                looked = trace.of_kind("attention")[-1].value[0].sum(0)
+                covered = np.log(np.minimum(looked, 1)).sum()
+                right = total / len(hypothesis.symbols) + 0.7 * covered
+                assert hypothesis.score == pytest.approx(right, abs=1e-4)
+
+
+def test_without_attention_there_is_no_coverage():
+    model = build("encoder-decoder", TRANSDUCE, {"width": 6, "hidden": 8, "attention": "none"}, 0)
+    with model.at_rest(), pytest.raises(ModelError) as told:
+        search(model, source_of([[3, 2]]), Search(beam=2, coverage_penalty=0.1))
+    assert told.value.code.startswith("M")

@@ -232,7 +232,7 @@ def test_a_decoder_without_attention_looks_nowhere():
     model = build(attention="none")
     with model.at_rest(), pytest.raises(ModelError) as told:
         model.step_looking(np.full(2, BEGIN), model.begin(batch_for(PLAIN).source))
-    assert told.value.code == "M206"
+    assert told.value.code == "M190"
 
 
 @pytest.mark.parametrize(

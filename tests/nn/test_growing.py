@@ -47,3 +47,22 @@ def test_a_row_of_a_batch_is_copied_before_it_grows():
     assert torch.equal(rows, kept) and first[0, -1, 0] == 7 and (second[:, -1] == 9).all()
     again = more(rows[1:2], 8)
     assert again[0, -1, 0] == 8 and (second[:, -1] == 9).all()
+
+
+def test_the_first_rows_go_on_without_a_copy():
+    """As when sequences leave a batch; what all rows hold still never changes."""
+    rows = more(more(empty(torch.empty(4, 0, 2), 0, 8), 1), 2)
+    fewer = more(rows[:3], 3)
+    assert fewer.data_ptr() == rows.data_ptr() and (fewer[:, -1] == 3).all()
+    all_of_them, fewer_still = more(rows, 9), more(fewer[:1], 4)
+    assert (all_of_them[:, -1] == 9).all() and (all_of_them[:, 0] == 1).all()
+    assert (fewer[:, -1] == 3).all() and fewer_still[0, :, 0].tolist() == [1, 2, 3, 4]
+
+
+def test_rows_moved_in_place_keep_their_room():
+    rows = more(more(empty(torch.empty(3, 0, 2), 0, 8), 1), 2)
+    rows[0] = 7
+    rows[torch.tensor([0, 2])] = rows[torch.tensor([1, 0])]
+    longer = more(rows, 3)
+    assert longer.data_ptr() == rows.data_ptr()
+    assert longer[:, :, 0].tolist() == [[1, 2, 3], [1, 2, 3], [7, 7, 3]]

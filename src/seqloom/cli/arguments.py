@@ -37,11 +37,38 @@ def add_search(parser: argparse.ArgumentParser) -> None:
         metavar="A",
         help="scores are divided by length to this power",
     )
+    parser.add_argument(
+        "--coverage",
+        type=float,
+        default=0.0,
+        metavar="B",
+        help="how much a place of the source weighs that was not looked at",
+    )
+    parser.add_argument(
+        "--block-ngrams",
+        type=int,
+        default=0,
+        metavar="N",
+        help="no N symbols in a row come twice in an answer",
+    )
+    parser.add_argument(
+        "--with",
+        dest="others",
+        action="append",
+        default=[],
+        metavar="RUN",
+        help="answer together with this run, by the mean of probabilities; may be repeated",
+    )
 
 
 def search_of(given: argparse.Namespace) -> Search:
     """The search that was asked for."""
-    return Search(beam=at_least_one("--beam", given.beam), length_penalty=given.length_penalty)
+    return Search(
+        beam=at_least_one("--beam", given.beam),
+        length_penalty=given.length_penalty,
+        coverage_penalty=given.coverage,
+        block_ngrams=given.block_ngrams,
+    )
 
 
 def reading_of(given: argparse.Namespace) -> dict[str, Any]:

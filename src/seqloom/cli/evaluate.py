@@ -16,7 +16,7 @@ from .judging import (
     exam,
     impossible_note,
     judged,
-    load_run,
+    load_together,
     say_notes,
     unknown_note,
     with_interval,
@@ -44,20 +44,21 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> int:
     """Print each metric with its interval."""
     search = search_of(given)
-    run = load_run(given.run, given.runs_dir)
+    run = load_together(given)
     found = exam(run, given.file, _settings(given), given.unknown_labels == "skip")
     say_notes(found.notes, given.quiet)
     score = judged(run, found, search, given.quiet)
     share = run.task.unknown_share(score.examples)
     say_notes(unknown_note(share) + impossible_note(score), given.quiet)
     if given.json:
-        show(to_json(_as_dict(run, found, score, search) | {"unknown_share": share}))
+        more = {"together_with": given.others, "unknown_share": share}
+        show(to_json(_as_dict(run, found, score, search) | more))
         return 0
     measured = score.measured()
     for line in table([[METRICS[n].title, with_interval(n, m)] for n, m in measured.items()]):
         show(line)
     number = several(len(score.examples), "example")
-    how = searched(run, search)
+    how = searched(run, search) + _joined_by(given.others)
     show(f"n = {number} ({found.title}), 95 % intervals{how}, {duration(score.seconds)}")
     return 0
 
@@ -69,6 +70,11 @@ def searched(run: Run, search: Search) -> str:
     return ", greedy search" if search.beam == 1 else f", beam {search.beam}"
 
 
+def _joined_by(others: list[str]) -> str:
+    """With whom the run answered."""
+    return f", together with {' and '.join(others)}" if others else ""
+
+
 def _as_dict(run: Run, found: Exam, score: Evaluation, search: Search) -> dict[str, Any]:
     """The score for machines."""
     return {
@@ -78,6 +84,8 @@ def _as_dict(run: Run, found: Exam, score: Evaluation, search: Search) -> dict[s
         "n": len(score.examples),
         "beam": search.beam,
         "length_penalty": search.length_penalty,
+        "coverage_penalty": search.coverage_penalty,
+        "block_ngrams": search.block_ngrams,
         "metrics": {name: vars(value) for name, value in score.measured().items()},
         "seconds": score.seconds,
     }

@@ -1,5 +1,6 @@
 """Runs judged on examples: those of a file, or those a run put aside for its own test."""
 
+import argparse
 import sys
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,6 +31,12 @@ class Exam:
 def load_run(name: str, runs: str | Path) -> Run:
     """A run by its name in the runs folder, or by its own folder."""
     return load(find(name, Path(runs)))
+
+
+def load_together(given: argparse.Namespace) -> Run:
+    """The run that was asked for, and those that answer with it."""
+    run = load_run(given.run, given.runs_dir)
+    return run.together(*(load_run(name, given.runs_dir) for name in given.others))
 
 
 def exam(

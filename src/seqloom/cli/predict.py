@@ -4,32 +4,60 @@ import argparse
 import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..errors import UsageError
+from ..errors import DataError, UsageError
 from ..forms import END, UNKNOWN, Form, Tokens, Vectors
+from ..model import Search
+from ..ruling import known
 from ..run import Run, wrong_task
 from ..training.evaluation import Answer
 from ..views import View
-from .arguments import add_search, given_twice, search_of
-from .inputs import STANDARD_INPUT, arguments, batches, lines_of
-from .judging import Progress, load_run, say_notes
+from .arguments import add_search, at_least_one, given_twice, search_of
+from .inputs import STANDARD_INPUT, arguments, batches, is_file, lines_of
+from .judging import Progress, load_together, say_notes
 from .records import to_json
 from .terminal import can_show, several, show, width
+from .trees import Trees
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     parser.add_argument("run", metavar="RUN", help="the name of a run, or its folder")
-    parser.add_argument("inputs", metavar="INPUT", nargs="*", help="what to answer")
+    parser.add_argument(
+        "inputs",
+        metavar="INPUT",
+        nargs="*",
+        help="what to answer, or a file; - is standard input",
+    )
     parser.add_argument(
         "-f", "--file", metavar="FILE", help="a file of inputs, one a line; - is standard input"
     )
     parser.add_argument("--encoding", default="utf-8", metavar="NAME", help="of FILE")
     add_search(parser)
+    parser.add_argument(
+        "--nbest", type=int, default=1, metavar="N", help="the N best answers, with their scores"
+    )
+    parser.add_argument(
+        "--allow", metavar="FILE", help="answers have only the symbols of this file, one a line"
+    )
+    parser.add_argument(
+        "--shortest", type=int, default=0, metavar="N", help="the fewest symbols an answer has"
+    )
+    parser.add_argument("--prefix", default="", metavar="TEXT", help="every answer begins with it")
+    parser.add_argument(
+        "--batch-tokens",
+        type=int,
+        metavar="N",
+        help="so many symbols are read at once, padding and all (256 inputs)",
+    )
+    parser.add_argument(
+        "--tree", type=Path, metavar="FILE", help="write all that was looked at, as JSON lines"
+    )
     parser.add_argument(
         "--explain", action="store_true", help="draw what happened inside under each answer"
     )
@@ -37,23 +65,49 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Answer every input, in order."""
-    run = load_run(given.run, given.runs_dir)
+    search = replace(search_of(given), tree=given.tree is not None)
+    nbest = at_least_one("--nbest", given.nbest)
+    search = replace(search, nbest=nbest, shortest=given.shortest)
+    if given.batch_tokens is not None:
+        at_least_one("--batch-tokens", given.batch_tokens)
+    run = load_together(given)
     if given.command not in ("predict", run.task.verb):
         raise wrong_task(run, given.command)
-    answer = _found(run, given)
+    search = _with_rules(run, search, given)
+    search.must_fit(run.model.signature)
+    inputs, where = _inputs(given)
+    answer = _found(run, search, given, where == "arguments")
     unknown = _Unknown(run)
     shown = _as_json if given.json else _as_text
-    with Progress(f"asking {run.name}", quiet=given.quiet or sys.stdout.isatty()) as progress:
+    quiet = given.quiet or sys.stdout.isatty()
+    with Progress(f"asking {run.name}", quiet=quiet) as progress, Trees(given.tree, run) as trees:
         done = 0
-        for texts in batches(_inputs(given)):
+        for texts in batches(inputs, are_typed=where == STANDARD_INPUT):
             unknown.count(texts)
             for result in answer(texts):
-                show(shown(run, result))
+                show(shown(run, result, search.nbest))
+                trees.write(result.text, result.answer)
             sys.stdout.flush()
             done += len(texts)
             progress.tell(done)
     say_notes(unknown.notes(), given.quiet)
     return 0
+
+
+def _with_rules(run: Run, search: Search, given: argparse.Namespace) -> Search:
+    """The search with what --allow and --prefix say, and a note of what is unknown."""
+    allow: list[str] = []
+    if given.allow is not None:
+        allow = [line for line in lines_of(given.allow, given.encoding) if line]
+        if not allow:
+            raise DataError("D021", f'"{given.allow}" has no symbols to allow')
+    search.must_fit(run.model.signature)
+    search = run.ruled(search, allow=allow, prefix=given.prefix)
+    if unknown := known(run.task, allow)[1]:
+        listed, are = several(len(unknown), "symbol"), "is" if len(unknown) == 1 else "are"
+        told = f"{listed} of {given.allow} {are} unknown to {run.name} and left out"
+        say_notes([told], given.quiet)
+    return search
 
 
 @dataclass(frozen=True)
@@ -65,27 +119,35 @@ class Result:
     view: View | None = None
 
 
-def _inputs(given: argparse.Namespace) -> Iterator[str]:
-    """Arguments if there are any, else the file, else standard input."""
-    if given.inputs and given.file:
+def _inputs(given: argparse.Namespace) -> tuple[Iterator[str], str]:
+    """Arguments if there are any, else the file, else standard input; and which of them.
+
+    One argument that is the name of a file, or -, stands for its lines.
+    """
+    file = given.file
+    if given.inputs and file:
         raise given_twice("inputs")
-    if given.inputs:
-        return arguments(given.inputs)
+    if len(given.inputs) == 1 and is_file(given.inputs[0]):
+        (file,) = given.inputs
+    elif given.inputs:
+        return arguments(given.inputs), "arguments"
     if given.explain:
         raise UsageError("U010", "--explain draws inputs that are given as arguments only")
-    return lines_of(given.file or STANDARD_INPUT, given.encoding)
+    file = file or STANDARD_INPUT
+    return lines_of(file, given.encoding), STANDARD_INPUT if file == STANDARD_INPUT else "file"
 
 
-def _found(run: Run, given: argparse.Namespace) -> Callable[[list[str]], list[Result]]:
+def _found(
+    run: Run, search: Search, given: argparse.Namespace, are_arguments: bool
+) -> Callable[[list[str]], list[Result]]:
     """Answers by search; a blank line of a file has a blank answer, so that lines still match."""
-    search = search_of(given)
 
     def answer(texts: list[str]) -> list[Result]:
-        asked = [text for text in texts if text.strip() or given.inputs]
-        answers = iter(run.answers(asked, search))
+        asked = [text for text in texts if text.strip() or are_arguments]
+        answers = iter(run.answers(asked, search, tokens=given.batch_tokens or 0))
         return [
             Result(text, next(answers), view(text))
-            if text.strip() or given.inputs
+            if text.strip() or are_arguments
             else Result(text)
             for text in texts
         ]
@@ -96,10 +158,18 @@ def _found(run: Run, given: argparse.Namespace) -> Callable[[list[str]], list[Re
     return answer
 
 
-def _as_text(run: Run, result: Result) -> str:
-    """One line; with a picture below it, and its probability beside it, if asked for."""
+def _as_text(run: Run, result: Result, nbest: int) -> str:
+    """One line, or one for each of the best with its rank and its score before it.
+
+    With a picture below it, and its probability beside it, if asked for.
+    """
     if result.answer is None:
         return ""
+    if nbest > 1:
+        found = enumerate((result.answer, *result.answer.others), start=1)
+        return "\n".join(
+            f"{rank}\t{one.score:.4f}\t{run.task.show(one.value)}" for rank, one in found
+        )
     told = run.task.show(result.answer.value)
     if run.task.form is Form.NEXT:
         told = _joined(run, result.text, told)
@@ -113,7 +183,7 @@ def _as_text(run: Run, result: Result) -> str:
     return f"{told}{chance}\n{picture}\n"
 
 
-def _as_json(run: Run, result: Result) -> str:
+def _as_json(run: Run, result: Result, nbest: int) -> str:
     found: dict[str, Any] = {"input": result.text, "output": None}
     if (answer := result.answer) is not None:
         found["output"] = answer.value
@@ -122,6 +192,11 @@ def _as_json(run: Run, result: Result) -> str:
             found["output"] = list(zip(*symbols, strict=True))
         if _has_chance(run, answer):
             found |= {"log_prob": answer.log_prob, "probability": math.exp(answer.log_prob)}
+        if nbest > 1:
+            found["nbest"] = [
+                {"output": one.value, "log_prob": one.log_prob, "score": one.score}
+                for one in (answer, *answer.others)
+            ]
     if result.view is not None:
         found["view"] = result.view.to_json()
     return to_json(found)

@@ -69,7 +69,20 @@ class Batches:
         return cuts
 
 
-def in_order_of_length(lengths: Sequence[int], size: int) -> list[Int[np.ndarray, " batch"]]:
-    """Batches for evaluation: sorted by length, every example once."""
+def in_order_of_length(
+    lengths: Sequence[int], size: int, tokens: int = 0
+) -> list[Int[np.ndarray, " batch"]]:
+    """Batches for use: sorted by length, every example once.
+
+    They have `size` examples each; or, where `tokens` is not 0, at most so many symbols with their
+    padding. What is longer than that stands alone.
+    """
     order = np.argsort(lengths, kind="stable")
+    if tokens:
+        cuts, start = [], 0
+        for place, number in enumerate(order.tolist()):
+            if place > start and lengths[number] * (place + 1 - start) > tokens:
+                cuts.append(place)
+                start = place
+        return list(np.split(order, cuts)) if len(lengths) else []
     return list(np.split(order, range(size, len(order), size))) if len(lengths) else []

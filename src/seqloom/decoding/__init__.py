@@ -1,6 +1,7 @@
 """Search for a good sequence in anything that can `begin` and `step`."""
 
-from .beam import search
+from .beam import cannot_look, search
+from .ensemble import Ensemble
 from .sampling import Drawn, Sampling, Writer, drawing, sample
 
-__all__ = ["Drawn", "Sampling", "Writer", "drawing", "sample", "search"]
+__all__ = ["Drawn", "Ensemble", "Sampling", "Writer", "cannot_look", "drawing", "sample", "search"]

@@ -1,184 +1,228 @@
 """Greedy and beam search, for any `Generator`: n-gram, recurrent or attention alike."""
 
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from ..batch import Sequences
-from ..forms import BEGIN, END, PAD
-from ..model import Generator, Prediction, Search, State, Still
+from ..errors import ModelError
+from ..forms import BEGIN, END
+from ..model import Generator, Looks
+from ..search import Prediction, Search
+from .finished import Finished
+from .greedy import greedy, is_greedy
+from .likeliest import likeliest
+from .moving import moved, put, spread, with_room, without_gaps
+from .recording import Recorder
+from .rules import Rules
 
 
 def search(
     model: Generator, source: Sequences, settings: Search, prefix: Sequences | None = None
 ) -> Prediction:
-    """The most probable target that a beam finds for each source.
+    """The most probable targets that a beam finds for each source.
 
-    score(y) = log p(y | x) / |y|^penalty
+    Step by step every candidate is continued by every symbol, and the likeliest are kept. What ends
+    among the best `beam` of them is an answer, ranked by `Finished`. A source is done when as many
+    have ended as the beam is wide, when nothing better can come, or at the limit; then it leaves
+    the batch, so that the rest goes on quicker.
 
     A prefix is forced: its symbols are taken as they are, at no cost, and are not part of the
-    answer. Sources whose search has ended leave the batch, so that the rest goes on quicker.
+    answer; `settings.prefix` is, and costs what the model says.
     """
-    prefix = prefix or Sequences.pad([np.zeros(0, dtype=np.int64)] * len(source))
-    finished = _Finished(settings, prefix.lengths, [[] for _ in range(len(source))])
-    beams = _start(model, source, settings.beam)
-    longest = settings.limit + int(prefix.lengths.max(initial=0))
-    while len(beams.rows) and beams.time < longest:
-        log_probs, state = model.step(beams.symbols[:, :, -1].ravel(), beams.state)
-        candidates = _candidates(beams, _allowed(log_probs, beams, prefix))
-        done = finished.collect(beams, candidates)
-        beams = _grow(beams, candidates, state, ~done)
-    finished.cut_off(beams)
-    best = [max(found, key=lambda hypothesis: hypothesis.score) for found in finished.found]
-    return Prediction(
-        Sequences.pad([hypothesis.symbols for hypothesis in best]),
-        np.array([hypothesis.log_prob for hypothesis in best], dtype=np.float64),
+    given = prefix or Sequences.pad([np.zeros(0, dtype=np.int64)] * len(source))
+    if is_greedy(settings):
+        return greedy(model, source, settings, given)
+    return _Beam(model, source, settings, given).search()
+
+
+class _Candidates(NamedTuple):
+    """Continuations of each source, best first: whom they continue, and by which symbol."""
+
+    origin: Int[np.ndarray, "sources count"]
+    symbol: Int[np.ndarray, "sources count"]
+    total: Float[np.ndarray, "sources count"]
+
+    def at(self, places: Any) -> "_Candidates":
+        return _Candidates(*(part[places] for part in self))
+
+
+class _Beam:
+    """The candidates still growing: `beam` rows for each source that is not done."""
+
+    def __init__(
+        self, model: Generator, source: Sequences, settings: Search, given: Sequences
+    ) -> None:
+        self.model, self.settings, self.lengths = model, settings, source.lengths
+        self.rules, self.finished = Rules(settings, given), Finished(settings, len(source))
+        self.width, self.time, self.has_moved = settings.beam, 0, False
+        self.recorder = Recorder(len(source), self.width) if settings.tree else None
+        rows = len(source) * self.width
+        self.sources = np.arange(len(source))
+        self.totals = np.full((len(source), self.width), -np.inf)
+        self.totals[:, 0] = 0.0  # all candidates are the same at first: only one may count
+        self.last, self.history = np.full(rows, BEGIN), np.zeros((rows, 0), dtype=np.int64)
+        self.state = spread(model.begin(source), self.width)
+        looks = settings.coverage_penalty > 0
+        self.looked = np.zeros((rows, source.values.shape[1])) if looks else None
+
+    def search(self) -> Prediction:
+        """Until no source is left."""
+        while len(self.sources):
+            self._grow(*self._candidates(self._step()))
+        ranked = self.finished.ranked()
+        return Prediction.of(ranked, self.recorder.trees(ranked) if self.recorder else ())
+
+    def _step(self) -> Float[np.ndarray, "rows vocabulary"]:
+        if self.looked is None:
+            log_probs, self.state = self.model.step(self.last, self.state)
+            return log_probs
+        if not isinstance(self.model, Looks):
+            raise cannot_look(f"the model {type(self.model).__name__}")
+        log_probs, self.state, weights = self.model.step_looking(self.last, self.state)
+        self.looked += weights
+        return log_probs
+
+    def _candidates(
+        self, log_probs: Float[np.ndarray, "rows vocabulary"]
+    ) -> tuple[_Candidates, Bool[np.ndarray, "sources count"]]:
+        """Twice the width, because up to half of them may end; and which of them end."""
+        rules, time = self.rules, self.time
+        columns = rules.writable(log_probs, self.history[:, :time], self.sources)
+        best = likeliest(self.totals, columns, 2 * self.width)
+        found = _Candidates(best.origin, rules.symbols(best.column), best.total)
+        is_end = (found.symbol == END) & (found.total > -np.inf)
+        if time < rules.forced_until:
+            places = np.flatnonzero(rules.forced.lengths[self.sources] > time)
+            self._force(places, found, log_probs)
+            is_end[places] = False
+        if self.recorder:
+            self.recorder.step(time, self.sources, *found)
+        return found, is_end
+
+    def _force(
+        self,
+        places: Int[np.ndarray, " forced"],
+        found: _Candidates,
+        log_probs: Float[np.ndarray, "rows vocabulary"],
+    ) -> None:
+        """One candidate alone where a symbol is forced: it stands in the first row there."""
+        rows = self.sources[places]
+        symbols = self.rules.forced.values[rows, self.time]
+        costs = log_probs[places * self.width, symbols]
+        costs = np.where(self.rules.given[rows] > self.time, 0.0, costs)
+        found.total[places] = -np.inf
+        found.total[places, 0] = self.totals[places, 0] + costs
+        found.origin[places, 0], found.symbol[places, 0] = 0, symbols
+
+    def _add(self, place: int, found: _Candidates, rank: int, *, ended: bool) -> None:
+        """A candidate becomes an answer."""
+        source, origin = int(self.sources[place]), int(found.origin[place, rank])
+        row, symbol = place * self.width + origin, int(found.symbol[place, rank])
+        before = self.history[row, self.rules.given[source] : self.time]
+        looked = None if self.looked is None else self.looked[row, : self.lengths[source]]
+        total = float(found.total[place, rank])
+        made = self.finished.add(source, np.append(before, symbol), total, looked, ended)
+        if self.recorder:
+            self.recorder.ended(source, origin, symbol, made)
+
+    def _grow(self, found: _Candidates, is_end: Bool[np.ndarray, "sources count"]) -> None:
+        """What ends among the best is an answer; the best of the rest go on, where sources do."""
+        if is_end.any():
+            for place, rank in np.argwhere(is_end[:, : self.width]).tolist():
+                self._add(place, found, rank, ended=True)
+            chosen = is_end.argsort(axis=1, kind="stable")[:, : self.width]
+            kept = found.at((np.arange(len(chosen))[:, None], chosen))
+        else:
+            kept = found.at((slice(None), slice(self.width)))
+        leaving = self._leaving(kept)
+        alive = kept.total > -np.inf
+        rows = _rows(kept.origin, alive)
+        if self.recorder:
+            seats = (rows % self.width, leaving.tolist())
+            self.recorder.grow(self.sources, kept.origin, kept.symbol, alive, *seats)
+        self._move(kept, rows, leaving)
+
+    def _leaving(self, kept: _Candidates) -> Bool[np.ndarray, " sources"]:
+        """Sources that are done; at the limit, or where nothing can follow, they take what grew."""
+        lengths = self.time + 1 - self.rules.given[self.sources]
+        growing = kept.total[:, 0]  # best first
+        at_limit = lengths >= self.settings.limit
+        for place in np.flatnonzero(at_limit).tolist():
+            alive = int((kept.total[place] > -np.inf).sum())
+            for rank in range(min(alive, self.finished.lacks(int(self.sources[place])))):
+                self._add(place, kept, rank, ended=False)
+        for place in np.flatnonzero(growing == -np.inf).tolist():
+            if not self.finished.found[self.sources[place]]:
+                self._stick(place)
+        return at_limit | self.finished.are_done(self.sources, growing, lengths)
+
+    def _stick(self, place: int) -> None:
+        """Nothing can follow any candidate of a source: the likeliest of them is what there is."""
+        source, best = int(self.sources[place]), int(self.totals[place].argmax())
+        row = place * self.width + best
+        symbols = self.history[row, self.rules.given[source] : self.time].copy()
+        looked = None if self.looked is None else self.looked[row, : self.lengths[source]]
+        total = float(self.totals[place, best])
+        made = self.finished.add(source, symbols, total, looked, ended=False)
+        if self.recorder:
+            self.recorder.stuck(source, best, made)
+
+    def _move(
+        self,
+        kept: _Candidates,
+        rows: Int[np.ndarray, "sources width"],
+        leaving: Bool[np.ndarray, " sources"],
+    ) -> None:
+        """Take every candidate that goes on to its row; sources that leave are closed up."""
+        width, places, is_first = self.width, np.arange(len(leaving)), not self.has_moved
+        if leaving.any():
+            places = without_gaps(~leaving)
+            if not len(places):
+                self.sources = self.sources[places]
+                return
+            rows = rows[places] + ((np.arange(len(places)) - places) * width)[:, None]
+            kept, self.sources, self.has_moved = kept.at(places), self.sources[places], True
+        size, rows = rows.size, rows.ravel()
+        order, self.last, totals = np.empty(size, int), np.empty(size, int), np.empty(size)
+        order[rows] = (kept.origin + (places * width)[:, None]).ravel()
+        self.last[rows], totals[rows] = kept.symbol.ravel(), kept.total.ravel()
+        self.totals = totals.reshape(-1, width)
+        changed = (order != np.arange(size)).nonzero()[0]
+        self.state = moved(self.state, places, order, changed, is_first=is_first)
+        self.history = put(with_room(self.history, self.time), order, changed)
+        self.history[:, self.time] = self.last
+        if self.looked is not None:
+            self.looked = put(self.looked, order, changed)
+        self.time += 1
+
+
+def _rows(
+    origin: Int[np.ndarray, "sources width"], alive: Bool[np.ndarray, "sources width"]
+) -> Int[np.ndarray, "sources width"]:
+    """The row in which each candidate goes on: its parent's own where it is the first child.
+
+    Only what shares a parent with a better one must move, to the row of a parent without children.
+    """
+    sources, width = origin.shape
+    parents = origin + np.arange(0, sources * width, width)[:, None]
+    rank = np.arange(width)
+    first = np.full(sources * width, -1)  # the best child of each row
+    if alive.all():  # of several that are written to one place the last stays: the best
+        first[parents.ravel()[::-1]] = np.broadcast_to(rank[::-1], origin.shape).ravel()
+    else:
+        own, of = alive.nonzero()
+        first[parents[own, of][::-1]] = of[::-1]
+    stays = (first[parents] == rank) & alive
+    parents[~stays] = (first < 0).nonzero()[0]  # as many of each source, in the same order
+    return parents
+
+
+def cannot_look(name: str) -> ModelError:
+    """A model that has no attention to count."""
+    return ModelError(
+        "M190",
+        f"{name} does not look at its source place by place, so a coverage penalty has no meaning",
+        help=["leave the coverage penalty out, or choose a model with attention"],
     )
-
-
-@dataclass(frozen=True)
-class _Beams:
-    """The candidates still growing: `width` for each source that has not ended."""
-
-    rows: Int[np.ndarray, " batch"]
-    symbols: Int[np.ndarray, "batch width time"]
-    scores: Float[np.ndarray, "batch width"]
-    state: State
-
-    @property
-    def time(self) -> int:
-        """How many symbols each candidate has, its BEGIN not counted."""
-        return int(self.symbols.shape[2]) - 1
-
-
-@dataclass(frozen=True)
-class _Candidates:
-    """Each source's best continuations, best first: whom they continue, and by which symbol."""
-
-    origin: Int[np.ndarray, "batch count"]
-    symbol: Int[np.ndarray, "batch count"]
-    score: Float[np.ndarray, "batch count"]
-
-
-@dataclass(frozen=True)
-class _Hypothesis:
-    """A finished candidate: its symbols, its log-probability, and the score that ranks it."""
-
-    symbols: Int[np.ndarray, " time"]
-    log_prob: float
-    score: float
-
-
-@dataclass(frozen=True)
-class _Finished:
-    """The hypotheses that have ended, by source."""
-
-    settings: Search
-    skip: Int[np.ndarray, " batch"]
-    found: list[list[_Hypothesis]] = field(default_factory=list)
-
-    def collect(self, beams: _Beams, candidates: _Candidates) -> Bool[np.ndarray, " batch"]:
-        """Keep what ends among the best `beam` candidates; true for sources that are done."""
-        width = self.settings.beam
-        ended = candidates.symbol[:, :width] == END
-        ended &= np.isfinite(candidates.score[:, :width])
-        for place, rank in zip(*np.nonzero(ended), strict=True):
-            history = beams.symbols[place, candidates.origin[place, rank]]
-            score = float(candidates.score[place, rank])
-            self._add(int(beams.rows[place]), np.append(history, END), score)
-        growing = np.where(candidates.symbol == END, -np.inf, candidates.score).max(1)
-        return np.array(
-            [
-                self._is_done(*pair)
-                for pair in zip(beams.rows.tolist(), growing.tolist(), strict=True)
-            ],
-            dtype=bool,
-        )
-
-    def cut_off(self, beams: _Beams) -> None:
-        """Where the limit came before any end, take the best of what there is."""
-        for place, row in enumerate(beams.rows.tolist()):
-            if not self.found[row]:
-                self._add(row, beams.symbols[place, 0], float(beams.scores[place, 0]))
-
-    def _add(self, row: int, symbols: np.ndarray, log_prob: float) -> None:
-        answer = symbols[1 + self.skip[row] :]
-        score = log_prob / self._scale(len(answer))
-        self.found[row].append(_Hypothesis(answer, log_prob, score))
-
-    def _is_done(self, row: int, growing: float) -> bool:
-        """As many have ended as the beam is wide, or nothing that grows can be better."""
-        found = self.found[row]
-        if not found:
-            return False
-        hope = growing / self._scale(self.settings.limit)
-        return len(found) >= self.settings.beam or max(h.score for h in found) >= hope
-
-    def _scale(self, length: int) -> float:
-        return float(max(1, length) ** self.settings.length_penalty)
-
-
-def _start(model: Generator, source: Sequences, width: int) -> _Beams:
-    rows = np.arange(len(source))
-    scores = np.full((len(source), width), -np.inf)
-    scores[:, 0] = 0.0  # all candidates are the same at first: only one may count
-    symbols = np.full((len(source), width, 1), BEGIN)
-    return _Beams(rows, symbols, scores, _reorder(model.begin(source), rows, rows.repeat(width)))
-
-
-def _allowed(
-    log_probs: Float[np.ndarray, "rows vocabulary"], beams: _Beams, prefix: Sequences
-) -> Float[np.ndarray, "batch width vocabulary"]:
-    """No padding and no second begin; where a prefix goes on, its symbol alone, at no cost."""
-    shaped = log_probs.reshape(*beams.scores.shape, -1).copy()
-    shaped[:, :, [PAD, BEGIN]] = -np.inf
-    forced = np.flatnonzero(prefix.lengths[beams.rows] > beams.time)
-    if len(forced):
-        shaped[forced] = -np.inf
-        shaped[forced, :, prefix.values[beams.rows[forced], beams.time]] = 0.0
-    return shaped
-
-
-def _candidates(
-    beams: _Beams, log_probs: Float[np.ndarray, "batch width vocabulary"]
-) -> _Candidates:
-    """Twice the width, because up to half of them may end."""
-    batch, width, vocabulary = log_probs.shape
-    totals = (beams.scores[..., None] + log_probs).reshape(batch, -1)
-    count = min(2 * width, totals.shape[1])
-    best = np.argpartition(-totals, count - 1, axis=1)[:, :count]
-    order = np.take_along_axis(-totals, best, axis=1).argsort(axis=1, kind="stable")
-    best = np.take_along_axis(best, order, axis=1)
-    return _Candidates(
-        best // vocabulary, best % vocabulary, np.take_along_axis(totals, best, axis=1)
-    )
-
-
-def _grow(beams: _Beams, candidates: _Candidates, state: State, kept: np.ndarray) -> _Beams:
-    """The best candidates that have not ended, for the sources that are kept."""
-    width = beams.scores.shape[1]
-    ended = candidates.symbol[kept] == END
-    chosen = ended.argsort(axis=1, kind="stable")[:, :width]
-    pick = lambda array: np.take_along_axis(array[kept], chosen, axis=1)  # noqa: E731
-    origin, symbol = pick(candidates.origin), pick(candidates.symbol)
-    scores = np.where(np.take_along_axis(ended, chosen, axis=1), -np.inf, pick(candidates.score))
-    history = np.take_along_axis(beams.symbols[kept], origin[..., None], axis=1)
-    symbols = np.concatenate([history, symbol[..., None]], axis=2)
-    sources = np.flatnonzero(kept)
-    order = (origin + sources[:, None] * width).ravel()
-    return _Beams(beams.rows[kept], symbols, scores, _reorder(state, sources, order))
-
-
-def _reorder(
-    state: State, sources: Int[np.ndarray, " sources"], order: Int[np.ndarray, " rows"]
-) -> State:
-    """The state of these sources and candidates; what stays as it is is not copied."""
-    return tuple(_chosen(part, sources if isinstance(part, Still) else order) for part in state)
-
-
-def _chosen(part: Any, rows: Int[np.ndarray, " rows"]) -> Any:
-    values = part.values if isinstance(part, Still) else part
-    stays = len(rows) == len(values) and bool((rows == np.arange(len(rows))).all())
-    return part if stays else part[rows]

@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from ..batch import Batch, Sequences
+from ..decoding import cannot_look
 from ..decoding import search as find
 from ..errors import ModelError
 from ..forms import BEGIN, Form, Signature
@@ -179,11 +180,7 @@ class EncoderDecoder(Neural):
         """As `step`, and how much it looked at each place of the source."""
         log_probs, state, weights = self._step(symbols, state)
         if weights is None:
-            raise ModelError(
-                "M206",
-                "a decoder without attention looks nowhere",
-                help=["train with --set model.attention=additive, or do not ask where it looks"],
-            )
+            raise cannot_look("a model without attention")
         return log_probs, state, shares(weights).flatten(0, 1).numpy()
 
     def _step(

@@ -48,7 +48,9 @@ def _count(rows: Tensor) -> Tensor | None:
     whole, place = rows.stride(0), rows.stride(1)
     if whole < (rows.shape[1] + 2) * max(1, place):  # no room for the next place and the count
         return None
-    size = len(rows) * whole * rows.element_size()
-    if rows.storage_offset() or rows.untyped_storage().nbytes() != size:
+    size = whole * rows.element_size()
+    room = rows.untyped_storage().nbytes()
+    # The first rows of a store are one themselves: they share the count with all of them.
+    if rows.storage_offset() or room % size or room < len(rows) * size:
         return None
     return torch.as_strided(rows, (), (), whole - place)

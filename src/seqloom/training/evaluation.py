@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from ..errors import ModelError
 from ..forms import Form
 from ..metrics import METRICS, Measured, Ratio, measure, value_of
 from ..model import Carries, Model, Search
+from ..search import Hypothesis, Tree
 from ..task import Task
 
 SEQUENCES_AT_ONCE = 256
@@ -24,10 +25,17 @@ ABSURD = 1e4  # nats per symbol that no model gives that can still learn
 
 @dataclass(frozen=True)
 class Answer:
-    """What a model says to an example, and the natural log-probability it gives that."""
+    """What a model says to an example, and the natural log-probability it gives that.
+
+    Where it searched there is the score that ranked it, the next best answers, if they were asked
+    for, and the tree of all that was looked at.
+    """
 
     value: Any
     log_prob: float
+    score: float = math.nan
+    others: tuple["Answer", ...] = ()
+    tree: Tree | None = None
 
 
 @dataclass(frozen=True)
@@ -66,6 +74,7 @@ def evaluate(
     tell: Callable[[int], None] = lambda done: None,
 ) -> Evaluation:
     """Surprise and the task's own metrics; `tell` hears how many examples are done."""
+    search.must_fit(model.signature)
     began = time.perf_counter()
     examples = task.distinct(examples)
     items = [task.encode(example) for example in examples]
@@ -138,12 +147,19 @@ def predict(
     examples: Sequence[Any],
     search: Search,
     tell: Callable[[int], None] = lambda done: None,
+    tokens: int = 0,
 ) -> list[Answer]:
-    """The model's answers, in the order of the examples."""
+    """The model's answers, in the order of the examples.
+
+    Those of similar length are asked together: at most `tokens` symbols of them with their padding,
+    where that is not 0.
+    """
+    search.must_fit(model.signature)
     asked = [task.ask(example) for example in examples]
     found: dict[int, Answer] = {}
     with model.at_rest():
-        for which in in_order_of_length([len(ids) for ids in asked], SEQUENCES_AT_ONCE):
+        lengths = [len(ids) for ids in asked]
+        for which in in_order_of_length(lengths, SEQUENCES_AT_ONCE, tokens):
             source = Sequences.pad([asked[i] for i in which])
             answers = _answers(model, task, source, search)
             found.update(zip(which.tolist(), answers, strict=True))
@@ -153,6 +169,17 @@ def predict(
 
 def _answers(model: Model, task: Task, source: Sequences, search: Search) -> list[Answer]:
     prediction = model.predict(source, search)
+    if prediction.ranked:
+        trees = prediction.trees or [None] * len(source)
+        return [_best(task, *found) for found in zip(prediction.ranked, trees, strict=True)]
     rows = prediction.target.rows()
     chances = prediction.log_prob.tolist()
     return [Answer(task.decode(row), chance) for row, chance in zip(rows, chances, strict=True)]
+
+
+def _best(task: Task, ranked: Sequence[Hypothesis], tree: Tree | None) -> Answer:
+    """What was found for one source."""
+    first, *others = (
+        Answer(task.decode(found.symbols.tolist()), found.log_prob, found.score) for found in ranked
+    )
+    return replace(first, others=tuple(others), tree=tree)

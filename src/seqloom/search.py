@@ -1,0 +1,157 @@
+"""How to look for the best target, and what is found."""
+
+from dataclasses import dataclass, fields
+from math import isfinite
+from typing import Literal
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from .batch import Sequences
+from .errors import UsageError
+from .forms import BEGIN, PAD, Form, Signature, Vectors
+
+SEARCHED = (Form.NEXT, Form.TRANSDUCE)
+Fate = Literal["grows", "ended", "dropped", "cut"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Search:
+    """How to look for the best target.
+
+    Args:
+        beam: How many candidates are kept at each step; 1 is greedy search.
+        nbest: How many answers are given for each source, the best first; at most the beam.
+        length_penalty: Scores are divided by length to this power; 0 favours short answers.
+        coverage_penalty: How much a place of the source weighs that was not looked at; 0 not at
+            all. For models with attention.
+        block_ngrams: No so many symbols in a row come twice in an answer; 0 lets them.
+        shortest: The fewest symbols an answer has before its end.
+        limit: The most symbols an answer may have, its end being one.
+        allow: The numbers of the only symbols an answer may have; none allows all.
+        prefix: The numbers of the symbols that every answer begins with.
+        tree: Whether everything that was looked at is kept.
+    """
+
+    beam: int = 1
+    nbest: int = 1
+    length_penalty: float = 1.0
+    coverage_penalty: float = 0.0
+    block_ngrams: int = 0
+    shortest: int = 0
+    limit: int = 100
+    allow: frozenset[int] = frozenset()
+    prefix: tuple[int, ...] = ()
+    tree: bool = False
+
+    def __post_init__(self) -> None:
+        whole = "expected a whole number of at least"
+        weight = isfinite(self.coverage_penalty) and self.coverage_penalty >= 0
+        right = {
+            "beam": (self.beam >= 1, f"{whole} 1"),
+            "nbest": (self.nbest >= 1, f"{whole} 1"),
+            "length_penalty": (isfinite(self.length_penalty), "expected a number"),
+            "coverage_penalty": (weight, "expected 0 or more"),
+            "block_ngrams": (self.block_ngrams >= 0, f"{whole} 1, or 0 for none"),
+            "shortest": (self.shortest >= 0, f"{whole} 0"),
+            "limit": (self.limit >= 1, f"{whole} 1"),
+        }
+        for name, (is_right, expected) in right.items():
+            if not is_right:
+                raise UsageError("U060", f"{name} {getattr(self, name):g}: {expected}")
+        if self.nbest > self.beam:
+            raise UsageError(
+                "U061",
+                f"a beam of {self.beam} cannot give the {self.nbest} best answers",
+                help=[f"--beam {self.nbest}   or more"],
+            )
+
+    def must_fit(self, signature: Signature) -> None:
+        """Refuse what has no meaning for such a model."""
+        for field in fields(self):
+            is_given = getattr(self, field.name) != field.default
+            if is_given and field.name not in ("beam", "length_penalty", "limit"):
+                must_search(signature, field.name)
+        if signature.form not in SEARCHED or isinstance(signature.target, Vectors):
+            return
+        size = signature.target.size - len((PAD, BEGIN))
+        if self.beam > size:
+            raise UsageError(
+                "U063",
+                f"a beam of {self.beam} is wider than the vocabulary: there are {size} symbols",
+                help=[f"--beam {size}   or less"],
+            )
+
+
+def must_search(signature: Signature, setting: str) -> None:
+    """Refuse a setting of search for a model that finds its answers without one."""
+    if signature.form not in SEARCHED:
+        raise UsageError(
+            "U062",
+            f"{setting.replace('_', ' ')}: this model does not search for its answers",
+            notes=["It answers every place, or the whole, at once."],
+        )
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """A target that was found: its log-probability, and the score that ranks it."""
+
+    symbols: Int[np.ndarray, " time"]
+    log_prob: float
+    score: float
+    ended: bool = True  # not where the limit came first
+
+
+@dataclass(frozen=True)
+class Node:
+    """One candidate of a search: a symbol after those of its parent.
+
+    Its fate: it grows, has ended, was dropped because others were better, or was cut off by the
+    limit or because enough had ended.
+    """
+
+    parent: int  # its place among the nodes; -1 where it is the first symbol
+    step: int
+    symbol: int
+    log_prob: float  # of all symbols up to here
+    fate: Fate
+    score: float | None = None  # what ranks it, where it ended
+
+
+@dataclass(frozen=True)
+class Tree:
+    """All that a search looked at for one source, and which nodes became answers, best first."""
+
+    nodes: tuple[Node, ...]
+    answers: tuple[int, ...]
+
+    def path(self, node: int) -> list[int]:
+        """The nodes from the first symbol to this one."""
+        found = []
+        while node >= 0:
+            found.append(node)
+            node = self.nodes[node].parent
+        return found[::-1]
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The targets a model finds, each with its natural log-probability.
+
+    Where it searched, there are the best of each source, best first, with `target` in front; and
+    what it looked at, where that was asked for.
+    """
+
+    target: Sequences
+    log_prob: Float[np.ndarray, " batch"]
+    ranked: tuple[tuple[Hypothesis, ...], ...] = ()
+    trees: tuple[Tree, ...] = ()
+
+    @classmethod
+    def of(cls, ranked: list[tuple[Hypothesis, ...]], trees: tuple[Tree, ...] = ()) -> "Prediction":
+        """From what was found for each source."""
+        first = [found[0] for found in ranked]
+        chances = np.array([hypothesis.log_prob for hypothesis in first], dtype=np.float64)
+        target = Sequences.pad([hypothesis.symbols for hypothesis in first])
+        return cls(target, chances, tuple(ranked), trees)

@@ -1,0 +1,249 @@
+"""seqloom translate: beams, lists of the best, rules, trees, batches and several runs together."""
+
+import json
+import math
+import os
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import seqloom
+from seqloom.cli.main import main
+from seqloom.forms import END
+from seqloom.recipe import Recipe
+from seqloom.search import Search
+
+from .conftest import SMALL
+
+TEXTS = ["the cat sees a dog", "a bird likes", "the fish hears the bird", "a dog"]
+
+
+@pytest.fixture(scope="session")
+def second(runs, files):
+    """Another run of the same data, and one of other symbols, beside the shared ones."""
+    for name, task, seed in (("second", {}, 7), ("letters", {"target_symbols": "characters"}, 1)):
+        recipe = Recipe(
+            data={"train": str(files / "pairs.tsv"), "test_fraction": 0.2},
+            task={"name": "translate", **task},
+            model={"name": "encoder-decoder", **SMALL},
+            training={"epochs": 1, "batch_size": 8, "warmup": 2, "seed": seed},
+        )
+        seqloom.train(recipe, name=name, runs=runs)
+    return runs / "second"
+
+
+def lines(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_lists_of_the_best_in_lines(say):
+    said = say("translate", "attentive", *TEXTS[:2], "--beam", "4", "--nbest", "3")
+    rows = [line.split("\t") for line in said.out.splitlines()]
+    assert said.code == 0 and [row[0] for row in rows] == ["1", "2", "3"] * 2
+    scores = [float(row[1]) for row in rows]
+    assert scores[:3] == sorted(scores[:3], reverse=True)
+    plain = say("translate", "attentive", *TEXTS[:2], "--beam", "4").out.splitlines()
+    assert [rows[0][2], rows[3][2]] == plain, "the first is the answer"
+
+
+def test_lists_of_the_best_as_json(say, runs):
+    found = lines(
+        say("translate", "attentive", *TEXTS, "--beam", "4", "--nbest", "2", "--json").out
+    )
+    run = seqloom.load(runs / "attentive")
+    for text, one in zip(TEXTS, found, strict=True):
+        assert one["input"] == text and len(one["nbest"]) == 2
+        assert one["output"] == one["nbest"][0]["output"]
+        assert one["log_prob"] == one["nbest"][0]["log_prob"]
+        for other in one["nbest"]:
+            batch = run.task.batch([run.task.answered(run.task.question(text), other["output"])])
+            with run.model.at_rest():
+                right = run.model.log_prob(batch).item()
+            assert other["log_prob"] == pytest.approx(right, abs=1e-4)
+            length = int(batch.target.lengths[0])
+            assert other["score"] == pytest.approx(right / length, abs=1e-4)
+
+
+def test_a_file_in_batches_of_tokens_keeps_its_order(say, tmp_path):
+    file = tmp_path / "in.txt"
+    file.write_text("\n".join([*TEXTS, "", *TEXTS[::-1]]) + "\n")
+    whole = say("translate", "attentive", "--file", str(file), "--beam", "2").out
+    assert len(whole.split("\n")) == 10
+    for budget in ("1", "7", "4000"):  # a sentence longer than that stands alone
+        said = say("translate", "attentive", str(file), "--beam", "2", "--batch-tokens", budget)
+        assert said.out == whole and said.code == 0
+
+
+def test_what_is_read_at_once_stays_within_its_budget(runs, monkeypatch):
+    run, seen = seqloom.load(runs / "attentive"), []
+    right = type(run.model).predict
+
+    def predict(self, source, search):
+        seen.append(source.values.shape)
+        return right(self, source, search)
+
+    monkeypatch.setattr(type(run.model), "predict", predict)
+    run.answers(TEXTS * 3, Search(), tokens=13)
+    assert all(rows == 1 or rows * time <= 13 for rows, time in seen)
+    assert sum(rows for rows, _ in seen) == 12 and any(rows > 1 for rows, _ in seen)
+
+
+def test_a_pipe_is_answered_as_it_comes(runs):
+    """The first answer is there before the second question is asked."""
+    command = [sys.executable, "-m", "seqloom", "translate", "attentive", "--runs-dir", str(runs)]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=os.environ
+    ) as process:
+        watch = threading.Timer(120, process.kill)
+        watch.start()
+        answers = []
+        for text in (TEXTS[0], TEXTS[1]):
+            process.stdin.write(text + "\n")
+            process.stdin.flush()
+            answers.append(process.stdout.readline())
+        rest, _ = process.communicate(TEXTS[2] + "\n" + TEXTS[3] + "\n")
+        watch.cancel()
+    found = [*answers, *rest.splitlines(keepends=True)]
+    run = seqloom.load(runs / "attentive")
+    assert [line.rstrip("\n") for line in found] == run.predict(TEXTS)
+
+
+def test_rules_for_answers(say, tmp_path):
+    allowed = tmp_path / "allowed.txt"
+    allowed.write_text("the\ncat\nsees\nzebra\n")
+    said = say("translate", "attentive", *TEXTS, "--allow", str(allowed), "--shortest", "2")
+    assert set(said.out.split()) <= {"the", "cat", "sees"}
+    assert all(len(line.split()) >= 2 for line in said.out.splitlines())
+    assert "1 symbol of" in said.err and "left out" in said.err
+    said = say("translate", "attentive", *TEXTS, "--prefix", "dog sees", "--beam", "3")
+    assert all(line.startswith("dog sees") for line in said.out.splitlines())
+    said = say("translate", "attentive", *TEXTS, "--block-ngrams", "1", "--beam", "3")
+    assert all(len(set(line.split())) == len(line.split()) for line in said.out.splitlines())
+    said = say("translate", "attentive", *TEXTS, "--coverage", "0.5", "--beam", "3", "--json")
+    assert said.code == 0 and len(lines(said.out)) == 4
+
+
+def test_the_tree_of_a_search(say, runs, tmp_path):
+    """What it says can be checked: parents, sums of log-probabilities, and the answers."""
+    file = tmp_path / "tree.jsonl"
+    options = ["--beam", "3", "--nbest", "2", "--json", "--tree", str(file)]
+    found = lines(say("translate", "attentive", *TEXTS, *options).out)
+    run = seqloom.load(runs / "attentive")
+    for one, tree in zip(found, lines(file.read_text()), strict=True):
+        nodes = tree["nodes"]
+        assert tree["view"] == "beam" and tree["input"] == one["input"]
+        for path, right in zip(tree["answers"], one["nbest"], strict=True):
+            words = [nodes[node]["symbol"] for node in path]
+            assert " ".join(word for word in words if word != "</s>") == right["output"]
+            assert nodes[path[-1]]["score"] == pytest.approx(right["score"])
+            assert nodes[path[-1]]["log_prob"] == pytest.approx(right["log_prob"])
+        for node in nodes:
+            parent = nodes[node["parent"]] if node["parent"] >= 0 else None
+            assert (parent["step"] + 1 if parent else 0) == node["step"]
+            assert node["log_prob"] <= (parent["log_prob"] if parent else 0.0)
+            assert parent is None or parent["fate"] == "grows"
+        for step in {node["step"] for node in nodes}:
+            fates = [node["fate"] for node in nodes if node["step"] == step]
+            assert fates.count("grows") + fates.count("cut") <= 3 and len(fates) <= 6
+    answer = run.answers(TEXTS[:1], Search(beam=3, tree=True))[0]
+    assert answer.tree.nodes[answer.tree.answers[0]].symbol == END
+
+
+def test_runs_answer_together(say, runs, second):
+    """Every next symbol has the mean of the probabilities that the runs give it."""
+    one, other = (seqloom.load(runs / name) for name in ("attentive", "second"))
+    both = one.together(other)
+    batch = one.task.batch([one.task.answered(one.task.question(TEXTS[0]), "dog a sees cat the")])
+    with both.model.at_rest():
+        total, states = 0.0, [run.model.begin(batch.source) for run in (one, other)]
+        symbols = np.array([1])
+        for symbol in batch.target.values[0]:
+            chances = []
+            for place, run in enumerate((one, other)):
+                log_probs, states[place] = run.model.step(symbols, states[place])
+                chances.append(math.exp(log_probs[0, symbol]))
+            total, symbols = total + math.log(sum(chances) / 2), np.array([symbol])
+        assert both.model.log_prob(batch)[0] == pytest.approx(total, abs=1e-5)
+    options = ["--beam", "3", "--nbest", "2", "--json", "--with", "second"]
+    for one in lines(say("translate", "attentive", *TEXTS, *options).out):
+        for answer in one["nbest"]:
+            example = both.task.answered(both.task.question(one["input"]), answer["output"])
+            with both.model.at_rest():
+                right = both.model.log_prob(both.task.batch([example]))[0]
+            assert answer["log_prob"] == pytest.approx(right, abs=1e-4)
+    alone, doubled = (say("translate", "attentive", *TEXTS, *way).out for way in ([], WITH_ITSELF))
+    assert alone == doubled
+    said = say("evaluate", "attentive", "--with", "second", "--beam", "2", "--coverage", "0.1")
+    assert said.code == 0 and "together with second" in said.out
+
+
+WITH_ITSELF = ["--with", "attentive", "--with", "attentive"]
+
+
+def test_language_runs_answer_together(say):
+    said = say("predict", "counts", "the c", "--with", "writer")
+    assert said.code == 0 and said.out.startswith("the c")
+    assert say("evaluate", "counts", "--with", "writer").code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "text"),
+    [
+        (["--beam", "200"], 2, "error[U063]: a beam of 200 is wider than the vocabulary"),
+        (["--beam", "2", "--nbest", "3"], 2, "error[U061]"),
+        (["--nbest", "0"], 2, "--nbest 0: expected a whole number of at least 1"),
+        (["--batch-tokens", "0"], 2, "--batch-tokens 0: expected a whole number of at least 1"),
+        (["--block-ngrams", "-1"], 2, "error[U060]: block_ngrams -1"),
+        (["--length-penalty", "nan"], 2, "error[U060]: length_penalty nan"),
+        (["--coverage", "-2"], 2, "error[U060]: coverage_penalty -2"),
+        (["--prefix", "zebra cat gnu"], 2, "cannot write: 'zebra', 'gnu'"),
+        (["--allow", "nowhere.txt"], 3, "error[D001]"),
+        (["--with", "attentve"], 2, "did you mean 'attentive'?"),
+        (["--with", "letters"], 4, "error[M192]: attentive and letters do not cut"),
+        (["--with", "tagger"], 4, "error[M191]: tagger does not answer symbol by symbol"),
+        (["--tree", "no/where.jsonl"], 6, "error[E302]"),
+    ],
+)
+def test_what_cannot_be_translated(say, second, arguments, code, text):
+    said = say("translate", "attentive", "the cat", *arguments)
+    assert said.code == code and text in said.err and not said.out, said.err
+
+
+def test_an_allow_list_that_allows_nothing(say, tmp_path):
+    file = tmp_path / "allowed.txt"
+    file.write_text("zebra\ngnu\n")
+    said = say("translate", "attentive", "the cat", "--allow", str(file))
+    assert said.code == 2 and "error[U064]" in said.err and "'zebra', 'gnu'" in said.err
+    file.write_text("\n\n")
+    said = say("translate", "attentive", "the cat", "--allow", str(file))
+    assert said.code == 3 and "has no symbols to allow" in said.err
+
+
+def test_runs_of_different_vocabularies(runs, files, tmp_path, capsys):
+    other = tmp_path / "other.tsv"
+    other.write_text((files / "pairs.tsv").read_text() + "a gnu sees\tsees gnu a\n" * 9)
+    recipe = Recipe(
+        data={"train": str(other), "test_fraction": 0.2},
+        task={"name": "translate"},
+        model={"name": "encoder-decoder", **SMALL},
+        training={"epochs": 1},
+    )
+    run = seqloom.train(recipe, name="gnu", runs=tmp_path)
+    command = ["translate", str(runs / "attentive"), "the cat", "--with", str(run.folder)]
+    assert main(command) == 4
+    assert "error[M193]: the vocabularies of attentive and gnu differ" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", [["--beam", "2", "--nbest", "2"], ["--prefix", "N"]])
+def test_a_tagger_does_not_search(say, option):
+    said = say("tag", "tagger", "the cat", *option)
+    assert said.code == 2 and "error[U062]" in said.err
+
+
+def test_coverage_without_attention(say):
+    said = say("translate", "plain", "the cat", "--coverage", "0.2", "--beam", "2")
+    assert said.code == 4 and "error[M" in said.err and not said.out
+    assert say("predict", "counts", "the", "--coverage", "0.2", "--beam", "2").code == 4

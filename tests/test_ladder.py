@@ -219,7 +219,7 @@ def climbed(name, tops, metric="bits_per_character", seconds=1.0):
 def test_sentences_are_plain():
     chance = np.random.default_rng(1)
     first = climbed("one", chance.uniform(2, 3, 80))
-    better = climbed("two", [ratio.top - 0.5 for ratio in first.ratios["bits_per_character"]])
+    better = climbed("two", [ratio.top - 0.5 for ratio in first.tallies["bits_per_character"]])
     assert (
         bought("bits_per_character", better, first) == "two saves 0.50 bits per character over one."
     )
@@ -227,7 +227,7 @@ def test_sentences_are_plain():
         bought("bits_per_character", first, better)
         == "one is worse than two by 0.50 bits per character."
     )
-    close = climbed("near", [r.top + d for r, d in zip(first.ratios["bits_per_character"],
+    close = climbed("near", [r.top + d for r, d in zip(first.tallies["bits_per_character"],
                     chance.normal(0, 0.1, 80), strict=True)])  # fmt: skip
     assert "may be chance" in bought("bits_per_character", close, first)
     never = climbed("never", [np.inf] * 80)

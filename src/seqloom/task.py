@@ -1,7 +1,7 @@
 """What every task can do: read files, speak to models in numbers, and judge predictions."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -14,7 +14,7 @@ from .data.formats import Row, Sentence, Source, read_rows
 from .data.settings import Data
 from .errors import DataError, Place, UsageError
 from .forms import Form, Signature
-from .metrics import Ratio
+from .metrics import Tally
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ class Task(ABC):
         """A predicted row as an answer."""
 
     @abstractmethod
-    def judge(self, example: Any, answer: Any, nats: float) -> dict[str, Ratio]:
+    def judge(self, example: Any, answer: Any, nats: float) -> Mapping[str, Tally]:
         """How good an answer is, `nats` being how much the right one surprised the model.
 
         The first metric is the most telling; `answer` is None where the form is NEXT.

@@ -101,7 +101,7 @@ def _contender(run: Run, asked: Exam, search: Search, quiet: bool) -> Contender:
         name=run.name,
         settings=record.settings(),
         measured=score.measured(),
-        ratios=score.ratios,
+        tallies=score.tallies,
         lines=tuple(example.line for example in score.examples),
         seconds=record.seconds(),
         learned=run.model.size(),

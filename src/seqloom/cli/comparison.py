@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..metrics import METRICS, Measured, Ratio, paired
+from ..metrics import METRICS, Measured, Tally, paired
 from .judging import with_interval
 from .records import shown_bytes
 from .terminal import MARKS, can_show, duration, table
@@ -18,7 +18,7 @@ class Contender:
     name: str
     settings: Mapping[str, Any]
     measured: Mapping[str, Measured]
-    ratios: Mapping[str, list[Ratio]]
+    tallies: Mapping[str, list[Tally]]
     lines: tuple[int, ...]  # which examples, in order: equal where two runs answered the same
     seconds: float
     learned: int
@@ -87,7 +87,7 @@ def verdict(runs: Sequence[Contender]) -> str:
 
 def difference(name: str, first: Contender, second: Contender) -> Measured:
     """The second's metric minus the first's on the same examples, with its 95 % interval."""
-    return paired.difference(first.ratios[name], second.ratios[name], METRICS[name].transform)
+    return paired.difference(first.tallies[name], second.tallies[name], METRICS[name].value)
 
 
 def _paired(name: str, first: Contender, second: Contender) -> str:

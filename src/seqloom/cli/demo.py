@@ -198,8 +198,8 @@ def _word(outcome: Outcome, places: list[int]) -> str:
     """The first of the chosen words that was right, or the first."""
     if outcome.test is None or not places:
         return "loom"
-    wrong = outcome.test.ratios["sequence_error"]
-    place = min(places, key=lambda n: wrong[n].top)
+    wrong = outcome.test.tallies["sequence_error"]
+    place = min(places, key=lambda n: wrong[n][0])
     return "".join(outcome.test.examples[place].source)
 
 

@@ -13,7 +13,7 @@ from ..data.batching import in_order_of_length
 from ..data.windows import one_stream
 from ..errors import ModelError
 from ..forms import Form
-from ..metrics import METRICS, Measured, Ratio, measure, value_of
+from ..metrics import METRICS, Measured, Ratio, Tally, measure, value_of
 from ..model import Carries, Model, Search
 from ..task import Task
 
@@ -36,26 +36,27 @@ class Evaluation:
 
     examples: list[Any]
     answers: list[Answer | None]
-    ratios: dict[str, list[Ratio]]
+    tallies: dict[str, list[Tally]]  # of each metric, what every example adds
     seconds: float
 
     def values(self) -> dict[str, float]:
         """Each metric over all examples, the most telling first."""
-        return {name: value_of(name, ratios) for name, ratios in self.ratios.items()}
+        return {name: value_of(name, found) for name, found in self.tallies.items()}
 
     def is_sound(self) -> bool:
         """Whether no number is beyond all reason: weights that ran away surprise without bound."""
-        ratios = [ratio for found in self.ratios.values() for ratio in found]
+        found = [tally for tallies in self.tallies.values() for tally in tallies]
+        ratios = [tally for tally in found if isinstance(tally, Ratio)]
         return all(ratio.top <= ABSURD * max(ratio.bottom, 1) for ratio in ratios)
 
     def impossible(self) -> int:
         """How many examples the model thinks cannot be: their surprise is without bound."""
-        surprised = next(iter(self.ratios.values()), [])
-        return sum(math.isinf(ratio.top) for ratio in surprised)
+        judged = zip(*self.tallies.values(), strict=True)
+        return sum(any(math.isinf(tally[0]) for tally in tallies) for tallies in judged)
 
     def measured(self) -> dict[str, Measured]:
         """Each metric with its bootstrap interval."""
-        return {name: measure(r, METRICS[name].transform) for name, r in self.ratios.items()}
+        return {name: measure(found, METRICS[name].value) for name, found in self.tallies.items()}
 
 
 def evaluate(
@@ -79,8 +80,8 @@ def evaluate(
         task.judge(example, answer and answer.value, surprise)
         for example, answer, surprise in zip(examples, answers, nats, strict=True)
     ]
-    ratios = {name: [one[name] for one in judged] for name in (judged[0] if judged else {})}
-    return Evaluation(list(examples), answers, ratios, time.perf_counter() - began)
+    tallies = {name: [one[name] for one in judged] for name in (judged[0] if judged else {})}
+    return Evaluation(list(examples), answers, tallies, time.perf_counter() - began)
 
 
 def carrying(model: Model) -> Carries:

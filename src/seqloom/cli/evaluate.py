@@ -4,13 +4,14 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from ..data.names import name_of
 from ..errors import UsageError
 from ..forms import Form
 from ..metrics import METRICS
 from ..model import Search
 from ..run import Run
 from ..training.evaluation import Evaluation
-from .arguments import add_reading, add_search, reading_of, search_of
+from .arguments import add_file, add_reading, add_search, reading_of, search_of
 from .judging import (
     Exam,
     exam,
@@ -28,9 +29,7 @@ from .terminal import duration, several, show, table
 def add(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     parser.add_argument("run", metavar="RUN", help="the name of a run, or its folder")
-    parser.add_argument(
-        "file", metavar="FILE", type=Path, nargs="?", help="left out: the run's own test part"
-    )
+    add_file(parser, "left out: the run's own test part")
     add_search(parser)
     add_reading(parser)
     parser.add_argument(
@@ -45,7 +44,8 @@ def run(given: argparse.Namespace) -> int:
     """Print each metric with its interval."""
     search = search_of(given)
     run = load_run(given.run, given.runs_dir)
-    found = exam(run, given.file, _settings(given), given.unknown_labels == "skip")
+    file = Path(name_of(given.file)) if given.file else None
+    found = exam(run, file, _settings(given), given.unknown_labels == "skip")
     say_notes(found.notes, given.quiet)
     score = judged(run, found, search, given.quiet)
     share = run.task.unknown_share(score.examples)

@@ -23,6 +23,7 @@ from .errors import SeqloomError
 from .recipe import Recipe
 from .tasks import TASKS
 from .tasks.language import Language, Text
+from .tasks.translate import Translate
 
 # The roles whose fields come from a closed set.
 _LABELS = {"label", "tag"}
@@ -206,16 +207,33 @@ def _side(source: Source, place: int, role: str, task: str, options: Mapping[str
     """The fields of one role as symbols."""
     fields = [row.fields[place] for row in source.rows]
     texts = [found for found in fields if isinstance(found, str)]
-    spaced = 10 * sum(" " in text.strip() for text in texts) > len(texts)
-    unit = "characters" if task == "translate" and not spaced else "words"
-    unit = options.get(f"{role}_symbols", options.get("symbols", unit))
     if task == "tag":
         return Side(role, "words", [list(found) for found in fields])
     if task == "language":
         return _language(texts, role, options)
+    if task == "translate":
+        return _translate(texts, role, options)
+    unit = options.get("symbols", "words")
     return Side(
         role, unit, [cut(text, "words" if unit == "words" else "characters") for text in texts]
     )
+
+
+def _translate(texts: list[str], role: str, options: Mapping[str, Any]) -> Side:
+    """One side of pairs as it would be read: in characters where few texts have blanks.
+
+    The sides are looked at one by one: what is learned from both together may differ a little.
+    """
+    spaced = 10 * sum(" " in text.strip() for text in texts) > len(texts)
+    unit = options.get(f"{role}_symbols", "words" if spaced else "characters")
+    alone = {"source_symbols": unit, "target_symbols": unit}
+    reader = Recipe(task={**options, "name": "translate", **alone}).build_task()
+    if not isinstance(reader, Translate):
+        raise TypeError(f"{type(reader).__name__} is registered as translate")
+    writing = reader.reading if role == "source" else reader.writing
+    read = [writing.read(text) for text in texts]
+    reader.source.learn(read)
+    return Side(role, unit, [reader.source.cut(text) for text in read], reader.source.notes)
 
 
 def _language(texts: list[str], role: str, options: Mapping[str, Any]) -> Side:

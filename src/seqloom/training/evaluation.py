@@ -75,7 +75,7 @@ def evaluate(
         if task.continuous:
             nats = _nats_in_order(carrying(model), items, tell)
         else:
-            nats = _nats_by_length(model, task, items, search, answers, tell)
+            nats = _nats_by_length(model, task, examples, items, search, answers, tell)
     judged = [
         task.judge(example, answer and answer.value, surprise)
         for example, answer, surprise in zip(examples, answers, nats, strict=True)
@@ -111,9 +111,10 @@ def _nats_in_order(model: Carries, items: list[Item], tell: Callable[[int], None
     return [float(-part.sum()) for part in np.split(np.concatenate(found), ends[:-1])]
 
 
-def _nats_by_length(
+def _nats_by_length(  # noqa: PLR0913, PLR0917 - what it does is one step of `evaluate`
     model: Model,
     task: Task,
+    examples: Sequence[Any],
     items: list[Item],
     search: Search,
     answers: list[Answer | None],
@@ -124,7 +125,9 @@ def _nats_by_length(
     for which in in_order_of_length([len(item.source) for item in items], SEQUENCES_AT_ONCE):
         batch = collate([items[i] for i in which])
         surprise = -model.log_prob(batch)
-        found = None if task.form is Form.NEXT else _answers(model, task, batch.source, search)
+        found = None
+        if task.form is not Form.NEXT:
+            found = _answers(model, task, [examples[i] for i in which], batch.source, search)
         for place, i in enumerate(which):
             nats[i] = float(surprise[place])
             answers[i] = found[place] if found else None
@@ -146,14 +149,15 @@ def predict(
     with model.at_rest():
         for which in in_order_of_length([len(ids) for ids in asked], SEQUENCES_AT_ONCE):
             source = Sequences.pad([asked[i] for i in which])
-            answers = _answers(model, task, source, search)
+            answers = _answers(model, task, [examples[i] for i in which], source, search)
             found.update(zip(which.tolist(), answers, strict=True))
             tell(len(found))
     return [found[place] for place in range(len(examples))]
 
 
-def _answers(model: Model, task: Task, source: Sequences, search: Search) -> list[Answer]:
+def _answers(
+    model: Model, task: Task, examples: Sequence[Any], source: Sequences, search: Search
+) -> list[Answer]:
     prediction = model.predict(source, search)
-    rows = prediction.target.rows()
-    chances = prediction.log_prob.tolist()
-    return [Answer(task.decode(row), chance) for row, chance in zip(rows, chances, strict=True)]
+    found = zip(examples, prediction.target.rows(), prediction.log_prob.tolist(), strict=True)
+    return [Answer(task.answer_to(example, row), chance) for example, row, chance in found]

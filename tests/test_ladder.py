@@ -18,7 +18,7 @@ from seqloom.cli.main import main
 from seqloom.climbed import Climb, Climbed, bought
 from seqloom.errors import SeqloomError
 from seqloom.laddering import Onlooker, Plan, prepare
-from seqloom.metrics import Measured, Ratio, measure
+from seqloom.metrics import METRICS, Measured, Ratio, measure
 from seqloom.models import MODELS
 from seqloom.recipe import Recipe
 from seqloom.run import EVENTS
@@ -219,7 +219,7 @@ def climbed(name, tops, metric="bits_per_character", seconds=1.0):
 def test_sentences_are_plain():
     chance = np.random.default_rng(1)
     first = climbed("one", chance.uniform(2, 3, 80))
-    better = climbed("two", [ratio.top - 0.5 for ratio in first.ratios["bits_per_character"]])
+    better = climbed("two", [ratio.top - 0.5 for ratio in first.tallies["bits_per_character"]])
     assert (
         bought("bits_per_character", better, first) == "two saves 0.50 bits per character over one."
     )
@@ -227,7 +227,7 @@ def test_sentences_are_plain():
         bought("bits_per_character", first, better)
         == "one is worse than two by 0.50 bits per character."
     )
-    close = climbed("near", [r.top + d for r, d in zip(first.ratios["bits_per_character"],
+    close = climbed("near", [r.top + d for r, d in zip(first.tallies["bits_per_character"],
                     chance.normal(0, 0.1, 80), strict=True)])  # fmt: skip
     assert "may be chance" in bought("bits_per_character", close, first)
     never = climbed("never", [np.inf] * 80)
@@ -285,3 +285,44 @@ def test_a_ladder_is_whole_before_the_first_rung(here):
     assert recipe.task["layout"] == "stream"
     with pytest.raises(SeqloomError, match="U009"):
         prepare("language", "text.txt", "1m", ["lstm"], folder.name, Path("runs"), {})
+
+
+def test_translation_climbs_on_parallel_files(here, capsys):
+    """A metric of which more is better, and two files in the place of one."""
+    pairs = [line.split("\t") for line in (here / "pairs.tsv").read_text().splitlines()]
+    for side, name in enumerate(("de", "en")):
+        (here / f"p.{name}").write_text("".join(pair[side] + "\n" for pair in pairs))
+    small = ["--set", "training.epochs=2", "--set", "data.shared=true"]
+    parts = ["--test", "p.{de,en}", "--valid=p.de", "--valid=p.en"]
+    given = ["ladder", "translate", "p.de", "p.en", "--max-time", "30s", *parts, *small]
+    assert main([*given, "--models", "none", "attention", "--json", "--picture", "l.svg"]) == 0
+    came = json.loads(capsys.readouterr().out)
+    assert came["metric"] == "bleu" and [rung["name"] for rung in came["rungs"]] == [
+        "none",
+        "attention",
+    ]
+    values = {rung["name"]: rung["measured"]["bleu"]["value"] for rung in came["rungs"]}
+    assert came["best"] == max(values, key=values.get)
+    again = seqloom.load(came["rungs"][1]["folder"]).evaluate().measured()["bleu"]
+    assert vars(again) == pytest.approx(came["rungs"][1]["measured"]["bleu"])
+    assert len(came["sentences"]) == 1 and "BLEU" in came["sentences"][0]
+
+
+@pytest.mark.parametrize("change, verb", [(1, "adds"), (-1, "is worse")])
+def test_more_bleu_is_better(change, verb):
+    """Tallies of five rights of six words, against six or four of them."""
+
+    def bleu(right):
+        return [(6.0, 6.0, right, right - 1, right - 2, right - 3, 6.0, 5.0, 4.0, 3.0)] * 30
+
+    def rung(name, right):
+        tallies = {"bleu": bleu(float(right))}
+        measured = {"bleu": measure(tallies["bleu"], METRICS["bleu"].value)}
+        return Climbed(name, Path(name), measured, tallies, 30, 1.0, 1.0, 1, 1, 1, 1.0, [])
+
+    one, other = rung("none", 5), rung("attention", 5 + change)
+    told = bought("bleu", other, one)
+    assert verb in told and "BLEU" in told
+    came = Climb(Path("x"), "translate", "bleu", 1.0, [one, other], {}, [], [])
+    assert came.best().name == ("attention" if change > 0 else "none")
+    assert came.view().caption.startswith(f"Best: {came.best().name}")

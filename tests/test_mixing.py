@@ -98,7 +98,7 @@ def test_a_continuous_text_is_mixed_as_one(here):
         seqloom.train(made, name=f"long-{name}")
     found = mixed("long-lately", "long-writer")
     valid = read_parts(found.run.task, found.run.recipe.build_data()).valid
-    judged = evaluate(found.run.model, found.run.task, valid, Search()).ratios["perplexity"]
+    judged = evaluate(found.run.model, found.run.task, valid, Search()).tallies["perplexity"]
     nats = sum(ratio.top for ratio in judged) / sum(ratio.bottom for ratio in judged)
     assert found.bits[2] * np.log(2) == pytest.approx(nats, rel=1e-6)
     assert found.bits[2] <= min(found.bits[:2])

@@ -15,6 +15,7 @@ from .data.findings import Finding, Side, View, find
 from .data.formats import Row, Sentence, Source, guess_format, read_rows
 from .data.formats.found import count, listed
 from .data.formats.roles import has_few_kinds
+from .data.names import files_of
 from .data.settings import Data
 from .data.text import read_lines
 from .data.vocabulary import cut
@@ -22,9 +23,16 @@ from .errors import SeqloomError
 from .recipe import Recipe
 from .tasks import TASKS
 from .tasks.language import Language, Text
+from .tasks.translate import Translate
 
 # The roles whose fields come from a closed set.
 _LABELS = {"label", "tag"}
+# Layouts that one task alone is made for.
+_MADE_FOR = {
+    "columns": ("tag", "one word a line, a blank line between sentences"),
+    "text": ("language", "plain text"),
+    "parallel": ("translate", "parallel files"),
+}
 
 
 @dataclass(frozen=True)
@@ -73,15 +81,15 @@ def check(path: Path, task_name: str | None, settings: Data, options: Mapping[st
     if task_name is not None:
         TASKS.find(task_name)
     try:
-        lines = read_lines(path, settings.encoding)
+        read = [read_lines(file, settings.encoding) for file in files_of(path)]
     except SeqloomError as unreadable:
         report = Report(path, task_name or "", "", findings=[_problem(unreadable, [])])
         return replace(report, next=_next(report, settings, unreadable, options))
-    task, why = (task_name, "as you say") if task_name else _guess(path, lines, settings)
+    task, why = (task_name, "as you say") if task_name else _guess(path, read, settings)
     source, error = _read(path, task, settings, options)
     report = Report(path, task, why)
     if source is not None:
-        report = _report(source, task, why, _view(source, task, lines, settings, options))
+        report = _report(source, task, why, _view(source, task, read, settings, options))
     findings = _problems(source, error) + _around(path, source) + report.findings
     report = replace(report, findings=findings, passed=_passed(task, source, findings))
     return replace(report, next=_next(report, settings, error, options))
@@ -105,13 +113,11 @@ def _read(
             return None, error
 
 
-def _guess(path: Path, lines: list[str], settings: Data) -> tuple[str, str]:
+def _guess(path: Path, read: list[list[str]], settings: Data) -> tuple[str, str]:
     """The task a file is made for, and the reason in words."""
-    name = _layout(path, lines, settings)
-    if name == "columns":
-        return "tag", "one word a line, a blank line between sentences"
-    if name == "text":
-        return "language", "plain text"
+    name = _layout(path, read[0], settings) if len(read) == 1 else "parallel"
+    if name in _MADE_FOR:
+        return _MADE_FOR[name]
     lenient = replace(settings, skip_bad=True)
     for task in ("translate", "classify", "language"):
         try:
@@ -171,7 +177,7 @@ def _is_label(rows: list[Row | Sentence]) -> bool:
 
 
 def _view(
-    source: Source, task: str, lines: list[str], settings: Data, options: Mapping[str, Any]
+    source: Source, task: str, read: list[list[str]], settings: Data, options: Mapping[str, Any]
 ) -> View:
     """The rows as sequences of symbols, each on its side."""
     roles = TASKS[task].roles
@@ -191,7 +197,7 @@ def _view(
         keys=[_frozen(row.fields[0]) for row in source.rows],
         answers=[_frozen(row.fields[-1]) for row in source.rows],
         labels=labels,
-        raw=lines,
+        raw=[pair for lines in read for pair in enumerate(lines, 1)],
         max_length=settings.max_length,
         continuous=options.get("layout") == "stream",
     )
@@ -201,16 +207,33 @@ def _side(source: Source, place: int, role: str, task: str, options: Mapping[str
     """The fields of one role as symbols."""
     fields = [row.fields[place] for row in source.rows]
     texts = [found for found in fields if isinstance(found, str)]
-    spaced = 10 * sum(" " in text.strip() for text in texts) > len(texts)
-    unit = "characters" if task == "translate" and not spaced else "words"
-    unit = options.get(f"{role}_symbols", options.get("symbols", unit))
     if task == "tag":
         return Side(role, "words", [list(found) for found in fields])
     if task == "language":
         return _language(texts, role, options)
+    if task == "translate":
+        return _translate(texts, role, options)
+    unit = options.get("symbols", "words")
     return Side(
         role, unit, [cut(text, "words" if unit == "words" else "characters") for text in texts]
     )
+
+
+def _translate(texts: list[str], role: str, options: Mapping[str, Any]) -> Side:
+    """One side of pairs as it would be read: in characters where few texts have blanks.
+
+    The sides are looked at one by one: what is learned from both together may differ a little.
+    """
+    spaced = 10 * sum(" " in text.strip() for text in texts) > len(texts)
+    unit = options.get(f"{role}_symbols", "words" if spaced else "characters")
+    alone = {"source_symbols": unit, "target_symbols": unit}
+    reader = Recipe(task={**options, "name": "translate", **alone}).build_task()
+    if not isinstance(reader, Translate):
+        raise TypeError(f"{type(reader).__name__} is registered as translate")
+    writing = reader.reading if role == "source" else reader.writing
+    read = [writing.read(text) for text in texts]
+    reader.source.learn(read)
+    return Side(role, unit, [reader.source.cut(text) for text in read], reader.source.notes)
 
 
 def _language(texts: list[str], role: str, options: Mapping[str, Any]) -> Side:
@@ -292,11 +315,14 @@ def _around(path: Path, source: Source | None) -> list[Finding]:
 
 
 def _begins_with_mark(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            return file.read(3) == codecs.BOM_UTF8
-    except OSError:
-        return False
+    for file in files_of(path):
+        try:
+            with file.open("rb") as opened:
+                if opened.read(3) == codecs.BOM_UTF8:
+                    return True
+        except OSError:
+            continue
+    return False
 
 
 def _passed(task: str, source: Source | None, findings: list[Finding]) -> list[str]:

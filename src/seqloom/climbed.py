@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .metrics import METRICS, Measured, Ratio
+from .metrics import METRICS, Measured, Tally
 from .metrics.paired import difference
 from .training.checkpoints import load_arrays
 from .views import LadderView, RungPoint
@@ -20,7 +20,7 @@ class Climbed:
     name: str
     folder: Path
     measured: dict[str, Measured]
-    ratios: dict[str, list[Ratio]] = field(repr=False)
+    tallies: dict[str, list[Tally]] = field(repr=False)
     examples: int
     seconds: float  # of training
     wall: float  # of everything
@@ -32,7 +32,7 @@ class Climbed:
 
     def as_dict(self) -> dict[str, Any]:
         """The numbers for machines."""
-        found = {key: value for key, value in vars(self).items() if key != "ratios"}
+        found = {key: value for key, value in vars(self).items() if key != "tallies"}
         measured = {name: vars(value) for name, value in self.measured.items()}
         return {**found, "folder": str(self.folder), "measured": measured}
 
@@ -44,11 +44,9 @@ def read_climbed(folder: Path) -> Climbed | None:
     kept = load_arrays(folder / RESULT)
     facts = dict(kept.facts)
     measured = {name: Measured(**value) for name, value in facts.pop("measured").items()}
-    ratios = {
-        name: [Ratio(*pair) for pair in array.tolist()] for name, array in kept.arrays.items()
-    }
+    tallies = {name: [*map(tuple, array.tolist())] for name, array in kept.arrays.items()}
     curve = [(float(x), float(y)) for x, y in facts.pop("curve")]
-    ordered = {name: ratios[name] for name in measured}
+    ordered = {name: tallies[name] for name in measured}
     return Climbed(folder.name, folder, measured, ordered, curve=curve, **facts)
 
 
@@ -119,7 +117,7 @@ class Climb:
 
 def bought(metric: str, rung: Climbed, other: Climbed, is_further: bool = False) -> str:
     """A sentence: what a rung is better or worse by, or that chance alone may have made it so."""
-    found = difference(other.ratios[metric], rung.ratios[metric], METRICS[metric].transform)
+    found = difference(other.tallies[metric], rung.tallies[metric], METRICS[metric].value)
     lower = METRICS[metric].lower_is_better
     amount = _amount(metric, abs(found.value))
     below = f"{other.name} (the best below it)" if is_further else other.name

@@ -100,7 +100,7 @@ def judge(run: Run, stop: Stop, began: float) -> None:
         "symbols_per_second": symbols / max(found.seconds, 1e-9),
         "curve": list(_curve(events, run.task.headline)),
     }
-    arrays = {name: np.array(ratios, dtype=np.float64) for name, ratios in found.ratios.items()}
+    arrays = {name: np.array(tallies, dtype=np.float64) for name, tallies in found.tallies.items()}
     save_arrays(run.folder / RESULT, arrays, facts)
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .card import card
+from .data.names import files_of
 from .data.settings import Data
 from .errors import TrainingError, UsageError
 from .model import Model, TakesVectors
@@ -255,7 +256,7 @@ def _is_converted(folder: Path) -> bool:
 def _same_data(task: Task, data: Data, before: dict[str, str]) -> None:
     """A resumed run must see the data it began with, unless the user says otherwise."""
     files = {name: Path(getattr(data, name)) for name in before} if task.roles else {}
-    gone = {name for name, path in files.items() if not path.is_file()}
+    gone = {name for name, path in files.items() if not all(f.is_file() for f in files_of(path))}
     now = {} if gone else fingerprint(task, data)
     for name, digest in before.items():
         if now.get(name) == digest:

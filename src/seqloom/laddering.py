@@ -115,8 +115,12 @@ def prepare(  # noqa: PLR0913, PLR0917 - all that a ladder is
         raise UsageError("U042", f"--max-time {max_time}: a ladder needs more than no time")
     found, missing = without_missing(ladder_of(task))
     found = found.of(models)
-    data = {"train": str(Path(file).resolve())}
-    recipes = {rung.name: found.recipe(rung, data, settings) for rung in found.rungs}
+    recipes = {
+        rung.name: found.recipe(rung, {"train": str(file)}, settings).with_files(
+            lambda path: Path(path).resolve()  # they are kept in another folder
+        )
+        for rung in found.rungs
+    }
     lowest = next(iter(recipes.values()))
     first = lowest.build_task()
     read_parts(first, lowest.build_data())  # a file that no rung could read is told once

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .data.names import files_of
 from .data.settings import Data
 from .data.splitting import split, split_in_order, without
 from .errors import DataError, UsageError
@@ -65,9 +66,13 @@ def fingerprint(task: Task, data: Data) -> dict[str, str]:
     found = {}
     for name in FILES:
         if path := getattr(data, name):
-            with Path(path).open("rb") as file:
-                found[name] = hashlib.file_digest(file, "sha256").hexdigest()
+            found[name] = "-".join(map(_digest, files_of(path)))
     return found
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _made(task: Task, data: Data, drawn: dict[str, list[Any]]) -> Parts:

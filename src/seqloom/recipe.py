@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import tomli_w
 
+from .data.names import files_of, name_of
 from .data.settings import Data
 from .errors import ModelError, Place, UsageError, unknown
 from .forms import Labels, Signature, Space, Tokens, Vectors
@@ -91,7 +92,7 @@ class Recipe:
         for table, names in FILES.items():
             for name in names:
                 if isinstance(file := tables[table].get(name), str) and file:
-                    tables[table][name] = str(place(file))
+                    tables[table][name] = name_of([place(str(one)) for one in files_of(file)])
         return Recipe(**tables)
 
     def build_data(self) -> Data:

@@ -1,7 +1,7 @@
 """What every task can do: read files, speak to models in numbers, and judge predictions."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -14,7 +14,7 @@ from .data.formats import Row, Sentence, Source, read_rows
 from .data.settings import Data
 from .errors import DataError, Place, UsageError
 from .forms import END, Form, Signature
-from .metrics import Ratio
+from .metrics import Tally
 
 
 @dataclass(frozen=True)
@@ -117,6 +117,10 @@ class Task(ABC):
         """The symbols a model reads, in the order of their numbers; none where they are numbers."""
         return ()
 
+    def longest_source(self) -> int:
+        """The most symbols a source had in training; 0 where nobody counted."""
+        return 0
+
     @abstractmethod
     def encode(self, example: Any) -> Item:
         """An example as numbers."""
@@ -159,12 +163,20 @@ class Task(ABC):
         numbers = self.encode(self.answered(question, text)).target
         return [int(i) for i in numbers if i != END], self.symbols(question, text)[1]
 
+    def answer_to(self, example: Any, row: Sequence[Any]) -> Any:
+        """A predicted row as the answer to an example, of which it may hold symbols."""
+        return self.decode(row)
+
     @abstractmethod
-    def judge(self, example: Any, answer: Any, nats: float) -> dict[str, Ratio]:
+    def judge(self, example: Any, answer: Any, nats: float) -> Mapping[str, Tally]:
         """How good an answer is, `nats` being how much the right one surprised the model.
 
         The first metric is the most telling; `answer` is None where the form is NEXT.
         """
+
+    def how_measured(self, examples: Sequence[Any]) -> dict[str, str]:
+        """How metrics were taken that have one name and several ways, by the metric's name."""
+        return {}
 
     @abstractmethod
     def show(self, answer: Any) -> str:
@@ -216,7 +228,8 @@ class Task(ABC):
             codec.restore(state[name])
 
     def _codecs(self) -> dict[str, Codec]:
-        return {name: value for name, value in vars(self).items() if isinstance(value, Codec)}
+        found = {id(v): (n, v) for n, v in reversed(vars(self).items()) if isinstance(v, Codec)}
+        return dict(reversed(found.values()))  # one that has two names is kept under the first
 
 
 def reads_no_file(file: str) -> UsageError:

@@ -94,7 +94,7 @@ def test_time_between_a_stop_and_a_resume_is_not_training():
 def test_show_tells_all_about_a_run(say, runs):
     said = say("show", "attentive")
     for text in ("translate with encoder-decoder · finished", "32 train · 2 valid · 8 test", "attention additive",
-                 "learned numbers", "step  epoch  sequence error rate", "★", "card.md"):  # fmt: skip
+                 "learned numbers", "step  epoch  BLEU  chrF  tokenised BLEU  sequence error rate", "★", "card.md"):  # fmt: skip
         assert text in said.out, text
     assert "seqloom translate attentive" in said.err
     found = json.loads(say("show", "counts", "--json").out)

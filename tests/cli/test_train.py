@@ -41,9 +41,9 @@ def test_train_from_a_task_and_a_file(here, capsys):
     assert main(["train", "translate", "pairs.tsv", *SMALL]) == 0
     told = capsys.readouterr()
     assert told.out.splitlines()[0].startswith("★ best at step ")
-    assert re.search(r"test sequence error rate +[\d.]+ % \([\d.]+–[\d.]+ %\)", told.out)
+    assert re.search(r"test BLEU +[\d.]+ \([\d.]+–[\d.]+\)", told.out)
     assert told.out.splitlines()[-1] == "runs/encoder-decoder-1"
-    line = r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ encoder-decoder-1 step=1 epoch=1 .*sequence_error="
+    line = r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ encoder-decoder-1 step=1 epoch=1 .*bleu="
     assert re.search(line, told.err)
     assert re.search(r"data +38 train / 2 valid / 2 test", told.err)
     assert "device  cpu (1 thread)" in told.err
@@ -273,7 +273,7 @@ def test_on_a_terminal_there_is_a_table_a_bar_and_samples(here):
     child.expect(pexpect.EOF)
     child.close()
     shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", child.before)
-    header = r"step +epoch +loss +sequence error +symbol error +gradient +symbols/s +time"
+    header = r"step +epoch +loss +bleu +chrf +tokenised bleu +"
     for words in (header, "★", r"training .*symbols/s", "sample .*→", "best at step"):
         assert re.search(words, shown), shown
     assert child.exitstatus == 0

@@ -11,6 +11,7 @@ import seqloom
 from seqloom.data.settings import Data
 from seqloom.errors import UsageError
 from seqloom.forms import Form, Vectors
+from seqloom.metrics import METRICS, value_of
 from seqloom.model import Search
 from seqloom.models import MODELS
 from seqloom.options import options
@@ -121,11 +122,13 @@ def test_decoding_undoes_encoding(prepared):
 
 def test_a_right_answer_is_judged_right(prepared):
     task, examples, _ = prepared
-    for example in examples[:5]:
-        answer = task.decode(task.encode(example).target.tolist())
-        for name, ratio in task.judge(example, answer, 0.0).items():
-            perfect = 1.0 if "accuracy" in name else 0.0
-            assert ratio.top / ratio.bottom == perfect, name
+    answers = [task.decode(task.encode(example).target.tolist()) for example in examples[:5]]
+    judged = [task.judge(e, a, 0.0) for e, a in zip(examples[:5], answers, strict=True)]
+    for name in judged[0]:
+        metric = METRICS[name]
+        best = {"perplexity": 1.0, **dict.fromkeys(("bleu", "chrf", "tokenised_bleu"), 100.0)}
+        perfect = best.get(name, 0.0 if metric.lower_is_better else 1.0)
+        assert value_of(name, [one[name] for one in judged]) == pytest.approx(perfect), name
 
 
 def test_typed_questions_read_like_files(prepared):

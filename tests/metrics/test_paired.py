@@ -7,6 +7,7 @@ import pytest
 
 from seqloom.metrics import Ratio
 from seqloom.metrics.paired import difference
+from seqloom.metrics.tally import share
 
 
 def ratios(tops):
@@ -31,7 +32,7 @@ def test_the_interval_is_that_of_the_mean_of_differences():
 
 
 def test_a_metric_may_be_bent():
-    found = difference(ratios([0.0]), ratios([2.0]), transform=math.exp)
+    found = difference(ratios([0.0]), ratios([2.0]), lambda sums: math.exp(share(sums)))
     assert found.value == pytest.approx(math.e - 1)
 
 

@@ -213,8 +213,8 @@ def test_a_stream_of_every_kind(options, data):
     )
     score = run.evaluate(data / "text.txt")
     size = len((data / "text.txt").read_text())
-    assert sum(r.bottom for r in score.ratios["bits_per_character"]) == size
-    assert sum(r.bottom for r in score.ratios["bits_per_byte"]) == size
+    assert sum(r.bottom for r in score.tallies["bits_per_character"]) == size
+    assert sum(r.bottom for r in score.tallies["bits_per_byte"]) == size
     assert 0 < score.values()["bits_per_byte"] < 20
     assert isinstance(run.generate("the cat"), str)
 

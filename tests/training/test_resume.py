@@ -159,7 +159,7 @@ def test_early_stopping_keeps_the_best(data):
     assert end["reason"] == "no improvement"
     assert [e["best"] for e in found[-2:]] == [False, False]
     best = next(e for e in found if e["step"] == end["best_step"])
-    assert best["sequence_error"] == min(e["sequence_error"] for e in found)
+    assert best["bleu"] == max(e["bleu"] for e in found)
 
 
 def test_a_counting_model_can_be_resumed(data):

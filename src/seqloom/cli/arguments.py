@@ -4,6 +4,7 @@ import argparse
 import tomllib
 from typing import Any, get_args
 
+from ..data.names import name_of
 from ..data.settings import Data
 from ..errors import UsageError
 from ..model import Search
@@ -23,6 +24,25 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--set", action="append", default=[], metavar="TABLE.KEY=VALUE", help="may be repeated"
     )
+
+
+def add_file(parser: argparse.ArgumentParser, help: str, nargs: str = "*") -> None:
+    """FILE, or two parallel files: the shell makes these of train.{de,en}, unless it is quoted."""
+    parser.add_argument("file", metavar="FILE", nargs=nargs, help=f"{help}; or two parallel ones")
+
+
+def add_parts(parser: argparse.ArgumentParser, judged: str) -> None:
+    """The files beside the one to learn from; parallel ones have one name: 'valid.{de,en}'."""
+    for name, help in (("valid", "choose the best step"), ("test", f"judge {judged}")):
+        parser.add_argument(
+            f"--{name}", action="append", default=[], metavar="FILE", help=f"{help} on this file"
+        )
+
+
+def parts_of(given: argparse.Namespace) -> dict[str, str]:
+    """What `add_parts` was given, as settings."""
+    names = {f"data.{name}": name_of(getattr(given, name)) for name in ("valid", "test")}
+    return {path: name for path, name in names.items() if name}
 
 
 def add_search(parser: argparse.ArgumentParser) -> None:

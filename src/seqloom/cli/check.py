@@ -9,9 +9,10 @@ from pathlib import Path
 from ..checking import Part, Report, check
 from ..data.findings import Finding
 from ..data.formats.fields import DELIMITER_NAMES
+from ..data.names import name_of
 from ..recipe import Recipe
 from ..tasks import TASKS
-from .arguments import add_reading, reading_of
+from .arguments import add_file, add_reading, reading_of
 
 EXIT_PROBLEM = 3
 _MARKS = {"problem": "✘", "warning": "⚠", "note": "ℹ"}
@@ -20,7 +21,7 @@ _COLOURS = {"✔": "32", "⚠": "33", "✘": "31", "ℹ": "36"}
 
 def add(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
-    parser.add_argument("file", metavar="FILE", type=Path, help="the file to look at")
+    add_file(parser, "the file to look at", nargs="+")
     parser.add_argument("--task", choices=sorted(TASKS), help="read it for this task")
     add_reading(parser)
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
@@ -29,7 +30,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> int:
     """Print the report; the exit code is 3 if something blocks training."""
     recipe = Recipe().with_settings(reading_of(given))
-    report = check(given.file, given.task, recipe.build_data(), recipe.task)
+    report = check(Path(name_of(given.file)), given.task, recipe.build_data(), recipe.task)
     if given.json:
         print(json.dumps(report.as_dict(), ensure_ascii=False))
     else:

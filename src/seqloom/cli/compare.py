@@ -12,7 +12,7 @@ from ..model import Search
 from ..parts import read_parts
 from ..run import Run
 from .arguments import at_least_one
-from .comparison import Contender, comparison, difference, differences, verdict
+from .comparison import Contender, common, comparison, difference, differences, verdict
 from .evaluate import searched
 from .judging import Exam, exam, judged, load_run, say_notes
 from .records import read_record, to_json
@@ -21,7 +21,7 @@ from .terminal import say, several, show
 TIMED_BATCHES, TIMED_SIZE = 5, 64
 UNITS = (
     *("task.symbols", "task.source_symbols", "task.target_symbols"),
-    *("task.vocabulary", "task.subwords", "task.tokenizer"),
+    *("task.vocabulary", "task.subwords", "task.tokenizer", "task.joint"),
 )
 
 
@@ -101,7 +101,7 @@ def _contender(run: Run, asked: Exam, search: Search, quiet: bool) -> Contender:
         name=run.name,
         settings=record.settings(),
         measured=score.measured(),
-        ratios=score.ratios,
+        tallies=score.tallies,
         lines=tuple(example.line for example in score.examples),
         seconds=record.seconds(),
         learned=run.model.size(),
@@ -162,7 +162,7 @@ def _learned(run: Run, asked: Exam) -> int:
 
 def _as_json(first: Run, asked: Exam, found: list[Contender]) -> str:
     differ, equal = differences(found)
-    name = next(iter(found[0].measured))
+    name = common(found)[0]
     pairs = {
         one.name: vars(difference(name, found[0], one))
         for one in found[1:]

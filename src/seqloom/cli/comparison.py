@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..metrics import METRICS, Measured, Ratio, paired
+from ..metrics import METRICS, Measured, Tally, paired
 from .judging import with_interval
 from .records import shown_bytes
 from .terminal import MARKS, can_show, duration, table
@@ -18,7 +18,7 @@ class Contender:
     name: str
     settings: Mapping[str, Any]
     measured: Mapping[str, Measured]
-    ratios: Mapping[str, list[Ratio]]
+    tallies: Mapping[str, list[Tally]]
     lines: tuple[int, ...]  # which examples, in order: equal where two runs answered the same
     seconds: float
     learned: int
@@ -46,6 +46,11 @@ def differences(runs: Sequence[Contender]) -> tuple[dict[str, list[Any]], dict[s
     return differ, {name: found[0] for name, found in values.items() if name not in differ}
 
 
+def common(runs: Sequence[Contender]) -> list[str]:
+    """The metrics that all runs have, the most telling first."""
+    return [name for name in runs[0].measured if all(name in run.measured for run in runs)]
+
+
 def comparison(runs: Sequence[Contender], show_all: bool) -> list[str]:
     """Everything side by side, the best of each row with a star."""
     differ, equal = differences(runs)
@@ -53,7 +58,7 @@ def comparison(runs: Sequence[Contender], show_all: bool) -> list[str]:
     rows += [[name, *map(_setting, values)] for name, values in differ.items()]
     if show_all:
         rows += [[name, *[_setting(value)] * len(runs)] for name, value in equal.items()]
-    rows += [_metric_row(name, runs) for name in runs[0].measured]
+    rows += [_metric_row(name, runs) for name in common(runs)]
     rows += [
         _row("training time", [run.seconds for run in runs], duration),
         _row("learned numbers", [run.learned for run in runs], lambda number: f"{number:,}"),
@@ -65,7 +70,7 @@ def comparison(runs: Sequence[Contender], show_all: bool) -> list[str]:
 
 def verdict(runs: Sequence[Contender]) -> str:
     """A sentence: which is better by the most telling metric, and how sure that is."""
-    name = next(iter(runs[0].measured))
+    name = common(runs)[0]
     sign = 1 if METRICS[name].lower_is_better else -1
     first, second, *_ = sorted(runs, key=lambda run: sign * run.measured[name].value)
     show, better, worse = METRICS[name].show, first.measured[name], second.measured[name]
@@ -87,7 +92,7 @@ def verdict(runs: Sequence[Contender]) -> str:
 
 def difference(name: str, first: Contender, second: Contender) -> Measured:
     """The second's metric minus the first's on the same examples, with its 95 % interval."""
-    return paired.difference(first.ratios[name], second.ratios[name], METRICS[name].transform)
+    return paired.difference(first.tallies[name], second.tallies[name], METRICS[name].value)
 
 
 def _paired(name: str, first: Contender, second: Contender) -> str:

@@ -198,9 +198,9 @@ def _word(outcome: Outcome, places: list[int]) -> str:
     """The first of the chosen words that was right, or the first."""
     if outcome.test is None or not places:
         return "loom"
-    wrong = outcome.test.ratios["sequence_error"]
-    place = min(places, key=lambda n: wrong[n].top)
-    return "".join(outcome.test.examples[place].source)
+    wrong = outcome.test.tallies["sequence_error"]
+    place = min(places, key=lambda n: wrong[n][0])
+    return str(outcome.test.examples[place].source)
 
 
 def _pronounced(outcome: Outcome, places: list[int]) -> list[str]:
@@ -211,11 +211,11 @@ def _pronounced(outcome: Outcome, places: list[int]) -> list[str]:
     for place in places:
         example, answer = outcome.test.examples[place], outcome.test.answers[place]
         said = str(answer.value) if answer else ""
-        right = [" ".join(target) for target in example.references]
+        right = list(example.references)
         is_right = said in right
         verdict = "" if is_right else f"the dictionary says {right[0]}"
         sign = mark("good" if is_right else "bad", sys.stdout)
-        rows.append([sign, "".join(example.source), said, verdict])
+        rows.append([sign, example.source, said, verdict])
     wrong = outcome.test.values()["sequence_error"]
     title = f"Words it never saw ({METRICS['sequence_error'].show(1 - wrong)} of all are right):"
     return [title, *_indented(table(rows, room=width() - 2))]

@@ -1,16 +1,19 @@
 """seqloom evaluate: a run's metrics on a file, with how far chance could have moved them."""
 
 import argparse
+import sys
 from pathlib import Path
 from typing import Any
 
+from ..by_length import by_length
+from ..data.names import name_of
 from ..errors import UsageError
 from ..forms import Form
 from ..metrics import METRICS
 from ..model import Search
 from ..run import Run
 from ..training.evaluation import Evaluation
-from .arguments import add_reading, add_search, reading_of, search_of
+from .arguments import add_file, add_reading, add_search, reading_of, search_of
 from .judging import (
     Exam,
     exam,
@@ -22,14 +25,18 @@ from .judging import (
     with_interval,
 )
 from .records import to_json
-from .terminal import duration, several, show, table
+from .terminal import can_show, duration, several, show, table, width
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     parser.add_argument("run", metavar="RUN", help="the name of a run, or its folder")
+    add_file(parser, "left out: the run's own test part")
     parser.add_argument(
-        "file", metavar="FILE", type=Path, nargs="?", help="left out: the run's own test part"
+        "--by-length", action="store_true", help="the first metric by the length of the source, too"
+    )
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="FILE.svg", help="draw it; also .png, .html, .json"
     )
     add_search(parser)
     add_reading(parser)
@@ -44,22 +51,36 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> int:
     """Print each metric with its interval."""
     search = search_of(given)
+    if given.output is not None and not given.by_length:
+        raise UsageError("U010", "--output draws what --by-length finds", help=["--by-length"])
     run = load_together(given)
-    found = exam(run, given.file, _settings(given), given.unknown_labels == "skip")
+    file = Path(name_of(given.file)) if given.file else None
+    found = exam(run, file, _settings(given), given.unknown_labels == "skip")
     say_notes(found.notes, given.quiet)
     score = judged(run, found, search, given.quiet)
     share = run.task.unknown_share(score.examples)
     say_notes(unknown_note(share) + impossible_note(score), given.quiet)
+    how = run.task.how_measured(score.examples)
+    view = by_length(run.task, score, run.name) if given.by_length else None
+    picture = view.save(given.output) if view and given.output else None
     if given.json:
-        more = {"together_with": given.others, "unknown_share": share}
-        show(to_json(_as_dict(run, found, score, search) | more))
+        more = {"together_with": given.others, "unknown_share": share, "signatures": how}
+        facts = _as_dict(run, found, score, search) | more
+        drawn = {"by_length": view.to_json()} if view else {}
+        show(to_json(facts | drawn | ({"picture": str(picture)} if picture else {})))
         return 0
     measured = score.measured()
     for line in table([[METRICS[n].title, with_interval(n, m)] for n, m in measured.items()]):
         show(line)
     number = several(len(score.examples), "example")
-    how = searched(run, search) + _joined_by(given.others)
-    show(f"n = {number} ({found.title}), 95 % intervals{how}, {duration(score.seconds)}")
+    sought = searched(run, search) + _joined_by(given.others)
+    show(f"n = {number} ({found.title}), 95 % intervals{sought}, {duration(score.seconds)}")
+    for name, words in how.items():
+        show(f"{METRICS[name].title}: {words}")
+    if view is not None:
+        show(f"\n{view.to_text(width(), ascii=not can_show('█', sys.stdout))}")
+    if picture is not None:
+        show(str(picture))
     return 0
 
 

@@ -4,16 +4,16 @@ import argparse
 import sys
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 from ..climbed import Climb
+from ..data.names import name_of
 from ..errors import TrainingError, UsageError
 from ..laddering import Onlooker, climb, find_ladder, prepare
 from ..metrics import METRICS
 from ..rungs import ladder_of, ladders
 from ..tasks import TASKS
 from ..training.events import Event
-from .arguments import add_reading, reading_of
+from .arguments import add_file, add_parts, add_reading, parts_of, reading_of
 from .judging import say_notes
 from .ladder_progress import report_for
 from .records import shown_bytes, to_json
@@ -33,7 +33,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "       seqloom ladder --resume [LADDER]"
     )
     parser.add_argument("task", nargs="?", metavar="TASK", help=f"one of: {', '.join(ladders())}")
-    parser.add_argument("file", nargs="?", metavar="FILE", help="what all rungs learn from")
+    add_file(parser, "what all rungs learn from")
     parser.add_argument(
         "--max-time", metavar="TIME", default="15m", help="for all rungs together (15m if left out)"
     )
@@ -41,8 +41,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--models", nargs="+", default=[], metavar="RUNG", help="only these rungs, or models"
     )
     parser.add_argument("-n", "--name", default="", help="what to call the ladder")
-    parser.add_argument("--valid", metavar="FILE", help="choose the best step on this file")
-    parser.add_argument("--test", metavar="FILE", help="judge the rungs on this file")
+    add_parts(parser, "the rungs")
     add_reading(parser)
     parser.add_argument(
         "--picture", type=Path, metavar="FILE.svg", help="draw the metric against seconds"
@@ -111,7 +110,7 @@ def _folder(given: argparse.Namespace) -> Path:
                 help=["seqloom ladder --resume LADDER"],
             )
         return find_ladder(given.resume, given.runs_dir)
-    if given.task is None or given.file is None:
+    if given.task is None or not given.file:
         if given.task is not None:
             ladder_of(given.task)  # a task without a ladder is told first
         raise UsageError(
@@ -120,15 +119,8 @@ def _folder(given: argparse.Namespace) -> Path:
             help=[f"seqloom ladder TASK FILE   a task is one of: {', '.join(ladders())}"],
         )
     models = [name for words in given.models for name in words.split(",") if name]
-    return prepare(
-        given.task, given.file, given.max_time, models, given.name, given.runs_dir, _settings(given)
-    )
-
-
-def _settings(given: argparse.Namespace) -> dict[str, Any]:
-    paths = {"data.valid": given.valid, "data.test": given.test}
-    whole = {path: str(Path(file).resolve()) for path, file in paths.items() if file is not None}
-    return whole | reading_of(given)
+    file, settings = name_of(given.file), parts_of(given) | reading_of(given)
+    return prepare(given.task, file, given.max_time, models, given.name, given.runs_dir, settings)
 
 
 def _show(came: Climb, given: argparse.Namespace) -> None:

@@ -3,15 +3,13 @@
 import argparse
 import math
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ..errors import DataError, UsageError
-from ..forms import END, UNKNOWN, Form, Tokens, Vectors
+from ..forms import Form, Vectors
 from ..model import Search
 from ..ruling import known
 from ..run import Run, wrong_task
@@ -20,6 +18,7 @@ from ..views import View
 from .arguments import add_search, at_least_one, given_twice, search_of
 from .inputs import STANDARD_INPUT, arguments, batches, is_file, lines_of
 from .judging import Progress, load_together, say_notes
+from .oddities import Oddities
 from .records import to_json
 from .terminal import can_show, several, show, width
 from .trees import Trees
@@ -77,20 +76,20 @@ def run(given: argparse.Namespace) -> int:
     search.must_fit(run.model.signature)
     inputs, where = _inputs(given)
     answer = _found(run, search, given, where == "arguments")
-    unknown = _Unknown(run)
+    odd = Oddities(run)
     shown = _as_json if given.json else _as_text
     quiet = given.quiet or sys.stdout.isatty()
     with Progress(f"asking {run.name}", quiet=quiet) as progress, Trees(given.tree, run) as trees:
         done = 0
         for texts in batches(inputs, are_typed=where == STANDARD_INPUT):
-            unknown.count(texts)
+            odd.count(texts)
             for result in answer(texts):
                 show(shown(run, result, search.nbest))
                 trees.write(result.text, result.answer)
             sys.stdout.flush()
             done += len(texts)
             progress.tell(done)
-    say_notes(unknown.notes(), given.quiet)
+    say_notes(odd.notes(), given.quiet)
     return 0
 
 
@@ -212,28 +211,3 @@ def _joined(run: Run, prompt: str, text: str) -> str:
     """A prompt and how it goes on."""
     are_words = getattr(run.task, "unit", "") == "words"
     return f"{prompt} {text}".strip() if are_words else prompt + text
-
-
-class _Unknown:
-    """Counts the symbols that training never showed."""
-
-    def __init__(self, run: Run) -> None:
-        self.run, self.total, self.unknown = run, 0, 0
-
-    def count(self, texts: Sequence[str]) -> None:
-        """Look at inputs as the model reads them."""
-        task = self.run.task
-        if not isinstance(task.signature().source, Tokens):
-            return
-        for text in texts:
-            symbols = np.asarray(task.ask(task.question(text)))
-            self.total += int((symbols != END).sum())
-            self.unknown += int((symbols == UNKNOWN).sum())
-
-    def notes(self) -> list[str]:
-        """A note if there were any."""
-        if not self.unknown:
-            return []
-        are = "is" if self.unknown == 1 else "are"
-        whole = several(self.total, "symbol")
-        return [f"{self.unknown:,} of {whole} {are} unknown and read as <unk>"]

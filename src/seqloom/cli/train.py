@@ -6,6 +6,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
+from ..data.names import name_of
 from ..errors import UsageError, nearest
 from ..fitting import named
 from ..forms import Form
@@ -14,7 +15,7 @@ from ..recipe import Recipe, shipped
 from ..run import find, run_folders
 from ..task import Task
 from ..tasks import TASKS
-from .arguments import add_reading, reading_of
+from .arguments import add_file, add_parts, add_reading, parts_of, reading_of
 from .records import to_json
 from .session import Outcome, Session, call, shown_interval
 from .terminal import count, duration, heading, say, several, show, table, visible
@@ -33,15 +34,14 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "what", nargs="?", metavar="TASK | RECIPE", help="a task, a recipe file or a shipped recipe"
     )
-    parser.add_argument("file", nargs="?", metavar="FILE", help="the file to learn from")
+    add_file(parser, "the file to learn from")
     parser.add_argument(
         "-m", "--model", action="append", default=[], metavar="MODEL", help="may be repeated"
     )
     parser.add_argument("-n", "--name", default="", help="what to call the run")
     parser.add_argument("-s", "--seed", type=int, help="where randomness starts")
     parser.add_argument("--max-time", metavar="TIME", help="stop after, as 90s, 10m or 2h")
-    parser.add_argument("--valid", metavar="FILE", help="choose the best step on this file")
-    parser.add_argument("--test", metavar="FILE", help="judge the result on this file")
+    add_parts(parser, "the result")
     add_reading(parser)
     parser.add_argument(
         "--dry-run", action="store_true", help="print the whole recipe and stop there"
@@ -126,15 +126,15 @@ def _recipes(given: argparse.Namespace) -> list[Recipe]:
             ],
         )
     if given.what in TASKS:
-        if given.file is None and TASKS[given.what].roles:
+        if not given.file and TASKS[given.what].roles:
             raise UsageError(
                 "U001",
                 f"which file should {given.what!r} learn from?",
                 help=[f"seqloom train {given.what} FILE", "seqloom demo   brings its own data"],
             )
-        base = named(given.what, given.file or "", _settings(given))
+        base = named(given.what, name_of(given.file), _settings(given))
     else:
-        base = _known_recipe(given.what, given.file or "")
+        base = _known_recipe(given.what, name_of(given.file))
     return [base.with_model(name) for name in given.model] or [base]
 
 
@@ -168,11 +168,9 @@ def _settings(given: argparse.Namespace) -> dict[str, Any]:
     paths = {
         "training.seed": given.seed,
         "training.max_time": given.max_time,
-        "data.valid": given.valid,
-        "data.test": given.test,
     }
     settings = {path: value for path, value in paths.items() if value is not None}
-    return settings | reading_of(given)
+    return settings | parts_of(given) | reading_of(given)
 
 
 def _name(name: str, model: str, models: int) -> str:

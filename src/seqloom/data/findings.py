@@ -43,8 +43,8 @@ class View:
     """A file as the findings see it: examples in order, each with its line.
 
     `keys` is what is read and `answers` what is to be predicted; `labels` is empty unless the
-    answers come from a closed set, and `raw` holds the lines of the file. The lines of a continuous
-    text may have any length.
+    answers come from a closed set, and `raw` holds the lines of the file, or files, with their
+    numbers. The lines of a continuous text may have any length.
     """
 
     task: str
@@ -53,7 +53,7 @@ class View:
     keys: list[Hashable]
     answers: list[Hashable]
     labels: list[tuple[int, str]]
-    raw: list[str]
+    raw: list[tuple[int, str]]
     max_length: int = 0
     continuous: bool = False
 
@@ -173,16 +173,16 @@ def _lengths(view: View) -> Iterator[Finding]:
 
 
 def _trailing(view: View) -> Iterator[Finding]:
-    lines = [n for n, line in enumerate(view.raw, 1) if _TRAILING.search(line) and line.strip()]
+    lines = sorted({n for n, line in view.raw if _TRAILING.search(line) and line.strip()})
     if lines:
         say = f"{count(len(lines), 'line')} {_verb(lines, 'ends', 'end')} with a space or a tab"
         yield Finding("warning", "D076", _at(say, lines), lines)
 
 
 def _controls(view: View) -> Iterator[Finding]:
-    lines = [number for number, line in enumerate(view.raw, 1) if _CONTROL.search(line)]
-    if lines:
-        found = sorted({mark for n in lines for mark in _CONTROL.findall(view.raw[n - 1])})
+    marks = {number: found for number, line in view.raw if (found := _CONTROL.findall(line))}
+    if lines := sorted(marks):
+        found = sorted({mark for some in marks.values() for mark in some})
         names = ", ".join(f"U+{ord(mark):04X}" for mark in found[:5])
         hold = _verb(lines, "holds", "hold")
         say = f"{count(len(lines), 'line')} {hold} control characters: {names}"

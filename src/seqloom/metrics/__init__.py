@@ -1,50 +1,57 @@
-"""From predictions and references to numbers: every metric is a ratio of sums over examples."""
+"""From predictions and references to numbers: every metric is a function of sums over examples."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .ratio import Measured, Ratio, measure
+from . import translation
+from .tally import Measured, Ratio, Tally, Value, as_rows, measure, share
 
-__all__ = ["METRICS", "Measured", "Metric", "Ratio", "measure", "value_of"]
+__all__ = ["METRICS", "Measured", "Metric", "Ratio", "Tally", "measure", "value_of"]
 
 
 @dataclass(frozen=True)
 class Metric:
-    """How a ratio is shown: its title, which way is better, and how it is written."""
+    """What sums come to, and how that is shown: its title, which way is better, its form."""
 
     title: str
     lower_is_better: bool
     percent: bool = False
-    transform: Callable[[float], float] = float
+    value: Value = share
+    decimals: int | None = None  # left out: four figures
 
     def show(self, value: float) -> str:
         """The value as people read it."""
         if math.isinf(value):
             return "infinite"
-        return f"{100 * value:.2f} %" if self.percent else f"{value:.4g}"
+        if self.percent:
+            return f"{100 * value:.2f} %"
+        return f"{value:.4g}" if self.decimals is None else f"{value:.{self.decimals}f}"
 
 
-def _perplexity(nats: float) -> float:
+def _perplexity(sums: Sequence[float]) -> float:
     """e to the nats per symbol, where a float can hold it."""
+    nats = share(sums)
     return math.inf if math.isinf(nats) else math.exp(min(nats, 700.0))
 
 
 METRICS: dict[str, Metric] = {
     "sequence_error": Metric("sequence error rate", True, percent=True),
     "symbol_error": Metric("symbol error rate", True, percent=True),
+    "word_error": Metric("word error rate", True, percent=True),
+    "bleu": Metric("BLEU", False, value=translation.bleu, decimals=2),
+    "chrf": Metric("chrF", False, value=translation.chrf, decimals=2),
+    "tokenised_bleu": Metric("tokenised BLEU", False, value=translation.tokenised_bleu, decimals=2),
     "squared_error": Metric("mean squared error", True),
     "accuracy": Metric("accuracy", False, percent=True),
     "sentence_accuracy": Metric("sentences all right", False, percent=True),
     "bits_per_character": Metric("bits per character", True),
     "bits_per_byte": Metric("bits per byte", True),
-    "perplexity": Metric("perplexity per symbol", True, transform=_perplexity),
+    "perplexity": Metric("perplexity per symbol", True, value=_perplexity),
     "loss": Metric("loss, nats per symbol", True),
 }
 
 
-def value_of(name: str, ratios: list[Ratio]) -> float:
-    """A metric over all examples."""
-    bottom = sum(ratio.bottom for ratio in ratios)
-    share = sum(ratio.top for ratio in ratios) / bottom if bottom else math.nan
-    return METRICS[name].transform(share)
+def value_of(name: str, tallies: Sequence[Tally]) -> float:
+    """A metric over all examples; of none there is none."""
+    return METRICS[name].value(as_rows(tallies).sum(0).tolist()) if tallies else math.nan

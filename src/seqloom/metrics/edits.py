@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Iterable, Sequence
 
-from .ratio import Ratio
+from .tally import Ratio
 
 
 def distance(guess: Sequence[Hashable], right: Sequence[Hashable]) -> int:

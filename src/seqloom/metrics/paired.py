@@ -1,38 +1,27 @@
 """How far two models differ that were asked the same."""
 
-from collections.abc import Callable, Sequence
-from typing import Literal
+from collections.abc import Sequence
 
 import numpy as np
 
-from .ratio import Measured, Ratio
+from .tally import Measured, Tally, Value, as_rows, middle, share
 
 
 def difference(
-    first: Sequence[Ratio],
-    second: Sequence[Ratio],
-    transform: Callable[[float], float] = float,
-    repeats: int = 1000,
+    first: Sequence[Tally], second: Sequence[Tally], value: Value = share, repeats: int = 1000
 ) -> Measured:
     """The second's metric minus the first's, drawing the same examples again for both.
 
     Hard examples are hard for both, so this is narrower than the two intervals suggest.
     """
-    pairs = [np.array(ratios, dtype=np.float64).reshape(-1, 2) for ratios in (first, second)]
-    chance, size = np.random.default_rng(1), len(pairs[0])
+    one, other = as_rows(first), as_rows(second)
+    chance, size = np.random.default_rng(1), len(one)
 
-    def value(rows: np.ndarray) -> float:
-        top, bottom = rows.sum(0)
-        return transform(float(top / max(bottom, 1e-12)))
+    def apart(which: np.ndarray | slice) -> float:
+        return _apart(value(one[which].sum(0).tolist()), value(other[which].sum(0).tolist()))
 
-    draws = []
-    for _ in range(repeats):
-        which = chance.integers(size, size=size)
-        draws.append(_apart(value(pairs[0][which]), value(pairs[1][which])))
-    # Between a number and infinity there is nothing to interpolate.
-    way: Literal["linear", "nearest"] = "linear" if np.isfinite(draws).all() else "nearest"
-    low, high = np.quantile(draws, [0.025, 0.975], method=way)
-    return Measured(_apart(value(pairs[0]), value(pairs[1])), float(low), float(high))
+    draws = [apart(chance.integers(size, size=size)) for _ in range(repeats)]
+    return Measured(apart(slice(None)), *middle(draws))
 
 
 def _apart(first: float, second: float) -> float:

@@ -1,59 +1,80 @@
 """Turn one sequence into another: pairs, several right answers allowed."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from ..batch import Item
+import numpy as np
+
+from ..batch import Ids, Item
+from ..data.cutting import WORDS, Cutting
 from ..data.formats import Row, Sentence, Source, read_rows
 from ..data.settings import Data
-from ..data.vocabulary import Vocabulary, cut, join
-from ..errors import DataError
-from ..forms import Form, Signature
-from ..metrics import Ratio
+from ..data.symbols import Symbols
+from ..data.wording import PLAIN_WORDING, Wording
+from ..errors import DataError, UsageError
+from ..forms import BEGIN, END, PAD, UNKNOWN, Form, Signature, Tokens
+from ..metrics import Ratio, Tally, translation
 from ..metrics.edits import symbol_error
 from ..task import Task
 
-Symbols = list[str]
-
 
 class Pair(NamedTuple):
-    """A source, a target, and every target that the file gives for this source."""
+    """A source, a target, and every target that the file gives for this source.
 
-    source: Symbols
-    target: Symbols
-    references: tuple[Symbols, ...] = ()
+    All are texts as they are cut into symbols: in the writing that the options ask for.
+    """
+
+    source: str
+    target: str
+    references: tuple[str, ...] = ()
     line: int = 0
 
 
 class Translate(Task):
     """A sequence in, another out: a translation, a pronunciation, a transcription.
 
+    Judged as translations, answers are compared with references as people write them, by BLEU and
+    chrF; tokenised BLEU is taken on what stands between blanks, marks split off where they were.
+    Judged by errors, answers are compared symbol by symbol.
+
     Args:
-        source_symbols: What a symbol of the source is.
-        target_symbols: What a symbol of the target is.
-        lowercase: Read sources without regard to case.
+        cutting: What the symbols are.
+        wording: How texts are written.
         alternatives: A row may hold further right answers after the first, tab-separated.
-        at_least: How often a symbol must be seen in training not to be read as unknown.
+        judged_by: How answers are judged: as a translation, by BLEU and chrF, or by the rate of
+            errors, as a pronunciation. Auto takes the first where both sides are words or subwords.
     """
 
     form = Form.TRANSDUCE
     verb = "translate"
     roles = ("source", "target")
-    headline = "sequence_error"
 
     def __init__(
         self,
         *,
-        source_symbols: Literal["characters", "words"] = "words",
-        target_symbols: Literal["characters", "words"] = "words",
-        lowercase: bool = False,
+        cutting: Cutting = WORDS,
+        wording: Wording = PLAIN_WORDING,
         alternatives: bool = False,
-        at_least: int = 1,
+        judged_by: Literal["auto", "translation", "errors"] = "auto",
     ) -> None:
-        self.source_unit, self.target_unit = source_symbols, target_symbols
-        self.lowercase, self.alternatives, self.at_least = lowercase, alternatives, at_least
-        self.source, self.target = Vocabulary(), Vocabulary()
+        self.alternatives, self.copies = alternatives, cutting.copies
+        self.source, self.target = cutting.sides()
+        units = (self.source.unit, self.target.unit)
+        if wording.split_punctuation and "words" not in units:
+            raise UsageError(
+                "U084",
+                f"split_punctuation makes words of marks, and no side has words: {units[0]} in,"
+                f" {units[1]} out",
+                help=["leave task.split_punctuation out: other symbols hold marks of their own"],
+            )
+        self.reading = wording.writing("source", units[0])
+        self.writing = wording.writing("target", units[1])
+        by_words = judged_by == "auto" and {*units} <= {"words", "subwords"}
+        self.is_translation = by_words or judged_by == "translation"
+        self.headline = "bleu" if self.is_translation else "sequence_error"
+        self.lengths = Lengths()
 
     def open(self, path: Path, data: Data) -> Source:
         try:
@@ -66,20 +87,21 @@ class Translate(Task):
 
     def example(self, row: Row | Sentence) -> Pair:
         source, *targets = (str(field) for field in row.fields)
-        references = tuple(cut(target, self.target_unit) for target in targets)
-        return Pair(self._cut(source), references[0], references, row.line)
+        references = tuple(map(self.writing.read, targets))
+        return Pair(self.reading.read(source), references[0], references, row.line)
 
     def related(self, examples: list[Pair]) -> list[Pair]:
         """One pair for each right answer, each told all right answers of its source."""
-        right: dict[tuple[str, ...], dict[tuple[str, ...], int]] = {}
+        right: dict[Hashable, dict[str, Pair]] = {}
         for example in examples:
-            known = right.setdefault(tuple(example.source), {})
+            known = right.setdefault(self.key(example), {})
             for target in example.references:
-                known.setdefault(tuple(target), example.line)
+                written = self.target.written(target)
+                known.setdefault(written, example._replace(target=target))
         return [
-            Pair(list(source), list(target), tuple(list(other) for other in targets), line)
-            for source, targets in right.items()
-            for target, line in targets.items()
+            pair._replace(references=tuple(other.target for other in found.values()))
+            for found in right.values()
+            for pair in found.values()
         ]
 
     def distinct(self, examples: Sequence[Pair]) -> list[Pair]:
@@ -90,57 +112,134 @@ class Translate(Task):
         return list(first.values())
 
     def question(self, text: str) -> Pair:
-        return Pair(self._cut(text), [])
+        return Pair(self.reading.read(text), "")
 
     def answered(self, question: Pair, answer: str) -> Pair:
-        return question._replace(target=cut(answer, self.target_unit))
+        return question._replace(target=self.writing.read(answer))
 
     def key(self, example: Pair) -> Hashable:
-        return tuple(example.source)
+        return self.source.written(example.source)
 
     def length(self, example: Pair) -> int:
-        return max(map(len, (example.source, example.target, *example.references)))
+        targets = map(self.target.length, (example.target, *example.references))
+        return max(self.source.length(example.source), *targets)
 
     def prepare(self, examples: Sequence[Pair]) -> None:
-        self.source.learn((pair.source for pair in examples), self.at_least)
-        self.target.learn((pair.target for pair in examples), self.at_least)
+        sources, targets = [e.source for e in examples], [e.target for e in examples]
+        if self.source is self.target:
+            self.source.learn(chain(sources, targets))
+        else:
+            self.source.learn(sources)
+            self.target.learn(targets)
+        self.lengths.longest = max(map(self.source.length, sources), default=0)
+
+    def notes(self) -> list[str]:
+        return list(dict.fromkeys([*self.source.notes.values(), *self.target.notes.values()]))
 
     def signature(self) -> Signature:
-        return Signature(self.form, self.source.space, self.target.space)
+        source, target = (
+            Tokens(len(side.symbols), self.copies) for side in (self.source, self.target)
+        )
+        return Signature(self.form, source, target)
 
     def read_symbols(self) -> Sequence[str]:
         return self.source.symbols
 
+    def longest_source(self) -> int:
+        return self.lengths.longest
+
     def encode(self, example: Pair) -> Item:
         """The source with END after it, the target with END after it."""
+        unknown = self._unknown(example)
         return Item(
-            self.source.encode(example.source, end=True),
-            self.target.encode(example.target, end=True),
+            self._numbers(self.source, example.source, unknown),
+            self._numbers(self.target, example.target, unknown),
         )
 
     def decode(self, row: Sequence[int]) -> str:
-        return join(self.target.decode(row), self.target_unit)
+        size = len(self.target.symbols)
+        known = [number if number < size else UNKNOWN for number in row]
+        return self.writing.written(self.target.decode(known))
 
-    def judge(self, example: Pair, answer: str, nats: float) -> dict[str, Ratio]:
-        guess = cut(answer, self.target_unit)
+    def answer_to(self, example: Pair, row: Sequence[int]) -> str:
+        if not (unknown := self._unknown(example)):
+            return self.decode(row)
+        names = [*self.target.symbols, *unknown]
+        shown = [names[n] if n < len(names) else names[UNKNOWN] for n in row if n not in _PLACES]
+        return self.writing.written(self.target.join(shown))
+
+    def judge(self, example: Pair, answer: str, nats: float) -> Mapping[str, Tally]:
         references = example.references or (example.target,)
-        return {
-            "sequence_error": Ratio(guess not in references, 1),
-            "symbol_error": symbol_error(guess, references),
-            "loss": Ratio(nats, len(example.target) + 1),
-        }
+        guess = self.writing.read(answer)
+        symbols, right = self.target.cut(guess), list(map(self.target.cut, references))
+        judged: dict[str, Tally] = {"sequence_error": Ratio(symbols not in right, 1)}
+        if self.is_translation:
+            judged = self._translated(guess, references) | judged
+        else:
+            judged["symbol_error"] = symbol_error(symbols, right)
+            if self.target.unit != "words":
+                words = [reference.split() for reference in references]
+                judged["word_error"] = symbol_error(guess.split(), words)
+        return judged | {"loss": Ratio(nats, self.target.length(example.target) + 1)}
+
+    def how_measured(self, examples: Sequence[Pair]) -> dict[str, str]:
+        if not self.is_translation:
+            return {}
+        counts = {max(1, len(example.references)) for example in examples}
+        names = ("bleu", "chrf", "tokenised_bleu")
+        return {n: translation.signature(n, counts, self.writing.lowercase) for n in names}
 
     def show(self, answer: str) -> str:
         return answer
 
     def shown_question(self, example: Pair) -> str:
-        return join(example.source, self.source_unit)
+        return self.reading.written(example.source)
 
-    def symbols(self, example: Pair, answer: str) -> tuple[Symbols, Symbols]:
-        return [*example.source, "</s>"], [*cut(answer, self.target_unit), "</s>"]
+    def symbols(self, example: Pair, answer: str) -> tuple[list[str], list[str]]:
+        target = self.target.labels(self.writing.read(answer))
+        return [*self.source.labels(example.source), "</s>"], [*target, "</s>"]
 
     def is_known(self, example: Pair) -> list[bool]:
-        return self.source.knows(example.source)
+        return [number != UNKNOWN for number in self.source.encode(example.source).tolist()]
 
-    def _cut(self, text: str) -> Symbols:
-        return cut(text.lower() if self.lowercase else text, self.source_unit)
+    def _translated(self, guess: str, references: Sequence[str]) -> dict[str, Tally]:
+        """What sacrebleu counts: of texts as people write them, and of their tokens."""
+        writing = self.writing
+        texts = writing.written(guess), [*map(writing.written, references)]
+        tokens = writing.tokens(guess), [*map(writing.tokens, references)]
+        found = {"bleu": texts, "chrf": texts, "tokenised_bleu": tokens}
+        return {
+            name: translation.tally(name, *compared, writing.lowercase)
+            for name, compared in found.items()
+        }
+
+    def _unknown(self, example: Pair) -> list[str]:
+        """The first so many unknown symbols of a source, each once."""
+        if not self.copies:
+            return []
+        cut = zip(self.source.cut(example.source), self.is_known(example), strict=True)
+        return list(dict.fromkeys(name for name, is_known in cut if not is_known))[: self.copies]
+
+    @staticmethod
+    def _numbers(side: Symbols, text: str, unknown: Iterable[str]) -> Ids:
+        """The numbers of a text's symbols, with END; those unknown to the source have their own."""
+        ids = side.encode(text)
+        if own := {name: len(side.symbols) + place for place, name in enumerate(unknown)}:
+            strange = zip(side.cut(text), ids.tolist(), strict=True)
+            ids = np.array([own.get(s, n) if n == UNKNOWN else n for s, n in strange], np.int64)
+        return np.append(ids, END)
+
+
+class Lengths:
+    """How long the sources of training were; a codec, so that a run remembers it."""
+
+    longest = 0
+
+    def state(self) -> int:
+        return self.longest
+
+    def restore(self, state: int) -> None:
+        self.longest = int(state)
+
+
+_PLACES = (PAD, BEGIN, END)  # numbers that only mark places

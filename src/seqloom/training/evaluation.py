@@ -13,7 +13,7 @@ from ..data.batching import in_order_of_length
 from ..data.windows import one_stream
 from ..errors import ModelError
 from ..forms import Form
-from ..metrics import METRICS, Measured, Ratio, measure, value_of
+from ..metrics import METRICS, Measured, Ratio, Tally, measure, value_of
 from ..model import Carries, Model, Search
 from ..search import Hypothesis, Tree
 from ..task import Task
@@ -44,26 +44,27 @@ class Evaluation:
 
     examples: list[Any]
     answers: list[Answer | None]
-    ratios: dict[str, list[Ratio]]
+    tallies: dict[str, list[Tally]]  # of each metric, what every example adds
     seconds: float
 
     def values(self) -> dict[str, float]:
         """Each metric over all examples, the most telling first."""
-        return {name: value_of(name, ratios) for name, ratios in self.ratios.items()}
+        return {name: value_of(name, found) for name, found in self.tallies.items()}
 
     def is_sound(self) -> bool:
         """Whether no number is beyond all reason: weights that ran away surprise without bound."""
-        ratios = [ratio for found in self.ratios.values() for ratio in found]
+        found = [tally for tallies in self.tallies.values() for tally in tallies]
+        ratios = [tally for tally in found if isinstance(tally, Ratio)]
         return all(ratio.top <= ABSURD * max(ratio.bottom, 1) for ratio in ratios)
 
     def impossible(self) -> int:
         """How many examples the model thinks cannot be: their surprise is without bound."""
-        surprised = next(iter(self.ratios.values()), [])
-        return sum(math.isinf(ratio.top) for ratio in surprised)
+        judged = zip(*self.tallies.values(), strict=True)
+        return sum(any(math.isinf(tally[0]) for tally in tallies) for tallies in judged)
 
     def measured(self) -> dict[str, Measured]:
         """Each metric with its bootstrap interval."""
-        return {name: measure(r, METRICS[name].transform) for name, r in self.ratios.items()}
+        return {name: measure(found, METRICS[name].value) for name, found in self.tallies.items()}
 
 
 def evaluate(
@@ -83,13 +84,13 @@ def evaluate(
         if task.continuous:
             nats = _nats_in_order(carrying(model), items, tell)
         else:
-            nats = _nats_by_length(model, task, items, search, answers, tell)
+            nats = _nats_by_length(model, task, examples, items, search, answers, tell)
     judged = [
         task.judge(example, answer and answer.value, surprise)
         for example, answer, surprise in zip(examples, answers, nats, strict=True)
     ]
-    ratios = {name: [one[name] for one in judged] for name in (judged[0] if judged else {})}
-    return Evaluation(list(examples), answers, ratios, time.perf_counter() - began)
+    tallies = {name: [one[name] for one in judged] for name in (judged[0] if judged else {})}
+    return Evaluation(list(examples), answers, tallies, time.perf_counter() - began)
 
 
 def carrying(model: Model) -> Carries:
@@ -119,9 +120,10 @@ def _nats_in_order(model: Carries, items: list[Item], tell: Callable[[int], None
     return [float(-part.sum()) for part in np.split(np.concatenate(found), ends[:-1])]
 
 
-def _nats_by_length(
+def _nats_by_length(  # noqa: PLR0913, PLR0917 - what it does is one step of `evaluate`
     model: Model,
     task: Task,
+    examples: Sequence[Any],
     items: list[Item],
     search: Search,
     answers: list[Answer | None],
@@ -132,7 +134,9 @@ def _nats_by_length(
     for which in in_order_of_length([len(item.source) for item in items], SEQUENCES_AT_ONCE):
         batch = collate([items[i] for i in which])
         surprise = -model.log_prob(batch)
-        found = None if task.form is Form.NEXT else _answers(model, task, batch.source, search)
+        found = None
+        if task.form is not Form.NEXT:
+            found = _answers(model, task, [examples[i] for i in which], batch.source, search)
         for place, i in enumerate(which):
             nats[i] = float(surprise[place])
             answers[i] = found[place] if found else None
@@ -161,25 +165,28 @@ def predict(
         lengths = [len(ids) for ids in asked]
         for which in in_order_of_length(lengths, SEQUENCES_AT_ONCE, tokens):
             source = Sequences.pad([asked[i] for i in which])
-            answers = _answers(model, task, source, search)
+            answers = _answers(model, task, [examples[i] for i in which], source, search)
             found.update(zip(which.tolist(), answers, strict=True))
             tell(len(found))
     return [found[place] for place in range(len(examples))]
 
 
-def _answers(model: Model, task: Task, source: Sequences, search: Search) -> list[Answer]:
+def _answers(
+    model: Model, task: Task, examples: Sequence[Any], source: Sequences, search: Search
+) -> list[Answer]:
     prediction = model.predict(source, search)
     if prediction.ranked:
         trees = prediction.trees or [None] * len(source)
-        return [_best(task, *found) for found in zip(prediction.ranked, trees, strict=True)]
-    rows = prediction.target.rows()
-    chances = prediction.log_prob.tolist()
-    return [Answer(task.decode(row), chance) for row, chance in zip(rows, chances, strict=True)]
+        several = zip(examples, prediction.ranked, trees, strict=True)
+        return [_best(task, *found) for found in several]
+    found = zip(examples, prediction.target.rows(), prediction.log_prob.tolist(), strict=True)
+    return [Answer(task.answer_to(example, row), chance) for example, row, chance in found]
 
 
-def _best(task: Task, ranked: Sequence[Hypothesis], tree: Tree | None) -> Answer:
+def _best(task: Task, example: Any, ranked: Sequence[Hypothesis], tree: Tree | None) -> Answer:
     """What was found for one source."""
     first, *others = (
-        Answer(task.decode(found.symbols.tolist()), found.log_prob, found.score) for found in ranked
+        Answer(task.answer_to(example, found.symbols.tolist()), found.log_prob, found.score)
+        for found in ranked
     )
     return replace(first, others=tuple(others), tree=tree)

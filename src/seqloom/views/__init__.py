@@ -4,6 +4,7 @@ from .attention import AttentionView
 from .gate_shares import GateShare, GateSharesView
 from .gates import GatesView
 from .ladder import LadderView, RungPoint
+from .lengths import LengthBucket, LengthCurve, LengthView
 from .memory import Memory, MemoryView, Window
 from .view import View
 
@@ -13,6 +14,9 @@ __all__ = [
     "GateSharesView",
     "GatesView",
     "LadderView",
+    "LengthBucket",
+    "LengthCurve",
+    "LengthView",
     "Memory",
     "MemoryView",
     "RungPoint",

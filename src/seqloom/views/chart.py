@@ -1,4 +1,4 @@
-"""A chart of curves over whole numbers, with powers of ten upwards."""
+"""A chart of curves over whole numbers, powers of ten upwards; round numbers for other axes."""
 
 import math
 from collections.abc import Sequence
@@ -102,3 +102,13 @@ def _ticks(last: int) -> range:
         if last / step <= 11:
             return range(0, last + 1, step)
     return range(0, last + 1, 1000 * math.ceil(last / 11000))
+
+
+def round_ticks(values: Sequence[float]) -> tuple[float, ...]:
+    """Four to nine round numbers that hold all values."""
+    low, high = min(values, default=0.0), max(values, default=1.0)
+    span = (high - low) or abs(high) or 1.0
+    power = 10.0 ** math.floor(math.log10(span / 4))
+    step = next(power * part for part in (1, 2, 5, 10) if span / (power * part) <= 6)
+    first, last = math.floor(low / step), max(math.ceil(high / step), math.floor(low / step) + 1)
+    return tuple(round(step * number, 10) for number in range(first, last + 1))

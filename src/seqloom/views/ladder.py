@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
+from .chart import round_ticks
 from .colours import CATEGORIES, MUTED, PAGE
 from .drawing import Box, Lettering, Picture, Point
 from .heat_map import MARGIN, Wording
@@ -137,7 +138,7 @@ class _Axes:
         first = math.floor(min(powers))
         # A curve may begin far off; what it ends near is what matters.
         known = [v for rung in rungs for v in (rung.value, rung.low, rung.high) if math.isfinite(v)]
-        return cls(box, first, max(math.ceil(max(powers)), first + 1), _round_ticks(known))
+        return cls(box, first, max(math.ceil(max(powers)), first + 1), round_ticks(known))
 
     def place(self, seconds: float, value: float) -> Point:
         left, top, width, height = self.box
@@ -194,13 +195,3 @@ def _touch(one: Box, other: Box) -> bool:
         one[side] < other[side] + other[side + 2] and other[side] < one[side] + one[side + 2]
         for side in (0, 1)
     )
-
-
-def _round_ticks(values: Sequence[float]) -> tuple[float, ...]:
-    """Four to nine round numbers that hold all values."""
-    low, high = min(values, default=0.0), max(values, default=1.0)
-    span = (high - low) or abs(high) or 1.0
-    power = 10.0 ** math.floor(math.log10(span / 4))
-    step = next(power * part for part in (1, 2, 5, 10) if span / (power * part) <= 6)
-    first, last = math.floor(low / step), max(math.ceil(high / step), math.floor(low / step) + 1)
-    return tuple(round(step * number, 10) for number in range(first, last + 1))

@@ -5,9 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ...errors import DataError, Place, UsageError, unknown
+from ..names import files_of
 from ..settings import Data
 from ..text import read_lines
-from . import columns, json_lines, pairs, plain, table
+from . import columns, json_lines, pairs, parallel, plain, table
 from .found import Reading, Request, Row, Sentence, Source, settle
 from .roles import parse_columns
 
@@ -52,8 +53,11 @@ def read_rows(
     """One row for each example, with a field for each role in order.
 
     With `more`, a tab-separated row may have further fields, which are kept: other right answers.
-    With `keep_blank`, blank lines of plain text are rows too.
+    With `keep_blank`, blank lines of plain text are rows too. The name of several files, such as
+    train.{de,en}, is read line by line, one file for each role.
     """
+    if len(files := files_of(path)) > 1:
+        return settle("parallel", parallel.read(files, path, roles, settings), path, settings)
     lines = read_lines(path, settings.encoding)
     name: str = settings.format
     if name == "auto":
@@ -71,6 +75,8 @@ def read_rows(
 
 def read_sentences(path: Path, roles: tuple[str, ...], settings: Data) -> Source:
     """One list for each role and sentence, from a file of columns with one word a line."""
+    if len(files := files_of(path)) > 1:
+        raise parallel.several(files, path, ("words in columns",))
     lines = read_lines(path, settings.encoding)
     if settings.format not in ("auto", "columns"):
         raise _wrong_format(settings.format, roles, {"columns"})

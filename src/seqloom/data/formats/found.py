@@ -65,6 +65,7 @@ class Fault:
     mark: tuple[int, int] | None = None
     note: str = ""
     help: tuple[str, ...] = ()
+    file: Path | None = None  # where several are read side by side
 
 
 @dataclass
@@ -125,5 +126,5 @@ def _error(faults: list[Fault], path: Path) -> DataError:
         for code, lines in alike.items()
     ]
     drop = f"--skip-bad   drop {'them' if len(faults) > 1 else 'it'}"
-    place = Place(str(path), first.line, first.text, first.mark, first.note)
+    place = Place(str(first.file or path), first.line, first.text, first.mark, first.note)
     return DataError(first.code, first.reason, place=place, notes=notes, help=[drop, *first.help])

@@ -1,0 +1,238 @@
+"""Pairs in every kind of symbol, joint or not; texts as they were; copies; metrics by what it is for."""
+
+import json
+
+import numpy as np
+import pytest
+
+import seqloom
+from seqloom.checking import check
+from seqloom.data.settings import Data
+from seqloom.data.symbols import KINDS
+from seqloom.errors import SeqloomError, UsageError
+from seqloom.forms import END, UNKNOWN, Tokens
+from seqloom.metrics import METRICS, value_of
+from seqloom.recipe import Recipe
+from seqloom.tasks.translate import Translate
+
+PAIRS = [
+    ("The cat sees a dog.", "Le chat voit un chien."),
+    ("a naïve dog, or two", "un chien naïf, ou deux"),
+    ("Anna sees Bob", "Anna voit Bob"),
+]
+
+
+def made(pairs=PAIRS, **options):
+    task = Recipe(task={"name": "translate", **options}).build_task()
+    examples = [task.answered(task.question(source), target) for source, target in pairs]
+    task.prepare(examples)
+    return task, examples
+
+
+def both(kind, **options):
+    return {"source_symbols": kind, "target_symbols": kind, **options}
+
+
+@pytest.mark.parametrize("joint", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_symbol_gives_texts_back(kind, joint):
+    task, examples = made(**both(kind, joint=joint))
+    for example, (source, target) in zip(examples, PAIRS, strict=True):
+        item = task.encode(example)
+        assert task.decode(item.target.tolist()) == target
+        assert task.shown_question(example) == source
+        assert item.source[-1] == item.target[-1] == END
+        names, written = task.symbols(example, target)
+        assert len(names) == len(item.source) and len(written) == len(item.target)
+        assert task.is_known(example) == [True] * (len(item.source) - 1)
+    again = Recipe(task={"name": "translate", **both(kind, joint=joint)}).build_task()
+    again.restore(json.loads(json.dumps(task.state())))
+    assert np.array_equal(again.encode(examples[0]).target, task.encode(examples[0]).target)
+    assert again.longest_source() == max(len(task.encode(e).source) - 1 for e in examples)
+
+
+@pytest.mark.parametrize("kind", ["words", "subwords"])
+def test_joint_symbols_are_one_space_and_are_kept_once(kind):
+    task, examples = made(**both(kind, joint=True))
+    assert task.source is task.target and set(task.state()) == {"source", "lengths"}
+    item = task.encode(examples[2])
+    assert task.signature().source == task.signature().target
+    assert item.source[0] == item.target[0], "Anna is Anna on both sides"
+    alone, _ = made(**both(kind))
+    assert set(alone.state()) == {"source", "target", "lengths"}
+
+
+def test_how_many_symbols_there_are():
+    many = [(f"w{n} the", f"x{n} le") for n in range(20)]
+    task, _ = made(many, vocabulary=3)
+    assert len(task.source.symbols) == len(task.target.symbols) == 4 + 3
+    task, _ = made(many, at_least=2)
+    assert task.source.symbols[4:] == ["the"] and task.target.symbols[4:] == ["le"]
+    task, _ = made(many, at_least=2, joint=True)
+    assert sorted(task.source.symbols[4:]) == ["le", "the"]
+    task, _ = made(many, source_symbols="bytes", vocabulary=3)
+    assert len(task.source.symbols) == 4 + 256 and len(task.target.symbols) == 4 + 3
+
+
+def test_writing_is_that_of_the_options():
+    options = {"source_lowercase": True, "split_punctuation": True, "plain_punctuation": True}
+    task, examples = made(**options)
+    assert task.source.cut(examples[0].source) == ["the", "cat", "sees", "a", "dog", "⁀."]
+    assert task.decode(task.encode(examples[0]).target.tolist()) == "Le chat voit un chien."
+    typed = task.question("THE CAT sees a dog .")
+    assert task.source.cut(typed.source)[-1] == ".", "a blank that was there stays"
+    assert task.question("THE cat").source == "the cat"
+    both_small, examples = made(target_lowercase=True)
+    assert both_small.decode(both_small.encode(examples[2]).target.tolist()) == "anna voit bob"
+
+
+COPYING = both("words", joint=True, copies=2, at_least=2)
+
+
+def test_unknown_symbols_of_a_source_keep_their_own_numbers():
+    """By hand: of both sides only "sees" and "voit" are seen twice."""
+    pairs = [("a sees b", "a voit b"), ("c sees d", "e voit f")]
+    task, _ = made([*pairs, ("x y", "y")], **both("words", joint=True, copies=2, at_least=3))
+    assert len(task.source.symbols) == 4, "nothing is seen three times"
+    task, _ = made(pairs, **COPYING)
+    known = {name: number for number, name in enumerate(task.source.symbols)}
+    size = len(known)
+    assert sorted(task.source.symbols[4:]) == ["a", "b", "sees", "voit"]
+    assert task.signature().source == task.signature().target == Tokens(size, 2)
+    asked = task.answered(task.question("Zoe sees Ann sees Zoe , Max"), "Max voit Zoe Ann a Kim")
+    item = task.encode(asked)
+    zoe, ann = size, size + 1
+    # The comma and Max are the third and the fourth that are unknown: no more than two are kept.
+    expected = [zoe, known["sees"], ann, known["sees"], zoe, UNKNOWN, UNKNOWN, END]
+    assert item.source.tolist() == expected
+    assert item.target.tolist() == [UNKNOWN, known["voit"], zoe, ann, known["a"], UNKNOWN, END]
+    row = item.target.tolist()
+    assert task.answer_to(asked, row) == "<unk> voit Zoe Ann a <unk>"
+    assert task.decode(row) == "<unk> voit <unk> <unk> a <unk>", "without the question"
+    assert task.answer_to(task.question("a sees b"), [size, END]) == "<unk>"
+
+
+def test_characters_are_copied_too():
+    task, _ = made([("ab", "ba")], **both("characters", joint=True, copies=1))
+    asked = task.answered(task.question("azb"), "bza")
+    assert task.answer_to(asked, task.encode(asked).target.tolist()) == "bza"
+
+
+@pytest.mark.parametrize(
+    "options, code",
+    [
+        ({"joint": True, "source_symbols": "characters"}, "U082"),
+        ({"copies": 3}, "U083"),
+        ({"copies": -1, "joint": True}, "U083"),
+        (both("subwords", copies=3, joint=True), "U083"),
+        (both("characters", split_punctuation=True), "U084"),
+        ({"tokenizer": "t.json"}, "D064"),
+        ({"vocabulary": -1}, "D064"),
+        (both("bytes", vocabulary=9), "D064"),
+    ],
+)
+def test_options_that_do_not_go_together(options, code):
+    with pytest.raises(SeqloomError, match=code) as caught:
+        made(**options)
+    assert caught.value.help
+
+
+def test_what_it_is_judged_by():
+    words, _ = made()
+    assert words.headline == "bleu"
+    assert list(words.judge(*judged(words))) == [
+        *("bleu", "chrf", "tokenised_bleu", "sequence_error", "loss"),
+    ]
+    letters, _ = made(source_symbols="characters")
+    assert letters.headline == "sequence_error"
+    assert list(letters.judge(*judged(letters))) == ["sequence_error", "symbol_error", "loss"]
+    pieces, _ = made(**both("subwords"), judged_by="errors")
+    assert "word_error" in pieces.judge(*judged(pieces)) and not pieces.how_measured([])
+    chosen, _ = made(**both("characters"), judged_by="translation")
+    assert chosen.headline == "bleu"
+
+
+def judged(task):
+    question = task.answered(task.question("a"), "un chat et un chien")
+    return question._replace(references=(question.target,)), "un chat et un chien", 1.0
+
+
+@pytest.mark.parametrize("kind", ["words", "subwords", "characters"])
+def test_bleu_is_of_texts_and_tokenised_bleu_of_tokens(kind):
+    """One mark is split off in the wrong way: a matter of tokens, not of the text."""
+    import sacrebleu
+
+    task, _ = made(**both(kind), judged_by="translation", split_punctuation=kind == "words")
+    right, guess = "Le chat, un chien voit.", "Le chat, le chien voit."
+    asked = task.answered(task.question("x"), right)
+    found = task.judge(asked, guess, 1.0)
+    assert value_of("bleu", [found["bleu"]]) == sacrebleu.corpus_bleu([guess], [[right]]).score
+    tokens = [text.replace(",", " ,").replace(".", " .") for text in (guess, right)]
+    given = tokens if kind == "words" else [guess, right]
+    expected = sacrebleu.corpus_bleu(
+        [given[0]], [[given[1]]], tokenize="none", smooth_method="none", force=True
+    )
+    assert value_of("tokenised_bleu", [found["tokenised_bleu"]]) == expected.score
+
+
+def test_several_references_and_the_signature():
+    task, _ = made(target_lowercase=True)
+    asked = task.question("x")._replace(
+        target="un chat", references=("un chat", "le chat noir dort")
+    )
+    found = task.judge(asked, "Le chat noir dort", 1.0)
+    assert value_of("bleu", [found["bleu"]]) == pytest.approx(100)
+    assert value_of("sequence_error", [found["sequence_error"]]) == 0
+    how = task.how_measured([asked])
+    assert "nrefs:2|case:lc" in how["bleu"] and "tok:none" in how["tokenised_bleu"]
+
+
+def test_word_errors_are_edits_of_words():
+    task, _ = made(**both("characters"), judged_by="errors")
+    asked = task.answered(task.question("x"), "le chat noir dort")
+    found = task.judge(asked, "le chien noir", 1.0)["word_error"]
+    assert found.top == 2 and found.bottom == 4
+    assert METRICS["word_error"].lower_is_better
+
+
+def test_the_split_does_not_depend_on_what_was_learned(tmp_path):
+    """A run that goes on must see the parts it began with, whatever its subwords are by then."""
+    task, examples = made(**both("subwords"))
+    fresh = Recipe(task={"name": "translate", **both("subwords")}).build_task()
+    assert [task.key(e) for e in examples] == [fresh.key(e) for e in examples]
+
+
+def test_check_reads_with_the_options(tmp_path):
+    file = tmp_path / "p.tsv"
+    file.write_text("".join(f"{a}\t{b}\n" for a, b in PAIRS))
+    report = check(file, "translate", Data(), both("subwords", vocabulary=300))
+    assert [part.unit for part in report.parts] == ["subwords", "subwords"]
+    report = check(file, "translate", Data(), {"split_punctuation": True, "source_lowercase": True})
+    assert report.parts[0].longest == 6 and report.parts[0].unit == "words"
+
+
+def test_trained_with_subwords_it_answers_after_loading(tmp_path):
+    file = tmp_path / "p.tsv"
+    file.write_text("".join(f"{a} {n}\t{b} {n}\n" for n in range(10) for a, b in PAIRS))
+    options = both("subwords", joint=True, vocabulary=300, source_lowercase=True)
+    settings = {f"task.{name}": value for name, value in options.items()}
+    settings |= {"model.width": 8, "model.hidden": 8, "training.epochs": 1}
+    run = seqloom.train("translate", file, settings=settings, runs=tmp_path / "runs")
+    again = seqloom.load(run.folder)
+    assert again.predict(["the CAT"]) == run.predict(["The cat"])
+    values = again.evaluate(file).values()
+    assert next(iter(values)) == "bleu" and 0 <= values["bleu"] <= 100
+
+
+def test_usage_errors_are_told_when_a_recipe_is_checked():
+    recipe = Recipe(
+        data={"train": "x"},
+        task={"name": "translate", "copies": 1},
+        model={"name": "encoder-decoder"},
+    )
+    with pytest.raises(UsageError, match="U083"):
+        recipe.checked()
+
+
+def test_the_plain_task_is_words():
+    assert Translate().headline == "bleu"

@@ -77,12 +77,28 @@ def _made(task: Task, data: Data, drawn: dict[str, list[Any]]) -> Parts:
         return Parts(train, valid, test, [])
     fresh = without(valid, train, task.key)
     unseen = without(test, train + fresh, task.key)
+    for name, before, after in (("validation", valid, fresh), ("test", test, unseen)):
+        if before and not after:
+            raise _nothing_new(name, len(train))
     left = len(valid) + len(test) - len(fresh) - len(unseen)
     note = (
         f"{left:,} validation and test examples left out: they were drawn before"
         " (--set data.shared=true keeps them)"
     )
     return Parts(train, fresh, unseen, [note] * bool(left))
+
+
+def _nothing_new(part: str, learned: int) -> DataError:
+    return DataError(
+        "D110",
+        f"nothing is left for {part}: all questions drawn for it are in the {learned:,} to learn"
+        " from",
+        help=[
+            f"--set task.examples={max(1, learned // 10)}   learn from fewer",
+            "make the questions larger, so that there are more of them",
+            "--set data.shared=true   ask what was learned",
+        ],
+    )
 
 
 def _apart(task: Task, data: Data, given: dict[str, list[Any]]) -> Parts:

@@ -19,10 +19,15 @@ from .metrics import Ratio
 
 @dataclass(frozen=True)
 class Generated:
-    """Examples that follow from settings alone: `draw` makes those of a part."""
+    """Examples that follow from settings alone: `draw` makes those of a part.
+
+    `easier` makes further ones to learn from on the way there, level by level; a task whose
+    examples differ in difficulty by themselves needs none.
+    """
 
     settings: dict[str, str]
     draw: Callable[[str], list[Any]]
+    easier: Callable[[], list[list[Any]]] = list
 
 
 class Task(ABC):

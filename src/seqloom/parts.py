@@ -49,6 +49,17 @@ def read_parts(task: Task, data: Data) -> Parts:
     return _apart(task, data, given)
 
 
+def easier_parts(task: Task, data: Data, parts: Parts) -> list[list[Any]]:
+    """Easier examples to learn from first, level by level, where the task makes such.
+
+    What is in validation or test is left out here: both stay the same whatever is learned first.
+    """
+    generated = task.generated()
+    levels = generated.easier() if generated is not None else []
+    judged = [] if data.shared else parts.valid + parts.test
+    return [without(level, judged, task.key) for level in levels]
+
+
 def with_known_labels(task: Task, examples: list[Any]) -> list[Any]:
     """The examples whose labels training showed: a rare one may stand in another part alone."""
     unknown = {line for lines in task.unknown_labels(examples).values() for line in lines}

@@ -98,6 +98,10 @@ class Task(ABC):
     def length(self, example: Any) -> int:
         """How many symbols the longest side of an example has."""
 
+    def difficulty(self, example: Any) -> float | None:
+        """How hard an example is, for a curriculum; None where there is nothing to tell it by."""
+        return None if self.continuous else self.length(example)
+
     def extent(self, example: Any) -> int:
         """How much of a continuous text an example is, whatever its symbols: in characters."""
         return self.length(example)

@@ -29,7 +29,7 @@ def drawn(problem, count=300, seed=1, **shape):
 @pytest.mark.parametrize("digits", [1, 4, 9, 18])
 def test_programs_print_what_python_prints(digits, nesting):
     for seed in range(8):
-        _, pairs = drawn("programs", 100, seed, digits=digits, nesting=nesting)
+        _, pairs = drawn("programs", 25, seed, digits=digits, nesting=nesting)
         for text, answer in pairs:
             assert printed(text) == answer, text
 
@@ -97,11 +97,11 @@ def test_the_order_in_which_a_question_is_read(problem, reversed_, doubled):
 
 
 def test_numbers_of_addition():
-    _, pairs = drawn("addition", 6000, digits=4)
+    _, pairs = drawn("addition", 2000, digits=4)
     lengths = Counter(tuple(map(len, text.split("+"))) for text, _ in pairs)
     assert set(lengths) == {(a, b) for a in range(1, 5) for b in range(1, 5)}
     # 1 to 4 digits are equally likely; a tenth of each begins with a zero, and is shorter.
-    assert lengths[4, 4] == pytest.approx(6000 * (0.9 / 4) ** 2, rel=0.15)
+    assert lengths[4, 4] == pytest.approx(2000 * (0.9 / 4) ** 2, rel=0.3)
     assert not any(re.search(r"\b0\d", text) for text, _ in pairs)
 
 
@@ -132,11 +132,11 @@ def test_parts_are_apart(problem):
 
 def test_every_form_of_a_date_is_drawn():
     """Which form: digits, letters and marks are left of a question by their kind."""
-    _, pairs = drawn("dates", 6000)
+    _, pairs = drawn("dates", 2500)
     years = Counter(answer[:4] for _, answer in pairs)
-    assert min(years) == "1900" and max(years) == "2099" and len(years) == 200
+    assert min(years) == "1900" and max(years) == "2099" and len(years) > 190
     cases = Counter(t.islower() - t.isupper() for t, _ in pairs if re.search("[A-Za-z]{3}", t))
-    assert cases[0] == pytest.approx(cases[1] + cases[-1], rel=0.1)
+    assert cases[0] == pytest.approx(cases[1] + cases[-1], rel=0.15)
     kinds = {re.sub("[A-Za-z]+", "a", re.sub(r"\d", "0", text)) for text, _ in pairs}
     known = {"d": "0", "dd": "00", "nth": "0a", "m": "0", "mm": "00", "year": "0000"}
     words = dict.fromkeys(("month", "mon", "weekday", "day"), "a")
@@ -182,12 +182,13 @@ def test_wrong_settings(options, words):
 
 
 def test_a_puzzle_too_small_to_be_kept_apart():
-    recipe = Recipe(task={"name": "algorithms", "problem": "addition", "digits": 1})
+    sizes = {"examples": 900, "valid_examples": 20, "test_examples": 20}
+    recipe = Recipe(task={"name": "algorithms", "problem": "addition", "digits": 1, **sizes})
     with pytest.raises(DataError) as told:
         read_parts(recipe.build_task(), recipe.build_data())
     assert told.value.code == "D110" and "nothing is left for validation" in str(told.value)
     shared = recipe.with_settings({"data.shared": True})
-    assert len(read_parts(shared.build_task(), shared.build_data()).valid) == 1000
+    assert len(read_parts(shared.build_task(), shared.build_data()).valid) == 20
 
 
 def test_from_the_command_line(tmp_path, monkeypatch, capsys):

@@ -17,13 +17,14 @@ from .data.names import files_of
 from .data.settings import Data
 from .errors import TrainingError, UsageError
 from .model import Model, TakesVectors
-from .parts import FILES, Parts, fingerprint, read_parts, with_known_labels
+from .parts import FILES, Parts, easier_parts, fingerprint, read_parts, with_known_labels
 from .recipe import Recipe, shipped, simplest_model
 from .run import CARD, CHECKPOINT, EVENTS, RECIPE, RUNS, TASK, WEIGHTS, Run, load, read_task
 from .task import Task
 from .tasks import TASKS
 from .training.checkpoints import cannot_write, load_arrays, locked, save_arrays, write_whole
 from .training.events import Event, Story, read_events
+from .training.grading import graded
 from .training.learning import Learner, learn, way_of
 from .training.way import Snapshot
 
@@ -86,11 +87,11 @@ def resume(
             _same_data(task, data, saved["fingerprint"])
         task.restore(saved["codecs"])
         parts = read_parts(task, data)
+        training = _Training(folder, recipe, task, parts, watcher or Watcher())
         if settings:  # only now: what was refused above must not stay in the folder
             write_whole(folder / RECIPE, recipe.to_toml().encode())
         exists = (folder / CHECKPOINT).exists()
         snapshot = load_arrays(folder / CHECKPOINT) if exists else Snapshot()
-        training = _Training(folder, recipe, task, parts, watcher or Watcher())
         if not exists and _is_converted(folder):  # it begins with the weights it was given
             training.model.restore(load_arrays(folder / WEIGHTS).arrays)
         return training.run(snapshot)
@@ -174,13 +175,17 @@ class _Training:
         self.watcher, self.notes = watcher, [*parts.notes, *task.notes()]
         self.settings = recipe.build_training()
         self.model: Model = recipe.build_model(task.signature())
-        self.model.check_length(max(task.length(example) for example in parts.train))
+        easier: list[list[Any]] = []
+        if self.settings.curriculum != "none":
+            easier = easier_parts(task, recipe.build_data(), parts)
+        self.train = graded(self.model, task, parts.train, easier, self.settings)
+        self.model.check_length(max(task.length(example) for example in self.train.examples))
 
     def run(self, snapshot: Snapshot | None) -> Run:
         """Learn to the end or until asked to stop; the run with its best weights."""
         if snapshot is None and isinstance(self.model, TakesVectors):
             self.notes += filter(None, [self.model.take_vectors(self.task.read_symbols())])
-        way = way_of(self.model, self.task, self.parts.train, self.settings)
+        way = way_of(self.model, self.task, self.train, self.settings)
         valid = with_known_labels(self.task, self.parts.valid)
         learner = Learner(self.model, self.task, way, valid, self.settings)
         if snapshot is not None and snapshot.arrays:

@@ -50,6 +50,17 @@ def read_parts(task: Task, data: Data) -> Parts:
     return _apart(task, data, given)
 
 
+def easier_parts(task: Task, data: Data, parts: Parts) -> list[list[Any]]:
+    """Easier examples to learn from first, level by level, where the task makes such.
+
+    What is in validation or test is left out here: both stay the same whatever is learned first.
+    """
+    generated = task.generated()
+    levels = generated.easier() if generated is not None else []
+    judged = [] if data.shared else parts.valid + parts.test
+    return [without(level, judged, task.key) for level in levels]
+
+
 def with_known_labels(task: Task, examples: list[Any]) -> list[Any]:
     """The examples whose labels training showed: a rare one may stand in another part alone."""
     unknown = {line for lines in task.unknown_labels(examples).values() for line in lines}
@@ -82,12 +93,28 @@ def _made(task: Task, data: Data, drawn: dict[str, list[Any]]) -> Parts:
         return Parts(train, valid, test, [])
     fresh = without(valid, train, task.key)
     unseen = without(test, train + fresh, task.key)
+    for name, before, after in (("validation", valid, fresh), ("test", test, unseen)):
+        if before and not after:
+            raise _nothing_new(name, len(train))
     left = len(valid) + len(test) - len(fresh) - len(unseen)
     note = (
         f"{left:,} validation and test examples left out: they were drawn before"
         " (--set data.shared=true keeps them)"
     )
     return Parts(train, fresh, unseen, [note] * bool(left))
+
+
+def _nothing_new(part: str, learned: int) -> DataError:
+    return DataError(
+        "D110",
+        f"nothing is left for {part}: all questions drawn for it are in the {learned:,} to learn"
+        " from",
+        help=[
+            f"--set task.examples={max(1, learned // 10)}   learn from fewer",
+            "make the questions larger, so that there are more of them",
+            "--set data.shared=true   ask what was learned",
+        ],
+    )
 
 
 def _apart(task: Task, data: Data, given: dict[str, list[Any]]) -> Parts:

@@ -19,10 +19,15 @@ from .metrics import Tally
 
 @dataclass(frozen=True)
 class Generated:
-    """Examples that follow from settings alone: `draw` makes those of a part."""
+    """Examples that follow from settings alone: `draw` makes those of a part.
+
+    `easier` makes further ones to learn from on the way there, level by level; a task whose
+    examples differ in difficulty by themselves needs none.
+    """
 
     settings: dict[str, str]
     draw: Callable[[str], list[Any]]
+    easier: Callable[[], list[list[Any]]] = list
 
 
 class Task(ABC):
@@ -92,6 +97,10 @@ class Task(ABC):
     @abstractmethod
     def length(self, example: Any) -> int:
         """How many symbols the longest side of an example has."""
+
+    def difficulty(self, example: Any) -> float | None:
+        """How hard an example is, for a curriculum; None where there is nothing to tell it by."""
+        return None if self.continuous else self.length(example)
 
     def extent(self, example: Any) -> int:
         """How much of a continuous text an example is, whatever its symbols: in characters."""

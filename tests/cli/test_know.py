@@ -23,13 +23,10 @@ def test_models_lists_all_or_those_that_can(say):
     found = [one["name"] for one in lines(say("models", "translate", "--json").out)]
     assert found == [name for name in MODELS if Form.TRANSDUCE in MODELS[name].forms]
     assert found[0] == "encoder-decoder" and len(found) < len(MODELS)
-    for task in ("tag", "algorithms"):
-        assert say("models", task, "--quiet").out.split() == [
-            "recurrent",
-            "window",
-            "convolutional",
-            "transformer",
-        ]
+    labelling = ["recurrent", "window", "convolutional", "transformer"]
+    assert say("models", "tag", "--quiet").out.split() == labelling
+    able = say("models", "algorithms", "--quiet").out.split()
+    assert able == [*labelling, *found]
     said = say("models", "tags")
     assert said.code == 2 and "did you mean 'tag'?" in said.err
 
@@ -45,15 +42,20 @@ def test_tasks_lists_what_they_read(say):
 
 def test_tasks_tell_their_varieties(say):
     said = say("tasks")
-    assert "predicts one answer for the whole sequence or one answer for each position" in said.out
+    for form in ("one answer for the whole sequence", "a new sequence", "one answer for each"):
+        assert form in said.out.partition("algorithms\n")[2]
     assert "makes its own examples; used with seqloom predict" in said.out
     found = {one["name"]: one for one in lines(say("tasks", "--json").out)}["algorithms"]
     assert {one["name"]: one["headline"] for one in found["varieties"]} == {
         "adding": "squared_error",
+        "addition": "sequence_error",
         "copy": "sequence_error",
+        "dates": "sequence_error",
         "order": "accuracy",
         "parity": "accuracy",
+        "programs": "sequence_error",
         "recall": "accuracy",
+        "reversal": "sequence_error",
     }
 
 

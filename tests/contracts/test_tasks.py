@@ -18,6 +18,7 @@ from seqloom.options import options
 from seqloom.parts import read_parts
 from seqloom.recipe import Recipe
 from seqloom.tasks import TASKS
+from seqloom.tasks.puzzles import PUZZLES
 from seqloom.training.evaluation import evaluate
 from seqloom.training.settings import Training
 
@@ -33,7 +34,7 @@ FILE = {
     "translate": "pairs.tsv",
 }
 # Small settings for the tasks that make their own examples, one of each variety.
-MADE = {"length": 10, "examples": 48, "valid_examples": 16, "test_examples": 16}
+MADE = {"examples": 48, "valid_examples": 16, "test_examples": 16}
 VARIETIES = {
     "-".join(filter(None, (name, task.variety))): (name, task)
     for name, kind in TASKS.items()
@@ -48,7 +49,8 @@ def tables(data, variety):
     """The tables [data] and [task] of a recipe for a variety."""
     name, task = VARIETIES[variety]
     if not task.roles:
-        return {}, {"name": name, "problem": task.variety, **MADE}
+        short = {"length": 10} if "length" in PUZZLES[task.variety].uses else {}
+        return {}, {"name": name, "problem": task.variety, **short, **MADE}
     file = str(data / FILE[name])
     return {"train": file, "valid_fraction": 0.2, "test_fraction": 0.2}, {"name": name}
 

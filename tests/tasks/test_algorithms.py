@@ -1,8 +1,11 @@
 """Puzzles: the same from the same seed, right by brute force, and as hard as is written."""
 
 import hashlib
+import io
 import math
 from collections import Counter
+from contextlib import redirect_stdout
+from datetime import date
 
 import numpy as np
 import pytest
@@ -17,7 +20,8 @@ from seqloom.parts import fingerprint, read_parts
 from seqloom.recipe import Recipe
 from seqloom.run import CHECKPOINT
 from seqloom.tasks.algorithms import Algorithms
-from seqloom.tasks.puzzles import PUZZLES
+from seqloom.tasks.puzzles import PUZZLES, Shape
+from seqloom.tasks.puzzles.dates import MONTHS, WEEKDAYS
 from seqloom.training.checkpoints import load_arrays
 
 COUNT = 4000
@@ -25,45 +29,74 @@ COUNT = 4000
 
 def drawn(problem, length=20, part="train", **options):
     """A task, its questions as words, and its answers."""
-    task = Algorithms(problem=problem, length=length, **{"examples": COUNT, **options})
+    shape = Shape(length=length) if "length" in PUZZLES[problem].uses else Shape()
+    task = Algorithms(problem=problem, shape=shape, **{"examples": COUNT, **options})
     made = task.generated().draw(part)
     questions = [task.shown_question(example).split() for example in made]
     return task, questions, [task.decode(example.answer.tolist()) for example in made]
 
 
-def by_definition(problem, words):
-    """The answer, from the words of a question alone."""
-    match problem:
-        case "adding":
-            pairs = [word.split(":") for word in words]
-            return sum(float(value) for value, mark in pairs if mark == "1")
-        case "copy":
-            go = words.index(">")
-            return ["-"] * (go + 1) + words[:10]
-        case "order":
-            return "".join(word for word in words if word in "XY")
-        case "parity":
-            return ["even", "odd"][words.count("1") % 2]
-        case "recall":
-            return words[0]
+BY_DEFINITION = {  # the answer, from the words of a question alone
+    "adding": lambda words: sum(float(w.split(":")[0]) for w in words if w.endswith(":1")),
+    "addition": lambda words: str(sum(int(number) for number in words[0].split("+"))),
+    "copy": lambda words: ["-"] * (words.index(">") + 1) + words[:10],
+    "dates": lambda words: iso(" ".join(words)),
+    "order": lambda words: "".join(word for word in words if word in "XY"),
+    "parity": lambda words: ["even", "odd"][words.count("1") % 2],
+    "programs": lambda words: printed(" ".join(words)),
+    "recall": lambda words: words[0],
+    "reversal": lambda words: "".join(reversed(words[0])),
+}
+
+
+def iso(text):
+    """A date by its parts, whatever their order: a year of four digits, a month's name or number."""
+    if text.isdigit():
+        text = f"{text[:4]} {text[4:6]} {text[6:]}"
+    for mark in ",./-":
+        text = text.replace(mark, " ")
+    words = text.lower().split()
+    year = next(word for word in words if word.isdigit() and len(word) == 4)
+    names = [
+        n for n, name in enumerate(MONTHS, 1) for word in words if word[:3] == name.lower()[:3]
+    ]
+    small = [word.rstrip("stndrh") for word in words if word[0].isdigit() and word != year]
+    month, day = (names[0], small[0]) if names else small
+    found = date(int(year), int(month), int(day))
+    told = [name for name in WEEKDAYS for word in words if word in (name.lower(), name[:3].lower())]
+    assert told in ([], [WEEKDAYS[found.weekday()]])
+    return found.isoformat()
+
+
+def printed(text):
+    """What Python itself prints."""
+    said = io.StringIO()
+    with redirect_stdout(said):
+        exec(text.replace("\\n", "\n"), {})
+    return said.getvalue().rstrip("\n")
 
 
 @pytest.mark.parametrize("problem", PUZZLES)
 def test_answers_are_right(problem):
-    _, questions, answers = drawn(problem)
-    assert len(questions) == COUNT
+    count = COUNT if PUZZLES[problem].form is not Form.TRANSDUCE else COUNT // 5
+    _, questions, answers = drawn(problem, examples=count)
+    assert len(questions) == count
     for words, answer in zip(questions, answers, strict=True):
-        right = by_definition(problem, words)
+        right = BY_DEFINITION[problem](words)
         assert answer == (pytest.approx(right, abs=1e-6) if problem == "adding" else right)
 
 
 # What the first ten examples were when this was written: another machine must draw the same.
 DIGESTS = {
     "adding": "00294feaf0734ede",
+    "addition": "03a792deb4e22bc4",
     "copy": "e8441b25c093870f",
+    "dates": "8da846d736f3ea2a",
     "order": "3dd78e5a9c8430d7",
     "parity": "1aa16c4a9da7b733",
+    "programs": "db10594856df025d",
     "recall": "6434110ff0d1b8e6",
+    "reversal": "11ec1cf318901491",
 }
 
 

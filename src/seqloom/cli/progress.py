@@ -124,7 +124,7 @@ class LineReport(Report):
 
     def trained(self, step: int, values: Mapping[str, Any]) -> None:
         if time.monotonic() - self._said >= HEARTBEAT_SECONDS:
-            known = ("epoch", "progress", "loss", "gradient", "symbols_per_second")
+            known = ("epoch", "progress", "level", "loss", "gradient", "symbols_per_second")
             self._write({"step": step} | {name: values[name] for name in known if name in values})
 
     def evaluated(self, facts: dict[str, float], is_best: bool) -> None:
@@ -172,6 +172,7 @@ class LiveReport(Report):
         progress = min(1.0, values.get("progress", 0.0))
         words = [f"{100 * progress:3.0f} %", f"step {step:,}"]
         words += [f"loss {values['loss']:.3g}"] if "loss" in values else []
+        words += [f"level {values['level']} of {values['levels']}"] * ("level" in values)
         words += [f"{count(values['symbols_per_second'])} symbols/s", self._left(progress)]
         told = "  ".join(filter(None, words))
         grid = Table.grid(padding=(0, 1))

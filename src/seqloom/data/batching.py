@@ -50,9 +50,17 @@ class Batches:
         return collate([self.items[i] for i in which])
 
     def _make(self, number: int) -> list[Int[np.ndarray, " batch"]]:
-        chance = np.random.default_rng([self.seed, number])
-        noise = chance.random((2, len(self.items)))
-        order = np.lexsort((self._target + 2 * noise[1], np.floor(self._source + noise[0])))
+        return self._arranged(
+            np.arange(len(self.items)), np.random.default_rng([self.seed, number])
+        )
+
+    def _arranged(
+        self, chosen: Int[np.ndarray, " n"], chance: np.random.Generator
+    ) -> list[Int[np.ndarray, " batch"]]:
+        """Some of the examples in batches."""
+        noise = chance.random((2, len(chosen)))
+        source, target = self._source[chosen], self._target[chosen]
+        order = chosen[np.lexsort((target + 2 * noise[1], np.floor(source + noise[0])))]
         batches = np.split(order, self._cuts(order))
         return [batches[place] for place in chance.permutation(len(batches))]
 

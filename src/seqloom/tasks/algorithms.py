@@ -1,4 +1,4 @@
-"""Small algorithms that test memory: examples are drawn by chance, and need no file."""
+"""Small algorithms to remember or to execute: examples are drawn by chance, and need no file."""
 
 from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
@@ -8,10 +8,10 @@ import numpy as np
 from ..batch import Item
 from ..data.formats import Row, Sentence
 from ..errors import UsageError
-from ..forms import Form, Signature
+from ..forms import Signature
 from ..metrics import Ratio
 from ..task import Generated, Task
-from .puzzles import PUZZLES, PuzzleName
+from .puzzles import PLAIN, PUZZLES, Puzzle, PuzzleName, Shape
 
 PARTS = ("train", "valid", "test")
 
@@ -25,20 +25,24 @@ class Solved(NamedTuple):
 
 
 class Algorithms(Task):
-    """A puzzle in, its answer out; the puzzles are made here, and test what a model can remember.
+    """A puzzle in, its answer out; made here, to test what a model remembers and works out.
 
-    adding   the sum of two marked numbers among many       "0.3:0 0.7:1 0.2:1 0.5:0"
-    copy     ten symbols again after T blanks               "a b c - - - > - - -"
-    order    which two of X and Y came, and in which order  "E a X d b Y c B"
-    parity   whether the number of ones is odd              "1 0 1 1 ."
-    recall   the first symbol, after T others               "c a h b ?"
+    adding    the sum of two marked numbers among many       "0.3:0 0.7:1 0.2:1 0.5:0"
+    addition  the sum of two numbers, as it is written       "12+345"
+    copy      ten symbols again after T blanks               "a b c - - - > - - -"
+    dates     a date as ISO 8601 has it                      "Sat, May 3rd, 1997"
+    order     which two of X and Y came, and in which order  "E a X d b Y c B"
+    parity    whether the number of ones is odd              "1 0 1 1 ."
+    programs  what a program prints                          "j=85\\nprint((j+920))"
+    recall    the first symbol, after T others               "c a h b ?"
+    reversal  a text from its end to its beginning           "loom"
 
     The text on the right is how a question is typed. The same settings give the same examples on
-    every machine.
+    every machine. Addition and programs have levels, by digits and nesting, for a curriculum.
 
     Args:
         problem: Which puzzle.
-        length: How long a question is: T in the literature.
+        shape: How its questions are made.
         examples: How many examples there are to learn from.
         valid_examples: How many further ones tell when to stop.
         test_examples: How many further ones are kept for the final score.
@@ -52,13 +56,13 @@ class Algorithms(Task):
         self,
         *,
         problem: PuzzleName = "adding",
-        length: int = 50,
+        shape: Shape = PLAIN,
         examples: int = 20000,
         valid_examples: int = 1000,
         test_examples: int = 1000,
         seed: int = 1,
     ) -> None:
-        self.puzzle = PUZZLES[problem](length)
+        self.puzzle = PUZZLES[problem](shape)
         self.form, self.headline, self.variety = self.puzzle.form, self.puzzle.headline, problem
         self.sizes = dict(zip(PARTS, (examples, valid_examples, test_examples), strict=True))
         self.seed = seed
@@ -70,15 +74,22 @@ class Algorithms(Task):
         return [cls(problem=name) for name in PUZZLES]  # type: ignore[arg-type]
 
     def generated(self) -> Generated:
-        settings = {"problem": self.variety, "length": self.puzzle.length, "seed": self.seed}
+        settings = {"problem": self.variety, "seed": self.seed}
+        settings |= {name: getattr(self.puzzle.shape, name) for name in sorted(self.puzzle.uses)}
         names = ("examples", "valid_examples", "test_examples")
         settings |= dict(zip(names, self.sizes.values(), strict=True))
-        return Generated({name: str(value) for name, value in settings.items()}, self._draw)
+        known = {name: str(value) for name, value in settings.items()}
+        return Generated(known, lambda part: self._draw(part, self.puzzle), self._easier)
 
-    def _draw(self, part: str) -> list[Solved]:
-        """The examples of a part, each part with its own stream of random numbers."""
-        seeds = np.random.SeedSequence([self.seed, PARTS.index(part)])
-        drawn = self.puzzle.draw(np.random.Generator(np.random.PCG64(seeds)), self.sizes[part])
+    def _easier(self) -> list[list[Solved]]:
+        """As many examples of each level below as there are to learn from."""
+        levels = self.puzzle.easier()
+        return [self._draw("train", puzzle, level) for level, puzzle in enumerate(levels, start=1)]
+
+    def _draw(self, part: str, puzzle: Puzzle, *level: int) -> list[Solved]:
+        """The examples of a part, each part and level with its own stream of random numbers."""
+        seeds = np.random.SeedSequence([self.seed, PARTS.index(part), *level])
+        drawn = puzzle.draw(np.random.Generator(np.random.PCG64(seeds)), self.sizes[part])
         return [Solved(*pair, line) for line, pair in enumerate(drawn, start=1)]
 
     def example(self, row: Row | Sentence) -> Solved:
@@ -91,10 +102,10 @@ class Algorithms(Task):
         return question._replace(answer=self.puzzle.encode(answer))
 
     def key(self, example: Solved) -> Hashable:
-        return example.question.tobytes()
+        return self.puzzle.key(example.question)
 
     def length(self, example: Solved) -> int:
-        return len(example.question)
+        return max(len(example.question), len(example.answer))
 
     def prepare(self, examples: Sequence[Solved]) -> None:
         """Nothing is left to learn: a puzzle says what its symbols are."""
@@ -116,11 +127,10 @@ class Algorithms(Task):
         return self.puzzle.show(answer)
 
     def shown_question(self, example: Solved) -> str:
-        return " ".join(self.puzzle.written(example.question))
+        return self.puzzle.shown(example.question)
 
     def symbols(self, example: Solved, answer: Any) -> tuple[list[str], list[str]]:
-        answers = answer if self.form is Form.EACH else [self.puzzle.show(answer)]
-        return self.puzzle.written(example.question), answers
+        return self.puzzle.written(example.question), self.puzzle.places(answer)
 
     def is_known(self, example: Solved) -> list[bool]:
         return self.puzzle.knows(example.question)

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from ..batch import Batch
 from ..data.batching import Course
+from ..data.lessons import Lessons
 from ..data.windows import Windows
 from ..errors import TrainingError
 from ..model import Carries, LearnsByGradient, LearnsFromStreams, State
@@ -43,21 +44,39 @@ class Descent(Way):
     def steps(self) -> Iterator[Step]:
         self.module.train()
         while self._progress() < 1:
+            began = time.perf_counter()
+            self._rise()
             order = self.batches.epoch(self.epoch)
-            for which in order[self.place :]:
-                began = time.perf_counter()
-                batch = self.batches.batch(which)
-                values = self._descend(self._loss(batch))
-                warning = self._warning(values["gradient"])
-                self.step, self.place = self.step + 1, self.place + 1
-                if ends := self.place == len(order):
-                    self.epoch, self.place = self.epoch + 1, 0
-                self.seconds += time.perf_counter() - began
-                symbols = int(batch.target.lengths.sum())
-                epoch = self.epoch + self.place / len(order)
-                yield Step(self.step, epoch, self._progress(), symbols, values, ends, warning)
-                if self._progress() >= 1:
-                    return
+            batch = self.batches.batch(order[self.place])
+            values = self._descend(self._loss(batch))
+            warning = self._warning(values["gradient"])
+            self.step, self.place = self.step + 1, self.place + 1
+            if ends := self.place == len(order):
+                self.epoch, self.place = self.epoch + 1, 0
+            self.seconds += time.perf_counter() - began
+            symbols = int(batch.target.lengths.sum())
+            epoch = self.epoch + self.place / len(order)
+            progress, level = self._progress(), self._level()
+            yield Step(self.step, epoch, progress, symbols, values, ends, warning, level)
+
+    def _rise(self) -> None:
+        """Go on to harder examples where they are due; as much of the epoch is left as before."""
+        if isinstance(self.batches, Lessons):
+            before = len(self.batches.epoch(self.epoch))
+            if self.batches.rise(self._progress()):
+                after = len(self.batches.epoch(self.epoch))
+                self.place = self.place * after // before
+
+    def _level(self) -> dict[str, int]:
+        """The level of a curriculum that goes from level to level."""
+        lessons = self.batches
+        if not isinstance(lessons, Lessons) or lessons.plan.curriculum == "mixed":
+            return {}
+        return {"level": lessons.level + 1, "levels": len(lessons.levels)}
+
+    @property
+    def aims_at_target(self) -> bool:
+        return not isinstance(self.batches, Lessons) or self.batches.level == self.batches.last
 
     def _loss(self, batch: Batch) -> Tensor:
         """Of whole sequences, or of a window, with what is remembered of those before it."""
@@ -135,6 +154,8 @@ class Descent(Way):
         tensors |= {f"carried/{number}": part for number, part in enumerate(self.carried)}
         tensors["random"] = torch.get_rng_state()
         facts = {name: getattr(self, name) for name in _FACTS}
+        if isinstance(self.batches, Lessons):
+            facts["level"] = self.batches.level
         return Snapshot({k: t.detach().numpy().copy() for k, t in tensors.items()}, facts)
 
     def restore(self, snapshot: Snapshot) -> None:
@@ -150,6 +171,10 @@ class Descent(Way):
         torch.set_rng_state(tensors["random"])
         for name in _FACTS:
             setattr(self, name, snapshot.facts[name])
+        if isinstance(self.batches, Lessons):
+            self.batches.restore(snapshot.facts.get("level", 0))
+        # With other settings an epoch may have fewer batches than were learned from.
+        self.place = min(self.place, len(self.batches.epoch(self.epoch)) - 1)
 
 
 @runtime_checkable

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol, runtime_checkable
 
+from ..batch import Item
 from ..data.batching import Batches, Course
+from ..data.lessons import Lessons, Plan
 from ..data.windows import Windows
 from ..errors import ModelError, TrainingError
 from ..forms import Form
@@ -16,6 +18,7 @@ from ..task import Task
 from .counting import Counting
 from .evaluation import carrying, evaluate
 from .events import Event
+from .grading import Graded
 from .settings import Training
 from .way import Snapshot, Step, Way
 
@@ -51,9 +54,9 @@ class Standing:
     evaluated_step: int = 0
 
 
-def way_of(model: Model, task: Task, train: Sequence[Any], settings: Training) -> Way:
+def way_of(model: Model, task: Task, train: Graded, settings: Training) -> Way:
     """By counting or by gradients, as the model can."""
-    items = [task.encode(example) for example in train]
+    items = [task.encode(example) for example in train.examples]
     if isinstance(model, LearnsFromStatistics):
         return Counting(model, items, continuous=task.continuous)
     if not isinstance(model, LearnsByGradient):
@@ -64,9 +67,18 @@ def way_of(model: Model, task: Task, train: Sequence[Any], settings: Training) -
         rows, length = settings.batch_size, settings.window
         batches = Windows(items, rows, length, settings.seed, carrying(model).in_order)
     else:
-        batches = Batches(items, settings.batch_size, settings.batch_tokens, settings.seed)
+        batches = _batches(items, train, settings)
     way: Way = gradient.Descent(model, batches, settings)
     return way
+
+
+def _batches(items: list[Item], train: Graded, settings: Training) -> Batches:
+    """All examples in every epoch, or from easy ones to hard ones."""
+    shape = settings.batch_size, settings.batch_tokens, settings.seed
+    if settings.curriculum == "none":
+        return Batches(items, *shape)
+    plan = Plan(settings.curriculum, settings.curriculum_share)
+    return Lessons(items, *shape, train.levels, plan)
 
 
 def learn(
@@ -144,7 +156,7 @@ class Learner:
         standing.evaluated_step = standing.step
         if is_best:
             standing.best, standing.best_step, standing.since_best = rank, standing.step, 0
-        else:
+        elif self.way.aims_at_target:
             standing.since_best += 1
             self.way.disappointed()
         yield Event("eval", standing.step, {**values, "epoch": standing.epoch, "best": is_best})
@@ -232,6 +244,7 @@ class _News:
         values: dict[str, Any] = {name: total / self._steps for name, total in self._sums.items()}
         values |= {"epoch": step.epoch, "progress": step.progress}
         values["symbols_per_second"] = self._symbols / seconds
+        values |= step.level
         self._clear()
         return Event("train", step.number, values)
 

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from ..data.lessons import Curriculum
 from ..errors import UsageError
 
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
@@ -38,6 +39,12 @@ class Training:
         evaluate_seconds: After how many seconds the model is evaluated as well; 0 is off.
         evaluate_examples: The most validation examples an evaluation during training looks at.
         save_seconds: After how many seconds a checkpoint is written, besides every evaluation.
+        curriculum: Whether easy examples come first: none, one level after another (naive), all
+            levels mixed from the start, or both (combined). Levels are what a task makes by its
+            options, as digits and nesting, or else the shorter of the examples, an eighth more each
+            time.
+        curriculum_share: The share of training after which naive and combined have reached the last
+            level, which is what is learned without a curriculum.
         seed: Where randomness starts.
     """
 
@@ -61,6 +68,8 @@ class Training:
     evaluate_seconds: float = 0.0
     evaluate_examples: int = 2000
     save_seconds: float = 30.0
+    curriculum: Curriculum = "none"
+    curriculum_share: float = 0.5
     seed: int = 1
 
     def __post_init__(self) -> None:
@@ -70,6 +79,8 @@ class Training:
         for name in ("learning_rate", "clip", "l1", "l2", "patience", "warmup", "steps"):
             if getattr(self, name) < 0:
                 raise UsageError("U010", f"[training] {name} must not be negative")
+        if not 0 < self.curriculum_share <= 1:
+            raise UsageError("U010", "[training] curriculum_share must be above 0 and at most 1")
         self.seconds()
 
     def seconds(self) -> float:

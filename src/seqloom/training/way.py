@@ -20,6 +20,7 @@ class Step:
     values: dict[str, float]
     ends_epoch: bool
     warning: dict[str, Any] = field(default_factory=dict)  # what a person should know of it
+    level: dict[str, int] = field(default_factory=dict)  # how far a curriculum is, and of how many
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,11 @@ class Way(ABC):
     """A way to learn."""
 
     runs_away: ClassVar[bool] = True  # whether it can go wrong without bound
+
+    @property
+    def aims_at_target(self) -> bool:
+        """Whether what is learned now is what is judged; an easier level may improve nothing."""
+        return True
 
     @abstractmethod
     def steps(self) -> Iterator[Step]:

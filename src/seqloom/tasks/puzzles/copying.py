@@ -45,6 +45,9 @@ class Copying(SymbolPuzzle):
     def show(self, answer: list[str]) -> str:
         return " ".join(answer)
 
+    def places(self, answer: list[str]) -> list[str]:
+        return answer
+
     def judge(self, right: list[str], answer: list[str]) -> dict[str, Ratio]:
         """Symbols are judged where ten are asked for: blanks are easy, and most of it."""
         pairs = list(zip(right, answer, strict=True))

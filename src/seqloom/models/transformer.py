@@ -8,7 +8,8 @@ from ..nn.inputs import Embedding, Projection
 from ..nn.outputs import Output, Symbols
 from ..nn.pooling import PoolingName
 from ..nn.positions import START
-from ..nn.transformer_layers import PLAIN, Assembly, TransformerStack
+from ..nn.transformer_layers import PLAIN, Assembly
+from ..nn.transformer_stack import TransformerStack
 from .reader import Reader
 
 

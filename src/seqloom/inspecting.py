@@ -35,8 +35,11 @@ def _attention(trace: Trace, source: Symbols, target: Symbols, name: str) -> Vie
     record = trace.of_kind("attention")[-1]
     if record.value.ndim == 3:
         return AttentionView(source, target, record.value[0], name)
-    _, heads, time, _ = record.value.shape
+    _, heads, time, places = record.value.shape
     notes = [f"{record.path}, the mean of its {heads} heads"]
+    if record.path.endswith("cross_attention"):
+        seen, written = source[:places], target[:time]
+        return AttentionView(seen, written, record.value[0].mean(0), name, notes)
     if len(record.value) > 1:
         notes.append(f"the first {time} symbols; what is longer is read in blocks")
     symbols = _symbols_read(time, source, target)

@@ -18,6 +18,7 @@ MODELS: Registry[Model] = Registry(
         "convolutional": ".convolutional:Convolutional",
         "transformer": ".transformer:Transformer",
         "encoder-decoder": ".encoder_decoder:EncoderDecoder",
+        "transformer-encoder-decoder": ".transformer_encoder_decoder:TransformerEncoderDecoder",
     },
     unlisted={"mixture": ".mixture:Mixture"},  # made of trained runs, not chosen to be trained
 )

@@ -5,6 +5,6 @@ weights, arranged once, and give what the readable steps give; tests compare the
 """
 
 from .recurrence import QuickRecurrence
-from .transformer import QuickStack
+from .transformer import QuickDecoder, QuickStack
 
-__all__ = ["QuickRecurrence", "QuickStack"]
+__all__ = ["QuickDecoder", "QuickRecurrence", "QuickStack"]

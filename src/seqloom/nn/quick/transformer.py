@@ -9,12 +9,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Complex, Float
+from jaxtyping import Bool, Complex, Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import gelu
 
+from ..inputs import Embedding
 from ..multi_head import Heads
+from ..outputs import Symbols
 from ..positions import Sinusoid
+from ..transformer_decoder import TransformerDecoder
 from ..transformer_layers import ACTIVATIONS, Layered, TransformerLayer
 from ..transformer_stack import TransformerStack, vectors_of
 from .growing import claimed
@@ -220,6 +223,36 @@ class QuickStack:
             batch = tuple(torch.from_numpy(np.asarray(part))[None] for part in state)
             vectors = vectors_of(batch)[:, self.stack.begins(place) :]
             return vectors[0, :0].numpy(), self.stack.known(vectors)[0].numpy()
+
+
+class QuickDecoder:
+    """The twin of a decoder with its ends, for any number of candidates of some sources."""
+
+    def __init__(self, read: Embedding, decoder: TransformerDecoder, output: Symbols) -> None:
+        self.layers = QuickLayers(decoder)
+        self.vectors = array_of(read.table.weight)
+        self.scores = Product(output.scores.weight, output.scores.bias)
+
+    def step(
+        self,
+        symbols: Int[np.ndarray, " rows"],
+        known: Float[np.ndarray, "rows place parts width"],
+        memory: Float[np.ndarray, "source parts heads seen numbers"],
+        real: Bool[np.ndarray, "source seen"],
+    ) -> tuple[Float[np.ndarray, "rows symbols"], np.ndarray]:
+        """Log-probabilities of what follows these symbols, and what is known of them then."""
+        place = known.shape[1]
+        store = claimed(known, self.layers.context)
+        hidden = None if real.all() else ~real[:, None, None]
+        memories = [
+            QuickMemory(memory[:, part], memory[:, part + 1], hidden)
+            for part in range(0, memory.shape[1], 2)
+        ]
+        rows = store.values[:, :, : place + 1]
+        scores = self.scores(self.layers.step(self.vectors[symbols], place, rows, memories))
+        scores -= np.maximum.reduce(scores, axis=-1, keepdims=True)
+        scores -= np.log(np.add.reduce(np.exp(scores), axis=-1, keepdims=True))
+        return scores, store.rows(place + 1)
 
 
 def _softmax(scores: np.ndarray) -> np.ndarray:

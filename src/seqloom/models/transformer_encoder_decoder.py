@@ -166,8 +166,10 @@ class TransformerEncoderDecoder(Neural):
         mark = [(weight.data_ptr(), weight._version) for weight in self._stepped]
         if mark != self._twin[0]:  # what was restored since is arranged anew
             read, output = self.target_input, self.output
-            can = isinstance(read, Embedding) and isinstance(output, Symbols)
-            self._twin = mark, QuickDecoder(read, self.decoder, output) if can else None
+            twin = None
+            if isinstance(read, Embedding) and isinstance(output, Symbols):
+                twin = QuickDecoder(read, self.decoder, output)
+            self._twin = mark, twin
         return self._twin[1]
 
     def _encoded(self, source: Sequences) -> tuple[Tensor, Bool[Tensor, "batch place"]]:

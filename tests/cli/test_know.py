@@ -20,7 +20,8 @@ def test_models_lists_all_or_those_that_can(say):
     assert all(name in said.out.splitlines() for name in MODELS)
     assert "learns by counting" in said.out and "seqloom explain" in said.err
     assert [one["name"] for one in lines(say("models", "translate", "--json").out)] == [
-        "encoder-decoder"
+        "encoder-decoder",
+        "transformer-encoder-decoder",
     ]
     for task in ("tag", "algorithms"):
         assert say("models", task, "--quiet").out.split() == [

@@ -36,9 +36,11 @@ class Grown(np.ndarray):
         """Some of a batch, with room to grow: what a search asks for; or any part of the array."""
         if self.ndim == 4 and isinstance(which, np.ndarray):
             _, places, parts, width = self.shape
-            count = int(which.sum()) if which.dtype == bool else len(which)
-            store = _empty((count,), parts, max(ROOM, places + places // 2), width, self.dtype)
-            store.values[:, :, :places] = np.asarray(self).swapaxes(1, 2)[which]
+            order = np.flatnonzero(which) if which.dtype == bool else which
+            store = _empty((len(order),), parts, max(ROOM, places + places // 2), width, self.dtype)
+            values = np.asarray(self).swapaxes(1, 2)
+            for place, row in enumerate(order.tolist()):  # an index would copy everything twice
+                store.values[place, :, :places] = values[row]
             store.taken = places
             return store.rows(places)
         return np.asarray(self)[which]

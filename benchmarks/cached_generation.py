@@ -17,7 +17,6 @@ import numpy as np
 import torch
 from surroundings import arguments, in_words, machine, positive, report, say, table
 
-from seqloom.batch import Sequences
 from seqloom.forms import BEGIN, END, PAD, Form, Signature, Tokens
 from seqloom.models.transformer import Transformer
 from seqloom.nn.ends import Ends
@@ -49,15 +48,14 @@ def drawn(log_probs: np.ndarray, chance: np.random.Generator) -> np.ndarray:
 
 
 def with_cache(model: Transformer, length: int) -> list[int]:
-    """By steps."""
-    chance, symbols, text = np.random.default_rng(1), np.array([BEGIN]), []
-    with model.at_rest():
-        state = model.begin(Sequences.pad([np.zeros(0, dtype=np.int64)]))
-        for _ in range(length):
-            log_probs, state = model.step(symbols, state)
-            symbols = drawn(log_probs, chance)
-            text.append(int(symbols[0]))
-    return text
+    """By steps, as `seqloom generate` takes them for one text."""
+    chance, text = np.random.default_rng(1), [BEGIN]
+    stepper = model.stepper()
+    state = stepper.begin()
+    for _ in range(length):
+        log_probs, state = stepper.step(text[-1], state)
+        text.append(int(drawn(log_probs[None], chance)[0]))
+    return text[1:]
 
 
 def without_cache(model: Transformer, length: int) -> list[int]:

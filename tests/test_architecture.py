@@ -33,7 +33,7 @@ LAYERS = [  # lowest first; names in one set may not import each other
     {"run"},
     {"card"},
     {"fitting"},
-    {"converting", "arpa", "mixing", "climbing"},
+    {"converting", "exporting", "arpa", "mixing", "climbing"},
     {"laddering"},
     {"cli"},
 ]

@@ -39,10 +39,11 @@ def _attention(trace: Trace, source: Symbols, target: Symbols, name: str, form: 
         several = len({one.path for one in records}) > 1
         notes = [f"{record.path}, the last of several that look"] if several else []
         return AttentionView(source, target, record.value[0], name, notes)
-    _, heads, time, _ = record.value.shape
+    _, heads, time, places = record.value.shape
     notes = [f"{record.path}, the mean of its {heads} heads"]
     if form is Form.TRANSDUCE:
-        return AttentionView(source, target, record.value[0].mean(0), name, notes)
+        seen, written = source[:places], target[:time]
+        return AttentionView(seen, written, record.value[0].mean(0), name, notes)
     if len(record.value) > 1:
         notes.append(f"the first {time} symbols; what is longer is read in blocks")
     symbols = _symbols_read(time, source, target)

@@ -57,7 +57,8 @@ class Option:
 def options(thing: Callable[..., Any]) -> list[Option]:
     """The keyword-only arguments of a constructor, explained by the `Args:` of its docstring.
 
-    An argument that is a dataclass stands for its fields: several things can then share options.
+    An argument that is a dataclass stands for its fields: several things can then share options,
+    each with defaults of its own.
     """
     made = vars(thing).get("__init__", thing) if isinstance(thing, type) else thing
     hints = get_type_hints(made)
@@ -68,10 +69,16 @@ def options(thing: Callable[..., Any]) -> list[Option]:
         if p.kind is not inspect.Parameter.KEYWORD_ONLY:
             continue
         if is_dataclass(kind := hints[p.name]) and isinstance(kind, type):
-            listed += [replace(option, group=p.name) for option in options(kind)]
+            listed += [_of_group(option, p) for option in options(kind)]
         else:
             listed.append(Option(p.name, kind, p.default, helps.get(p.name, "")))
     return listed
+
+
+def _of_group(option: Option, argument: inspect.Parameter) -> Option:
+    """An option of several that are one argument, with the default that the argument has."""
+    default = getattr(argument.default, option.name, option.default)
+    return replace(option, group=argument.name, default=default)
 
 
 def problems(thing: Callable[..., Any], given: Mapping[str, Any]) -> list[str]:
@@ -96,9 +103,12 @@ def taken(thing: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]
     groups = {option.name: option.group for option in options(thing) if option.group}
     made = vars(thing).get("__init__", thing) if isinstance(thing, type) else thing
     hints = get_type_hints(made)
+    defaults = inspect.signature(made).parameters
     for group in dict.fromkeys(groups.values()):
         inside = {name: value for name, value in values.items() if groups.get(name) == group}
-        arguments[group] = hints[group](**inside)
+        default = defaults[group].default
+        is_given = isinstance(default, hints[group])
+        arguments[group] = replace(default, **inside) if is_given else hints[group](**inside)
     return arguments | {name: v for name, v in values.items() if name not in groups}
 
 

@@ -65,6 +65,12 @@ VARIANTS = {
         {"attention_window": 2, "context": 8, "heads": 1},
         {"pooling": "max"},
     ],
+    "transformer-encoder-decoder": [
+        {"norm": "before", "positions": "rotary", "heads": 1},
+        {"positions": "learned", "activation": "gelu", "dropout": 0.3, "encoder_layers": 1},
+        {"attention_window": 2, "feed_forward": 5},
+        {"tie_vectors": False, "decoder_layers": 1},
+    ],
     "encoder-decoder": [{"attention": "none"}, {"directions": "forward"}]
     + [{"cell": cell, "encoder_layers": 2, "decoder_layers": 2} for cell in CELLS]
     + [WIRED | {"directions": "forward"}]
@@ -99,6 +105,8 @@ def small(name, options):
         "ngram": {},
         "cache": {},
         "transformer": {"width": 8, "heads": 2, "layers": 2, "context": 32},
+        "transformer-encoder-decoder": {"width": 8, "heads": 2, "context": 32}
+        | {"encoder_layers": 2, "decoder_layers": 2},
     }
     return {**widths.get(name, {"width": 6, "hidden": 8}), **options}
 

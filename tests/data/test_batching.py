@@ -41,9 +41,18 @@ def test_buckets_waste_little():
 
 
 def test_a_batch_by_tokens_holds_at_most_so_many():
+    """Sources and targets together, each as wide as its longest; as full as order allows."""
     made = items()
-    for which in Batches(made, 1, 100, seed=1).epoch(0):
-        assert len(which) * max(len(made[i].target) for i in which) <= 100 or len(which) == 1
+
+    def padded(which):
+        longest = [max(len(getattr(made[i], side)) for i in which) for side in ("source", "target")]
+        return len(which) * sum(longest)
+
+    batches = Batches(made, 1, 400, seed=1)
+    sizes = [padded(which) for which in batches.epoch(0) if len(which) > 1]
+    assert max(sizes) <= 400 and np.mean(sizes) > 300
+    for which in Batches(made, 1, 20, seed=1).epoch(0):  # one that is longer stands alone
+        assert padded(which) <= 20 or len(which) == 1
 
 
 def test_padding():

@@ -259,7 +259,7 @@ def test_what_cannot_be_is_refused(options, code, sentence):
 def test_to_copy_says_which_options_of_the_task_it_needs():
     with pytest.raises(ModelError) as told:
         build(copy=True)
-    assert told.value.help[0] == "--set task.vocabulary=joint --set task.copies=10"
+    assert told.value.help[0] == "--set task.joint=true --set task.copies=10"
     other = Signature(Form.TRANSDUCE, Tokens(6, 2), Tokens(7, 2))
     with pytest.raises(ModelError, match="one vocabulary"):
         build(other, copy=True)

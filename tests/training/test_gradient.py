@@ -32,7 +32,8 @@ def descent(**settings):
 @pytest.mark.parametrize("optimizer", get_args(KINDS["optimizer"]))
 @pytest.mark.parametrize("schedule", get_args(KINDS["schedule"]))
 def test_the_loss_goes_down(optimizer, schedule):
-    way = descent(optimizer=optimizer, schedule=schedule, learning_rate=RATES[optimizer])
+    rate = RATES[optimizer]
+    way = descent(optimizer=optimizer, schedule=schedule, learning_rate=rate, warmup=0.2)
     losses = [step.values["loss"] for step in way.steps()]
     assert len(losses) == 120
     assert np.mean(losses[-6:]) < 0.85 * np.mean(losses[:6])
@@ -47,6 +48,44 @@ def test_schedules_begin_and_end_where_they_should():
     assert factor("constant", 0.05, 0.1) == pytest.approx(0.5)
     rates = [factor("cosine", p / 100, 0.1) for p in range(101)]
     assert max(rates) == rates[10] and rates == [*sorted(rates[:11]), *sorted(rates[11:])[::-1]]
+
+
+def test_the_inverse_root_is_vaswanis():
+    """min(t / w, √(w / t)) of the highest rate: with w steps, or with a share of the way."""
+    for step in range(50):
+        wanted = min((step + 1) / 8, (8 / (step + 1)) ** 0.5)
+        assert factor("inverse-root", step / 99, 8.0, step) == pytest.approx(wanted)
+        share = step / 50
+        wanted = max(0.01, min(share / 0.2, (0.2 / share) ** 0.5)) if step else 0.01
+        assert factor("inverse-root", share, 0.2, 10**6) == pytest.approx(wanted)
+    assert factor("inverse-root", 0.5, 0.0, 3) == pytest.approx(0.5)
+    way = descent(schedule="inverse-root", warmup=3.0)
+    rates = [step.values["rate"] / way.settings.learning_rate for step in way.steps()][:12]
+    assert rates == pytest.approx([min(t / 3, (3 / t) ** 0.5) for t in range(1, 13)])
+
+
+def test_warm_up_can_be_steps():
+    rates = [factor("constant", step / 100, 4.0, step) for step in range(6)]
+    assert rates == [0.25, 0.5, 0.75, 1.0, 1.0, 1.0]
+
+
+def test_the_last_evaluations_are_averaged():
+    """What is judged is the mean of the weights at the last three; learning goes on from its own."""
+    way, seen = descent(average_last=3), []
+    steps = way.steps()
+    for number in range(5):
+        for _ in range(4):
+            next(steps)
+        seen.append([weight.detach().clone() for weight in way.parameters])
+        with way.judged():
+            for place, weight in enumerate(way.parameters):
+                wanted = sum(one[place] for one in seen[-3:]) / min(3, number + 1)
+                torch.testing.assert_close(weight.detach(), wanted)
+        assert all(map(torch.equal, way.parameters, seen[-1]))
+        taken, other = way.snapshot(), descent(average_last=3)
+        other.restore(taken)
+        pairs = zip(way.evaluated, other.evaluated, strict=True)
+        assert all(all(map(torch.equal, one, its)) for one, its in pairs)
 
 
 def test_plateau_halves_when_told():

@@ -71,9 +71,11 @@ def fingerprint(folder: Path):
     [
         {},
         {"schedule": "plateau", "patience": 30, "optimizer": "sgd", "learning_rate": 0.1},
-        {"batch_tokens": 40, "optimizer": "rmsprop", "learning_rate": 0.001, "l1": 1e-4},
+        {"batch_tokens": 80, "optimizer": "rmsprop", "learning_rate": 0.001, "l1": 1e-4},
+        {"batch_tokens": 80, "schedule": "inverse-root", "warmup": 20.0, "average_last": 3}
+        | {"average": 0.0},
     ],
-    ids=["adam", "sgd-plateau-patience", "rmsprop-tokens-l1"],
+    ids=["adam", "sgd-plateau-patience", "rmsprop-tokens-l1", "inverse-root-average-last"],
 )
 def test_killed_runs_end_like_undisturbed_ones(data, training):
     began = time.monotonic()

@@ -64,6 +64,11 @@ COMMANDS = {
         "exchange weights with torch, n-grams with ARPA",
         "convert my-run -o lstm.safetensors",
     ),
+    "export": Command(
+        "export",
+        "write a Transformer that translates for CTranslate2",
+        "export my-run --to ctranslate2 -o folder",
+    ),
     "models": Command("models", "list the models and their options", "models"),
     "tasks": Command("tasks", "list the tasks and the files they read", "tasks"),
     "explain": Command("explain", "explain an error code or an option", "explain D011"),
@@ -83,7 +88,7 @@ GROUPS = {
         "inspect",
         "anatomy",
     ),
-    "Keep": ("runs", "show", "compare", "mix", "convert"),
+    "Keep": ("runs", "show", "compare", "mix", "convert", "export"),
     "Know": ("models", "tasks", "explain", "doctor"),
 }
 EXAMPLES = (

@@ -65,15 +65,16 @@ class Batches:
         return [batches[place] for place in chance.permutation(len(batches))]
 
     def _cuts(self, order: Int[np.ndarray, " n"]) -> list[int]:
-        """Where one batch ends and the next begins: by examples, or by padded target symbols."""
+        """Where one batch ends and the next begins: by examples, or by symbols with padding."""
         if not self.tokens:
             return list(range(self.size, len(order), self.size))
-        cuts, start, longest = [], 0, 0
-        for place, length in enumerate(self._target[order]):
-            longest = max(longest, int(length))
-            if place > start and longest * (place + 1 - start) > self.tokens:
+        cuts, start, source, target = [], 0, 0, 0
+        lengths = zip(self._source[order].tolist(), self._target[order].tolist(), strict=True)
+        for place, (read, written) in enumerate(lengths):
+            source, target = max(source, read), max(target, written)
+            if place > start and (source + target) * (place + 1 - start) > self.tokens:
                 cuts.append(place)
-                start, longest = place, int(length)
+                start, source, target = place, read, written
         return cuts
 
 

@@ -21,6 +21,7 @@ MODELS: Registry[Model] = Registry(
         "convolutional-encoder-decoder": (
             ".convolutional_encoder_decoder:ConvolutionalEncoderDecoder"
         ),
+        "transformer-encoder-decoder": ".transformer_encoder_decoder:TransformerEncoderDecoder",
     },
     unlisted={"mixture": ".mixture:Mixture"},  # made of trained runs, not chosen to be trained
 )

@@ -104,15 +104,7 @@ class Reader(Neural, ABC):
 
     def take_vectors(self, symbols: Sequence[str]) -> str:
         """Start from the vectors of a file, where one is named; says how many symbols it has."""
-        if not self.ends.vectors:
-            return ""
-        if not isinstance(self.input, Embedding):
-            raise ModelError("M124", "vectors = …: this model reads numbers, not symbols")
-        path, table = Path(self.ends.vectors), self.input.table.weight
-        found = read_vectors(path, symbols, table.shape[1])
-        with torch.no_grad():
-            table[torch.tensor(list(found))] = torch.from_numpy(np.stack(list(found.values())))
-        return f"{len(found):,} of {len(symbols):,} symbols start from {path.name}"
+        return take_vectors(self.input, self.ends, symbols)
 
     def stepper(self) -> ReaderStepper:
         """Single steps, in NumPy where the body has a twin."""
@@ -176,3 +168,16 @@ def tie(read: nn.Module, output: Output, width: int, hidden: int) -> None:
     if read.table.num_embeddings != output.scores.out_features:
         raise ModelError("M124", "tie_vectors: what is read and what is written differ")
     output.scores.weight = read.table.weight
+
+
+def take_vectors(read: nn.Module, ends: Ends, symbols: Sequence[str]) -> str:
+    """Fill a table of vectors from the file of `ends`; a sentence if there is one."""
+    if not ends.vectors:
+        return ""
+    if not isinstance(read, Embedding):
+        raise ModelError("M124", "vectors = …: this model reads numbers, not symbols")
+    path, table = Path(ends.vectors), read.table.weight
+    found = read_vectors(path, symbols, table.shape[1])
+    with torch.no_grad():
+        table[torch.tensor(list(found))] = torch.from_numpy(np.stack(list(found.values())))
+    return f"{len(found):,} of {len(symbols):,} symbols start from {path.name}"

@@ -14,10 +14,11 @@ from ..model import State
 from ..nn.inputs import Embedding
 from ..nn.outputs import Numbers, Output, Symbols
 from ..nn.pooling import Pooling
-from ..nn.quick import QuickRecurrence
+from ..nn.quick import QuickRecurrence, QuickStack
 from ..nn.quick.pooling import running_pool
 from ..nn.quick.twin import Matrix, Row, Rows, array_of
 from ..nn.recurrence import Recurrence
+from ..nn.transformer_stack import TransformerStack
 
 LOOKED_UP = 1 << 22  # up to so many numbers the first products of all symbols are kept in a table
 
@@ -95,14 +96,16 @@ def log_softmax(scores: Row) -> Row:
     return scores
 
 
-def _body_of(body: Steps) -> QuickRecurrence | _Stepped:
+def _body_of(body: Steps) -> QuickRecurrence | QuickStack | _Stepped:
     if isinstance(body, Recurrence) and QuickRecurrence.can(body):
         return QuickRecurrence(body)
+    if isinstance(body, TransformerStack) and QuickStack.can(body):
+        return QuickStack(body)
     return _Stepped(body)
 
 
 def _products_of(
-    read: nn.Module, body: QuickRecurrence | _Stepped
+    read: nn.Module, body: QuickRecurrence | QuickStack | _Stepped
 ) -> Callable[[Any], Float[np.ndarray, " _"]]:
     """From a value to what the body begins with: of a symbol it is looked up."""
     if not isinstance(read, Embedding):

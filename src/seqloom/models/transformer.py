@@ -8,7 +8,8 @@ from ..nn.inputs import Embedding, Projection
 from ..nn.outputs import Output, Symbols
 from ..nn.pooling import PoolingName
 from ..nn.positions import START
-from ..nn.transformer_layers import PLAIN, Assembly, TransformerStack
+from ..nn.transformer_layers import PLAIN, Assembly
+from ..nn.transformer_stack import TransformerStack
 from .reader import Reader
 
 
@@ -76,10 +77,10 @@ class Transformer(Reader):
         # Sinusoids are as large as one, and vectors are multiplied by √width before they meet them;
         # but tied vectors that large would at first expect every symbol to come again.
         large = assembly.positions == "sinusoid" and not ends.tie_vectors
-        _start(self.input, self.output, width**-0.5 if large else START)
+        start_ends(self.input, self.output, width**-0.5 if large else START)
 
 
-def _start(read: Embedding | Projection, output: Output, spread: float) -> None:
+def start_ends(read: Embedding | Projection, output: Output, spread: float) -> None:
     """Small numbers at both ends, so that at first all symbols are about as likely."""
     if isinstance(output, Symbols):
         nn.init.normal_(output.scores.weight, std=START)

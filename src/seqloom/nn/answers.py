@@ -75,6 +75,6 @@ def pointer_for(signature: Signature, width: int) -> Pointer:
         raise ModelError(
             "M202",
             "to copy, source and target need one vocabulary with room for unknown symbols",
-            help=["--set task.vocabulary=joint --set task.copies=10", "--set model.copy=false"],
+            help=["--set task.joint=true --set task.copies=10", "--set model.copy=false"],
         )
     return Pointer(width, source.unknowns)

@@ -1,20 +1,19 @@
-"""Layers of attention and of small networks, one upon the other: the Transformer."""
+"""What Transformers are made of: layers of attention and of small networks."""
 
+from abc import ABC
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import torch
-from jaxtyping import Bool, Complex, Float, Int
+from jaxtyping import Bool, Complex, Float
 from torch import Tensor, nn
-from torch.nn.functional import gelu, pad, relu
+from torch.nn.functional import gelu, relu
 
 from ..errors import ModelError
-from .attention import SelfAttention, Sight
-from .growing import empty, grown
+from .multi_head import CrossAttention, SelfAttention, Sight
 from .positions import START, Learned, PositionsName, Rotary, Sinusoid
 
-State = tuple[Tensor, ...]
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"gelu": gelu, "relu": relu}
 
 
@@ -44,6 +43,13 @@ class Assembly:
 PLAIN = Assembly()
 
 
+class Memory(NamedTuple):
+    """The keys and values a layer has of the sources."""
+
+    known: Float[Tensor, "source 2 heads place numbers"]
+    mask: Bool[Tensor, "source 1 1 place"] | None = None  # true where a place is real
+
+
 class TransformerLayer(nn.Module):
     """Attention, then a small network at every place, with a way around each.
 
@@ -51,15 +57,20 @@ class TransformerLayer(nn.Module):
     norm = "after":    x ← N(x + attention(x)),   x ← N(x + V f(W x))     (Vaswani et al., 2017)
 
     N(x) = s ⊙ (x - mean x) / deviation x; no part has a bias. Dropout is on what is added, not on
-    the weights of attention (as in Vaswani et al., 2017).
+    the weights of attention (as in Vaswani et al., 2017). A layer that crosses over looks at a
+    source too, between the two parts and in the same manner.
     """
 
-    def __init__(self, width: int, assembly: Assembly, dropout: float) -> None:
+    def __init__(
+        self, width: int, assembly: Assembly, dropout: float, *, crosses: bool = False
+    ) -> None:
         super().__init__()
         inner = assembly.feed_forward or 4 * width
         self.before = assembly.norm == "before"
         self.attention_norm = nn.LayerNorm(width, bias=False)
         self.attention = SelfAttention(width, assembly.heads)
+        self.cross_norm = nn.LayerNorm(width, bias=False) if crosses else None
+        self.cross_attention = CrossAttention(width, assembly.heads) if crosses else None
         self.feed_norm = nn.LayerNorm(width, bias=False)
         self.widen = nn.Linear(width, inner, bias=False)
         self.narrow = nn.Linear(inner, width, bias=False)
@@ -67,11 +78,16 @@ class TransformerLayer(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(
-        self, x: Float[Tensor, "batch time width"], sight: Sight
+        self,
+        x: Float[Tensor, "batch time width"],
+        sight: Sight,
+        memory: Memory | None = None,
     ) -> tuple[Float[Tensor, "batch time width"], tuple[Tensor, Tensor]]:
         """The layer's outputs, and its keys and values."""
-        queries, keys, values = self.attention.products(self._first(x), sight.turns)
-        return self._above(x, self.attention.look(queries, keys, values, sight)), (keys, values)
+        ready = self._ready(x, self.attention_norm)
+        queries, keys, values = self.attention.products(ready, sight.turns)
+        found = self.attention.look(queries, keys, values, sight)
+        return self._above(x, found, memory), (keys, values)
 
     def step(
         self,
@@ -79,45 +95,37 @@ class TransformerLayer(nn.Module):
         rows: Float[Tensor, "batch place 2 width"],
         turns: Complex[Tensor, "1 half"] | None,
         window: int,
+        memory: Memory | None = None,
     ) -> Float[Tensor, "batch 1 width"]:
         """The output at the last place, whose key and value are written into `rows`."""
-        queries, keys, values = self.attention.products(self._first(x), turns)
+        ready = self._ready(x, self.attention_norm)
+        queries, keys, values = self.attention.products(ready, turns)
         rows[:, -1, 0], rows[:, -1, 1] = keys[:, 0].flatten(1), values[:, 0].flatten(1)
         seen = rows[:, -window:].unflatten(-1, queries.shape[2:])
         found = self.attention.look(queries, seen[:, :, 0], seen[:, :, 1], Sight())
-        return self._above(x, found)
+        return self._above(x, found, memory)
 
-    def _first(self, x: Tensor) -> Tensor:
-        return self.attention_norm(x) if self.before else x
+    def _above(self, x: Tensor, found: Tensor, memory: Memory | None) -> Tensor:
+        """All of the layer after its look at itself."""
+        x = self._added(x, found, self.attention_norm)
+        if memory is not None and self.cross_attention is not None and self.cross_norm is not None:
+            ready = self._ready(x, self.cross_norm)
+            x = self._added(x, _crossed(self.cross_attention, ready, memory), self.cross_norm)
+        found = self.narrow(self.bend(self.widen(self._ready(x, self.feed_norm))))
+        return self._added(x, found, self.feed_norm)
 
-    def _above(self, x: Tensor, found: Tensor) -> Tensor:
-        """All of the layer after its attention."""
+    def _ready(self, x: Tensor, norm: nn.Module) -> Tensor:
+        """What a part of the layer reads."""
+        return norm(x) if self.before else x
+
+    def _added(self, x: Tensor, found: Tensor, norm: nn.Module) -> Tensor:
+        """What a part has found, on the way around it."""
         x = x + (self.dropout(found) if self.training else found)
-        if self.before:
-            return x + self._feed(self.feed_norm(x))
-        x = self.attention_norm(x)
-        return self.feed_norm(x + self._feed(x))
-
-    def _feed(self, x: Tensor) -> Tensor:
-        found = self.narrow(self.bend(self.widen(x)))
-        return self.dropout(found) if self.training else found
+        return x if self.before else norm(x)
 
 
-class TransformerStack(nn.Module):
-    """Layers of self-attention over sequences of any length.
-
-    Causal, with a context of C places and H = C/2: the place p sees the places from
-    max(0, ⌊p/H⌋ - 1)·H to p, between H and C of them, and is counted from the first of these. What
-    is longer than C is therefore read in blocks of C places that overlap by half; of all but the
-    first block only the second half counts. The state is what was read since the block began:
-
-    vectors   (batch, place, width)           read, their keys and values not computed yet
-    known     (batch, place, 1 + 2 L, width)  read later: a vector, then key and value of each layer
-
-    Not causal, every place sees all real ones, and there are no blocks.
-    """
-
-    in_order = False  # a window begins a block, so learning need not know what came before it
+class Layered(nn.Module, ABC):
+    """Layers one upon the other, and where their places stand."""
 
     def __init__(
         self,
@@ -125,13 +133,13 @@ class TransformerStack(nn.Module):
         *,
         layers: int,
         context: int,
-        causal: bool = True,
-        dropout: float = 0.0,
-        assembly: Assembly = PLAIN,
+        dropout: float,
+        assembly: Assembly,
+        crosses: bool = False,
     ) -> None:
         super().__init__()
         _refuse_impossible(width, layers, context, dropout, assembly)
-        self.width, self.context, self.causal = width, context, causal
+        self.width, self.context = width, context
         self.window = assembly.attention_window
         rotates = assembly.positions == "rotary"
         added = {"sinusoid": Sinusoid, "learned": Learned}
@@ -139,128 +147,53 @@ class TransformerStack(nn.Module):
         self.rotary = Rotary(context, width // assembly.heads) if rotates else None
         self.dropout = nn.Dropout(dropout)
         self.layers = nn.ModuleList(
-            TransformerLayer(width, assembly, dropout) for _ in range(layers)
+            TransformerLayer(width, assembly, dropout, crosses=crosses) for _ in range(layers)
         )
         before = assembly.norm == "before"
         self.norm = nn.LayerNorm(width, bias=False) if before else nn.Identity()
-        self._start()
+        self._start(3 if crosses else 2)
 
-    def _start(self) -> None:
-        """Small weights; what is added to the sum smaller the more is added (Radford, 2019)."""
-        added = START / (2 * len(self.layers)) ** 0.5
-        for name, weight in self.named_parameters():
-            if weight.dim() == 2 and "positions" not in name:
-                last = name.endswith(("join.weight", "narrow.weight"))
-                nn.init.normal_(weight, std=added if last else START)
+    def each(self) -> list[TransformerLayer]:
+        """The layers, the lowest first."""
+        return [layer for layer in self.layers if isinstance(layer, TransformerLayer)]
 
-    def initial(self, batch: int) -> State:
-        """Nothing was read."""
-        like = next(self.parameters())
-        return like.new_zeros(batch, 0, self.width), self._no_rows(like, batch)
-
-    def forward(
-        self, x: Float[Tensor, "batch time width"], lengths: Int[Tensor, " batch"]
-    ) -> Float[Tensor, "batch time width"]:
-        """The top layer's outputs; padding changes none of them at a real place."""
-        if self.causal:
-            return self._read(x)
-        real = torch.arange(x.shape[1]) < lengths[:, None]
-        return self._block(x, None if bool(real.all()) else real)
-
-    def carry(
-        self, x: Float[Tensor, "batch time width"], state: State
-    ) -> tuple[Float[Tensor, "batch time width"], State]:
-        """Outputs of a piece, and what was read since the last block of it began."""
-        past = self._vectors(state)
-        read = torch.cat([past, x], dim=1) if past.shape[1] else x
-        outputs = self._read(read)[:, past.shape[1] :]
-        return outputs, (read[:, self._begins(read.shape[1]) :], self._no_rows(x, len(x)))
-
-    def step(
-        self, x: Float[Tensor, "batch width"], state: State
-    ) -> tuple[Float[Tensor, "batch width"], State]:
-        """One place more, from the keys and values of those before it; for use, not learning."""
-        vectors, known = state
-        place = vectors.shape[1] + known.shape[1]
-        if place == self.context or vectors.shape[1]:
-            vectors = self._vectors(state)[:, self._begins(place) :]
-            known, place = self._known(vectors), vectors.shape[1]
-            vectors = vectors[:, :0]
-        rows = grown(known, self.context)
-        rows[:, place, 0] = x
-        h, turns = self._placed(x[:, None], place)
-        for number, layer in enumerate(_layers(self.layers)):
-            h = layer.step(h, rows[:, :, 1 + 2 * number : 3 + 2 * number], turns, self.window)
-        return self.norm(h)[:, 0], (vectors, rows)
-
-    def _read(self, x: Tensor) -> Tensor:
-        """The places of one long sequence from the beginning of a block, each as its block does."""
-        batch, time, width = x.shape
-        half = self.context // 2
-        if time <= self.context:
-            return self._block(x)
-        blocks = -(-time // half) - 1
-        whole = pad(x, (0, 0, 0, (blocks + 1) * half - time))
-        pieces = whole.unfold(1, self.context, half).transpose(2, 3)
-        outputs = self._block(pieces.flatten(0, 1)).unflatten(0, (batch, blocks))
-        later = outputs[:, 1:, half:].flatten(1, 2)
-        return torch.cat([outputs[:, 0], later], dim=1)[:, :time]
-
-    def _block(
-        self, x: Float[Tensor, "batch time width"], real: Bool[Tensor, "batch time"] | None = None
-    ) -> Float[Tensor, "batch time width"]:
-        """All layers over places that are counted from the first of them."""
-        h, turns = self._placed(x, 0)
-        sight = Sight(self.causal, self._mask(x.shape[1], real), turns)
-        for layer in self.layers:
-            h, _ = layer(h, sight)
-        return self.norm(h)
-
-    def _known(self, vectors: Float[Tensor, "batch place width"]) -> Tensor:
-        """What a state holds of places that are read again: their keys and values too."""
-        batch, places, _ = vectors.shape
-        rows = empty(self._no_rows(vectors, batch), places, self.context)
-        rows[:, :, 0] = vectors
-        h, turns = self._placed(vectors, 0)
-        sight = Sight(self.causal, self._mask(places, None), turns)
-        for number, layer in enumerate(self.layers):
-            h, (keys, values) = layer(h, sight)
-            rows[:, :, 1 + 2 * number] = keys.flatten(2)
-            rows[:, :, 2 + 2 * number] = values.flatten(2)
-        return rows
-
-    def _placed(self, x: Tensor, first: int) -> tuple[Tensor, Tensor | None]:
+    def placed(self, x: Tensor, first: int) -> tuple[Tensor, Tensor | None]:
         """What the first layer reads of places that begin with `first`, and how keys are turned."""
         turns = None if self.rotary is None else self.rotary(first, x.shape[1])
         return self.dropout(x if self.positions is None else self.positions(x, first)), turns
 
-    def _mask(self, time: int, real: Bool[Tensor, "batch time"] | None) -> Tensor | None:
+    def mask(
+        self, time: int, causal: bool, real: Bool[Tensor, "batch time"] | None
+    ) -> Tensor | None:
         """Where a place may look; None where being causal says it all."""
         if not self.window and real is None:
             return None
         apart = torch.arange(time)[:, None] - torch.arange(time)
         near = apart.abs() < (self.window or time)
-        if self.causal:
+        if causal:
             near &= apart >= 0
         if real is None:
             return near
         # Padding sees itself, or it would see nothing, and nothing is not a number.
         return ((near & real[:, None]) | (apart == 0))[:, None]
 
-    def _vectors(self, state: State) -> Float[Tensor, "batch place width"]:
-        """All that was read since the block began."""
-        vectors, known = state
-        if not known.shape[1]:
-            return vectors
-        return torch.cat([vectors, known[:, :, 0]], dim=1)
+    def _start(self, parts: int) -> None:
+        """Small weights; what is added to the sum smaller the more is added (Radford, 2019)."""
+        added = START / (parts * len(self.layers)) ** 0.5
+        for name, weight in self.named_parameters():
+            if weight.dim() == 2 and "positions" not in name:
+                last = name.endswith(("join.weight", "narrow.weight"))
+                nn.init.normal_(weight, std=added if last else START)
 
-    def _begins(self, time: int) -> int:
-        """Where the block begins in which the place `time` lies."""
-        half = self.context // 2
-        return max(0, time // half - 1) * half
 
-    def _no_rows(self, like: Tensor, batch: int) -> Tensor:
-        return like.new_empty(batch, 0, 1 + 2 * len(self.layers), self.width)
+def _crossed(
+    attention: CrossAttention, x: Float[Tensor, "rows time width"], memory: Memory
+) -> Float[Tensor, "rows time width"]:
+    """What is found in the sources; the candidates of a source are further places of one target."""
+    queries = attention.queries(x)
+    together = queries.unflatten(0, (len(memory.known), -1)).flatten(1, 2)
+    keys, values = memory.known.transpose(2, 3).unbind(1)
+    return attention.look(together, keys, values, Sight(mask=memory.mask)).view_as(x)
 
 
 def _refuse_impossible(
@@ -301,7 +234,3 @@ def _refuse_impossible(
 
 def _impossible(problem: str, *help: str) -> ModelError:
     return ModelError("M160", problem, help=help)
-
-
-def _layers(modules: nn.ModuleList) -> list[TransformerLayer]:
-    return [layer for layer in modules if isinstance(layer, TransformerLayer)]

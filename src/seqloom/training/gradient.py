@@ -35,6 +35,7 @@ class Descent(Way):
         self.parameters = [weight for weight in weights if weight.requires_grad]
         self.optimizer = OPTIMIZERS[settings.optimizer](self.parameters, settings)
         self.average = [w.detach().clone() for w in self.parameters] if settings.average else []
+        self.evaluated: list[list[Tensor]] = []  # the weights at the last evaluations
         self.step, self.epoch, self.place = 0, 0, 0
         self.seconds, self.slowed = 0.0, 1.0
         self._last: dict[str, float] = {}
@@ -94,7 +95,7 @@ class Descent(Way):
         """One step down the gradient; nothing is changed where the loss is not a number."""
         settings = self.settings
         rate = settings.learning_rate * self.slowed
-        rate *= factor(settings.schedule, self._progress(), settings.warmup)
+        rate *= factor(settings.schedule, self._progress(), settings.warmup, self.step)
         loss.backward()
         if settings.l1:
             for weight in self.parameters:
@@ -132,9 +133,16 @@ class Descent(Way):
 
     @contextmanager
     def judged(self) -> Iterator[None]:
-        """The running mean stands in for the weights."""
-        own = [weight.detach().clone() for weight in self.parameters] if self.average else []
-        _copy(self.average, self.parameters)
+        """A mean stands in for the weights: the running one, or that of the last evaluations."""
+        settings = self.settings
+        if not settings.average and not settings.average_last:
+            yield
+            return
+        own = [weight.detach().clone() for weight in self.parameters]
+        if settings.average_last:
+            self.evaluated = [*self.evaluated, own][-settings.average_last :]
+        means = [torch.stack(weights).mean(0) for weights in zip(*self.evaluated, strict=True)]
+        _copy(self.average or means, self.parameters)
         try:
             yield
         finally:
@@ -151,6 +159,8 @@ class Descent(Way):
         for number, state in self.optimizer.memory.items():
             tensors |= {f"optimizer/{number}/{name}": value for name, value in state.items()}
         tensors |= {f"average/{number}": mean for number, mean in enumerate(self.average)}
+        for number, weights in enumerate(self.evaluated):
+            tensors |= {f"evaluated/{number}/{place}": w for place, w in enumerate(weights)}
         tensors |= {f"carried/{number}": part for number, part in enumerate(self.carried)}
         tensors["random"] = torch.get_rng_state()
         facts = {name: getattr(self, name) for name in _FACTS}
@@ -166,6 +176,9 @@ class Descent(Way):
             number, name = path.split("/")
             self.optimizer.memory.setdefault(int(number), {})[name] = value
         _copy([tensors[f"average/{n}"] for n in range(len(self.average))], self.average)
+        evaluated = _under("evaluated/", tensors)
+        count, each = len(evaluated) // max(1, len(self.parameters)), len(self.parameters)
+        self.evaluated = [[evaluated[f"{n}/{p}"] for p in range(each)] for n in range(count)]
         carried = _under("carried/", tensors)
         self.carried = tuple(carried[str(number)] for number in range(len(carried)))
         torch.set_rng_state(tensors["random"])

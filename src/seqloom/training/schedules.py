@@ -11,15 +11,21 @@ def _cosine(progress: float) -> float:
     return FLOOR + (1 - FLOOR) * (1 + math.cos(math.pi * progress)) / 2
 
 
-SCHEDULES: dict[str, Callable[[float], float]] = {
-    "constant": lambda progress: 1.0,
-    "linear": lambda progress: 1 - (1 - FLOOR) * progress,
-    "cosine": _cosine,
-    "plateau": lambda progress: 1.0,  # what evaluation finds moves this one
+# From how far training is, 0 to 1, and how often as long as the warm-up it has taken, 1 or more.
+SCHEDULES: dict[str, Callable[[float, float], float]] = {
+    "constant": lambda progress, warmups: 1.0,
+    "linear": lambda progress, warmups: 1 - (1 - FLOOR) * progress,
+    "cosine": lambda progress, warmups: _cosine(progress),
+    "inverse-root": lambda progress, warmups: warmups**-0.5,  # Vaswani et al., 2017
+    "plateau": lambda progress, warmups: 1.0,  # what evaluation finds moves this one
 }
 
 
-def factor(schedule: str, progress: float, warmup: float) -> float:
-    """What the learning rate is multiplied by, `progress` of the way from 0 to 1."""
-    rise = min(1.0, max(FLOOR, progress / warmup)) if warmup else 1.0
-    return rise * SCHEDULES[schedule](min(1.0, progress))
+def factor(schedule: str, progress: float, warmup: float, step: int = 0) -> float:
+    """What the learning rate of a step is multiplied by, `progress` of the way from 0 to 1.
+
+    A warm-up from 1 on is a number of steps, below it a share of the way. `step` steps were taken.
+    """
+    warmups = progress / warmup if 0 < warmup < 1 else (step + 1) / (warmup or 1)
+    rise = min(1.0, max(FLOOR, warmups)) if warmup else 1.0
+    return rise * SCHEDULES[schedule](min(1.0, progress), max(1.0, warmups))

@@ -21,8 +21,8 @@ class Training:
         batch_size: How many sequences a step learns from.
         window: How many symbols of a continuous text a step reads in each of its batch_size
             streams; the gradient goes back no further.
-        batch_tokens: How many padded target symbols a step learns from, instead of a number of
-            sequences; 0 is off.
+        batch_tokens: The most symbols of sources and targets together, with their padding, that a
+            step learns from, instead of a number of sequences; 0 is off.
         optimizer: The way of descent.
         learning_rate: How far a step goes at first.
         momentum: How much of the last step sgd and rmsprop keep.
@@ -30,10 +30,14 @@ class Training:
         l2: The weight of half the sum of all squared weights in the loss (ridge).
         clip: The longest a gradient may be; 0 is off.
         schedule: How the learning rate falls: not at all, in a line or a half cosine to almost
-            nothing at the end, or by half each time validation does not improve.
-        warmup: The share of training over which the learning rate rises at the start.
+            nothing at the end, with one over the root of the steps after the warm-up, or by half
+            each time validation does not improve.
+        warmup: The share of training over which the learning rate rises at the start; from 1 on, a
+            number of steps.
         average: How slowly a running mean of the weights, which is what is evaluated and kept,
             follows them, as 0.999; 0 is off.
+        average_last: Of how many last evaluations the weights are averaged, their mean being what
+            is evaluated and kept, as 5; 0 is off.
         patience: After how many evaluations without improvement training stops; 0 is never.
         evaluate_steps: After how many steps the model is evaluated; 0 is once an epoch.
         evaluate_seconds: After how many seconds the model is evaluated as well; 0 is off.
@@ -60,9 +64,10 @@ class Training:
     l1: float = 0.0
     l2: float = 0.0
     clip: float = 1.0
-    schedule: Literal["constant", "linear", "cosine", "plateau"] = "cosine"
+    schedule: Literal["constant", "linear", "cosine", "inverse-root", "plateau"] = "cosine"
     warmup: float = 0.02
     average: float = 0.0
+    average_last: int = 0
     patience: int = 0
     evaluate_steps: int = 0
     evaluate_seconds: float = 0.0
@@ -76,11 +81,16 @@ class Training:
         for name in ("epochs", "batch_size", "window", "evaluate_examples"):
             if getattr(self, name) < 1:
                 raise UsageError("U010", f"[training] {name} must be at least 1")
-        for name in ("learning_rate", "clip", "l1", "l2", "patience", "warmup", "steps"):
+        for name in ("learning_rate", "clip", "l1", "l2", "patience", "warmup", "steps") + (
+            "batch_tokens",
+            "average_last",
+        ):
             if getattr(self, name) < 0:
                 raise UsageError("U010", f"[training] {name} must not be negative")
         if not 0 < self.curriculum_share <= 1:
             raise UsageError("U010", "[training] curriculum_share must be above 0 and at most 1")
+        if self.average and self.average_last:
+            raise UsageError("U010", "[training] average and average_last exclude each other")
         self.seconds()
 
     def seconds(self) -> float:

@@ -1,0 +1,325 @@
+"""The Transformer that translates: against torch's, by brute force, watched and in NumPy."""
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from seqloom.batch import Batch, Sequences
+from seqloom.errors import ModelError
+from seqloom.forms import BEGIN, END, Form, Signature, Tokens, Vectors
+from seqloom.inspecting import look
+from seqloom.model import Search
+from seqloom.models.transformer_encoder_decoder import TransformerEncoderDecoder as Model
+from seqloom.nn.transformer_decoder import TransformerDecoder
+from seqloom.nn.transformer_layers import Assembly
+from seqloom.nn.transformer_stack import TransformerStack
+from seqloom.options import options, taken
+from seqloom.tasks.translate import Translate
+from seqloom.trace import watching
+from seqloom.training.optimizers import OPTIMIZERS
+from seqloom.training.settings import Training
+
+SPACE = Tokens(9)
+SIGNATURE = Signature(Form.TRANSDUCE, SPACE, SPACE)
+KINDS = [
+    {},
+    {"norm": "before", "positions": "rotary", "activation": "gelu"},
+    {"positions": "learned", "heads": 1, "tie_vectors": False},
+    {"attention_window": 2, "feed_forward": 10, "norm": "before", "share_vectors": True},
+]
+every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda k: "-".join(map(str, k.values())))
+
+
+def made(signature=SIGNATURE, seed=0, **settings):
+    torch.manual_seed(seed)
+    given = {"width": 8, "heads": 2, "encoder_layers": 2, "decoder_layers": 2, "context": 16}
+    model = Model(signature, **taken(Model, given | settings))
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.add_(torch.randn_like(weight) * 0.3)
+    return model.eval()
+
+
+def rows(*lengths, seed=0):
+    chance = np.random.default_rng(seed)
+    return Sequences.pad([chance.integers(4, 9, n) for n in lengths])
+
+
+def same(one, other, tolerance=1e-5):
+    torch.testing.assert_close(one, other, rtol=tolerance, atol=tolerance)
+
+
+def pairs_of(own, theirs, crosses):
+    """Which weight is which, layer by layer; torch keeps three products of attention in one."""
+    for ours, other in zip(own, theirs, strict=True):
+        yield other.self_attn.in_proj_weight, [ours.attention.read.weight]
+        yield other.self_attn.out_proj.weight, [ours.attention.join.weight]
+        yield other.linear1.weight, [ours.widen.weight]
+        yield other.linear2.weight, [ours.narrow.weight]
+        yield other.norm1.weight, [ours.attention_norm.weight]
+        last = other.norm2
+        if crosses:
+            look = ours.cross_attention
+            yield other.multihead_attn.in_proj_weight, [look.ask.weight, look.read.weight]
+            yield other.multihead_attn.out_proj.weight, [look.join.weight]
+            yield other.norm2.weight, [ours.cross_norm.weight]
+            last = other.norm3
+        yield last.weight, [ours.feed_norm.weight]
+
+
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor")  # torch's, of a way of its own
+@pytest.mark.parametrize("norm", ["before", "after"])
+@pytest.mark.parametrize("activation", ["gelu", "relu"])
+def test_encoder_and_decoder_are_torchs(norm, activation):
+    """With the same weights and padding: outputs, gradients of both inputs and of every weight."""
+    torch.manual_seed(0)
+    assembly = Assembly(heads=3, norm=norm, activation=activation, positions="rotary")
+    shape = {"layers": 2, "context": 8, "dropout": 0.0, "assembly": assembly}
+    encoder = TransformerStack(12, causal=False, **shape)
+    decoder = TransformerDecoder(12, **shape)
+    encoder.rotary = decoder.rotary = None  # torch's has no positions
+    theirs = nn.Transformer(
+        12, 3, 2, 2, 48, 0.0, activation, batch_first=True, norm_first=norm == "before", bias=False
+    )
+    pairs = [
+        *pairs_of(encoder.layers, theirs.encoder.layers, False),
+        *pairs_of(decoder.layers, theirs.decoder.layers, True),
+    ]
+    if norm == "before":
+        pairs += [(theirs.encoder.norm.weight, [encoder.norm.weight])]
+        pairs += [(theirs.decoder.norm.weight, [decoder.norm.weight])]
+    else:
+        theirs.encoder.norm = theirs.decoder.norm = None
+    with torch.no_grad():
+        for other, ours in pairs:
+            for weight in ours:
+                weight.add_(torch.randn_like(weight) * 0.2)
+            other.copy_(torch.cat(ours))
+    lengths = torch.tensor([6, 4])
+    real = torch.arange(6) < lengths[:, None]
+    inputs = [torch.randn(2, n, 12) for n in (6, 5)]
+    own, other = ([x.clone().requires_grad_() for x in inputs] for _ in range(2))
+    found = decoder(own[1], decoder.memory(encoder(own[0], lengths)), real)
+    wanted = theirs(
+        *other,
+        tgt_mask=nn.Transformer.generate_square_subsequent_mask(5),
+        src_key_padding_mask=~real,
+        memory_key_padding_mask=~real,
+        tgt_is_causal=True,
+    )
+    same(found, wanted)
+    pull = torch.randn_like(found)
+    found.backward(pull)
+    wanted.backward(pull)
+    for one, its in zip(own, other, strict=True):
+        same(one.grad, its.grad)
+    for weight, ours in pairs:
+        same(torch.cat([part.grad for part in ours]), weight.grad)
+
+
+@every_kind
+def test_steps_are_the_whole_for_every_symbol(kind):
+    """Teacher-forced log-probabilities of all symbols, by single steps; fused, watched, NumPy."""
+    model, source, target = made(**kind), rows(5, 3, 7), rows(6, 6, 6, seed=1)
+    with model.at_rest():
+        whole = model.output(model._states(Batch(source, target))).numpy()
+
+        def stepped():
+            state, symbols, found = model.begin(source), np.full(3, BEGIN), []
+            for place in range(6):
+                log_probs, state = model.step(symbols, state)
+                found.append(log_probs)
+                symbols = target.values[:, place]
+            return np.stack(found, axis=1), state
+
+        quick, state = stepped()
+        assert isinstance(state[2], np.ndarray)
+        with watching(model):
+            slow, other = stepped()
+        assert isinstance(other[2], torch.Tensor)
+    np.testing.assert_allclose(quick, whole, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(slow, whole, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(np.asarray(state[2]), other[2].numpy(), rtol=1e-4, atol=1e-5)
+
+
+@every_kind
+def test_candidates_of_a_source_are_further_queries(kind):
+    """Two sources with three candidates each, reordered as a beam does; states stay values."""
+    model, source = made(**kind), rows(5, 3)
+    alone = [
+        Sequences(source.values[i : i + 1, :n], source.lengths[i : i + 1])
+        for i, n in enumerate(source.lengths)
+    ]
+    chance, written = np.random.default_rng(0), np.full((6, 1), BEGIN)
+    with model.at_rest():
+        state = model.begin(source)
+        state = (*state[:2], state[2][np.array([0, 0, 0, 1, 1, 1])])
+        for place in range(5):
+            log_probs, new = model.step(written[:, -1], state)
+            assert model.step(written[:, -1], state)[0].tolist() == log_probs.tolist()
+            for row in range(6):
+                single = model.begin(alone[row // 3])
+                for symbol in written[row]:
+                    wanted, single = model.step(np.array([symbol]), single)
+                np.testing.assert_allclose(log_probs[row], wanted[0], rtol=1e-5, atol=1e-5)
+            order = np.concatenate([chance.integers(0, 3, 3), chance.integers(3, 6, 3)])
+            drawn = chance.integers(2, 9, (6, 1))
+            written = np.concatenate([written[order], drawn], axis=1)
+            state = (*new[:2], new[2][order])
+            assert state[2].shape == (6, place + 1, 4, 8)
+
+
+def test_a_state_goes_on_in_either_way():
+    """Begun in NumPy and gone on with while somebody watches, and the other way round."""
+    model, source = made(), rows(5, 3)
+    first, second = np.full(2, BEGIN), np.array([5, 6])
+    with model.at_rest():
+        _, state = model.step(first, model.begin(source))
+        wanted, _ = model.step(second, state)
+        with watching(model):
+            found, _ = model.step(second, state)
+            _, state = model.step(first, model.begin(source))
+        np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(model.step(second, state)[0], wanted, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_steps_follow_what_is_learned(optimizer):
+    """The arranged weights are never those of before a step of learning."""
+    model, batch = made(), Batch(rows(5, 3), rows(4, 4, seed=1))
+    weights = [weight for weight in model.parameters() if weight.requires_grad]
+    descent = OPTIMIZERS[optimizer](weights, Training(optimizer=optimizer))
+    for _ in range(3):
+        with model.at_rest():
+            state, symbols, total = model.begin(batch.source), np.full(2, BEGIN), 0.0
+            for place in range(4):
+                log_probs, state = model.step(symbols, state)
+                symbols = batch.target.values[:, place]
+                total = total + log_probs[np.arange(2), symbols]
+            np.testing.assert_allclose(total, model.log_prob(batch), rtol=1e-4)
+        model.loss(batch).backward()
+        descent.step(0.05)
+        descent.forget_gradients()
+
+
+def test_a_copy_and_restored_weights_are_followed():
+    model, other, source = made(), made(seed=1), rows(4)
+    symbols = np.array([BEGIN])
+
+    def said(some):
+        with some.at_rest():
+            return some.step(symbols, some.begin(source))[0]
+
+    before, wanted = said(model), said(other)
+    twin = copy.deepcopy(model).double()
+    np.testing.assert_allclose(said(twin), before, rtol=1e-5, atol=1e-5)
+    assert said(twin).dtype == np.float64
+    model.restore({name: np.array(array) for name, array in other.weights().items()})
+    assert said(model).tolist() == wanted.tolist() != before.tolist()
+
+
+def test_every_attention_is_recorded():
+    model, source, target = made(attention_window=3), rows(5, 3), rows(6, 4, seed=1)
+    with model.at_rest(), watching(model) as trace:
+        model.log_prob(Batch(source, target))
+    seen = {record.path: record.value for record in trace.of_kind("attention")}
+    shapes = {path: value.shape for path, value in seen.items()}
+    assert shapes == {
+        **{f"encoder.layers.{n}.attention": (2, 2, 5, 5) for n in range(2)},
+        **{f"decoder.layers.{n}.attention": (2, 2, 6, 6) for n in range(2)},
+        **{f"decoder.layers.{n}.cross_attention": (2, 2, 6, 5) for n in range(2)},
+    }
+    apart = np.arange(6)[:, None] - np.arange(6)
+    for path, weights in seen.items():
+        np.testing.assert_allclose(weights.sum(-1), 1, atol=1e-5)
+        if path.startswith("decoder") and "cross" not in path:
+            hidden = (apart < 0) | (apart >= 3)
+            assert not weights[..., hidden].any() and (weights[..., ~hidden] > 0).all()
+        else:
+            assert not weights[1, :, :3, 3:].any() and (weights[1, :, :3, :3].sum(-1) > 0.99).all()
+
+
+@pytest.mark.parametrize("source, answer", [("ab ba", "x y z"), ("a", "z"), ("a b a", "q")])
+def test_what_is_shown_is_where_the_target_looks_in_the_source(source, answer):
+    task = Translate()
+    task.prepare([task.answered(task.question("a b ab ba"), "x y z")])
+    model = made(task.signature())
+    view = look(model, task, task.question(source), answer, "run")
+    assert view.source == [*source.split(), "</s>"] and view.target == [*answer.split(), "</s>"]
+    np.testing.assert_allclose(np.array(view.weights).sum(1), 1, atol=1e-4)
+    assert "decoder.layers.1.cross_attention, the mean of its 2 heads" in view.notes
+
+
+@every_kind
+def test_nothing_comes_from_later(kind):
+    model, batch = made(**kind), Batch(rows(5), rows(6, seed=1))
+    vectors = {}
+    model.target_input.register_forward_hook(
+        lambda module, read, found: vectors.update(target=found) or found.retain_grad()
+    )
+    for place in range(6):
+        states = model._states(batch)
+        states[0, place].sum().backward()
+        pull = vectors["target"].grad[0]
+        assert not pull[place + 1 :].any() and pull[place].any()
+
+
+def test_three_tables_can_be_one():
+    model = made(share_vectors=True)
+    table = model.source_input.table.weight
+    assert table is model.target_input.table.weight is model.output.scores.weight
+    model = made(share_vectors=True, tie_vectors=False)
+    assert model.source_input.table.weight is not model.output.scores.weight
+    model = made()
+    assert model.target_input.table.weight is model.output.scores.weight
+    assert model.source_input.table.weight is not model.target_input.table.weight
+
+
+@pytest.mark.parametrize(
+    "signature, told",
+    [
+        (Signature(Form.TRANSDUCE, Tokens(7), SPACE), "7 symbols and the target 9"),
+        (Signature(Form.TRANSDUCE, Vectors(3), SPACE), "numbers, not symbols"),
+    ],
+)
+def test_what_differs_cannot_be_shared(signature, told):
+    with pytest.raises(ModelError, match=told) as error:
+        made(signature, share_vectors=True)
+    assert error.value.code == "M180"
+
+
+@pytest.mark.parametrize("positions", ["sinusoid", "rotary"])
+def test_there_is_no_longest_sequence(positions):
+    """Far beyond the context on both sides, steps still agree with the whole."""
+    model, source, target = made(positions=positions, context=4), rows(19), rows(11, seed=1)
+    with model.at_rest():
+        state, symbols, total = model.begin(source), np.array([BEGIN]), 0.0
+        for place in range(11):
+            log_probs, state = model.step(symbols, state)
+            symbols = target.values[:, place]
+            total += log_probs[0, symbols[0]]
+        assert total == pytest.approx(model.log_prob(Batch(source, target)).item(), rel=1e-5)
+
+
+def test_learned_positions_have_an_end():
+    model = made(positions="learned", context=6)
+    with model.at_rest(), pytest.raises(ModelError, match="7 symbols.*6 positions") as told:
+        model.predict(rows(7), Search())
+    assert told.value.code == "M163"
+    with torch.no_grad():
+        model.output.scores.bias[END] = -100
+    with model.at_rest():
+        found = model.predict(rows(6), Search(limit=50))
+    assert found.target.lengths.tolist() == [6]  # no answer can be longer
+
+
+def test_its_defaults_are_the_papers():
+    found = {option.name: option.default for option in options(Model)}
+    wanted = {"norm": "after", "positions": "sinusoid", "activation": "relu", "tie_vectors": True}
+    assert wanted.items() <= found.items()
+    assert taken(Model, {"heads": 2})["assembly"] == Assembly(
+        heads=2, norm="after", positions="sinusoid", activation="relu"
+    )

@@ -1,0 +1,142 @@
+"""A Transformer's steps in NumPy are those of torch, and their states are values."""
+
+import random
+
+import numpy as np
+import pytest
+import torch
+
+from seqloom.nn.quick import QuickStack
+from seqloom.nn.quick.growing import Store, claimed
+from seqloom.nn.transformer_layers import Assembly
+from seqloom.nn.transformer_stack import TransformerStack
+
+KINDS = [
+    {},
+    {"positions": "rotary"},
+    {"positions": "rotary", "norm": "after", "heads": 1},
+    {"positions": "sinusoid", "norm": "after", "activation": "relu"},
+    {"positions": "sinusoid", "attention_window": 1},
+    {"attention_window": 3, "positions": "rotary", "heads": 4},
+    {"attention_window": 2, "feed_forward": 10, "norm": "after"},
+    {"activation": "relu", "heads": 8},
+]
+every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda k: "-".join(map(str, k.values())))
+
+
+def stack(context=8, precise=True, **kind):
+    torch.manual_seed(3)
+    assembly = Assembly(**{"heads": 2} | kind)
+    made = TransformerStack(16, layers=3, context=context, dropout=0.5, assembly=assembly)
+    with torch.no_grad():
+        for weight in made.parameters():
+            weight.add_(torch.randn_like(weight) * 0.3)
+    return (made.double() if precise else made).eval()
+
+
+def walked(twin, x, state=None):
+    outputs, state = [], twin.begin() if state is None else state
+    for row in x:
+        output, state = twin.step(row, state)
+        outputs.append(output)
+    return np.stack(outputs), state
+
+
+@every_kind
+@pytest.mark.parametrize("precise, near", [(True, 1e-10), (False, 1e-5)])
+@pytest.mark.parametrize("context", [4, 32])
+def test_steps_are_the_whole(kind, precise, near, context):
+    """Within a context, and far beyond it, where blocks are read again."""
+    made = stack(context, precise, **kind)
+    x = torch.randn(1, 21, 16, dtype=torch.double if precise else torch.float)
+    with torch.no_grad():
+        whole = made(x, torch.tensor([21]))[0].numpy()
+    found, state = walked(QuickStack(made), x[0].numpy())
+    np.testing.assert_allclose(found, whole, rtol=near, atol=near)
+    assert found.dtype == whole.dtype and all(part.dtype == whole.dtype for part in state)
+
+
+@every_kind
+def test_it_goes_on_from_what_was_read_at_once(kind):
+    """A prompt is read by the stack itself; its state's row is the twin's state."""
+    made = stack(8, **kind)
+    twin, x = QuickStack(made), torch.randn(1, 27, 16, dtype=torch.double)
+    with torch.no_grad():
+        whole = made(x, torch.tensor([27]))[0].numpy()
+        for read in (1, 7, 8, 9, 20):
+            _, state = made.carry(x[:, :read], made.initial(1))
+            found, _ = walked(twin, x[0, read:].numpy(), tuple(part[0].numpy() for part in state))
+            np.testing.assert_allclose(found, whole[read:], rtol=1e-10, atol=1e-10)
+
+
+@every_kind
+def test_a_state_can_be_kept_and_used_again(kind):
+    made, x = stack(6, **kind), np.random.default_rng(0).normal(size=(14, 16))
+    twin = QuickStack(made)
+    state = twin.begin()
+    for row in x:
+        kept = [part.copy() for part in state]
+        once, new = twin.step(row, state)
+        snapshot = [part.copy() for part in new]
+        walked(twin, -x[:5], state)
+        saved = tuple(np.array(part) for part in state)  # as a file would hold it
+        for origin in (state, saved):
+            assert twin.step(row, origin)[0].tolist() == once.tolist()
+        assert all(map(np.array_equal, kept, state)) and all(map(np.array_equal, snapshot, new))
+        state = new
+
+
+def test_the_weights_are_those_of_when_it_was_made():
+    made, x = stack(4), np.random.default_rng(0).normal(size=(9, 16))
+    twin = QuickStack(made)
+    before, _ = walked(twin, x)
+    with torch.no_grad():
+        for weight in made.parameters():
+            weight.zero_()
+    assert walked(twin, x)[0].tolist() == before.tolist()
+
+
+def test_what_looks_ahead_has_no_twin():
+    assert QuickStack.can(stack())
+    assert not QuickStack.can(TransformerStack(8, layers=1, context=4, causal=False))
+
+
+def more(rows, number):
+    store = claimed(rows, 40)
+    places = rows.shape[1] + 1
+    store.values[:, :, places - 1] = number
+    return store.rows(places)
+
+
+def test_a_tree_of_continuations_keeps_every_value():
+    """Any state may be continued, again and again, picked and copied: each keeps its history."""
+    chance = random.Random(0)
+    states = [(np.empty((2, 0, 3, 4)), [])]
+    for number in range(300):
+        rows, history = chance.choice(states[-12:])
+        match chance.randrange(6):
+            case 0:
+                rows = rows[np.array([1, 1])]
+            case 1:
+                rows = np.array(rows)
+            case 2:
+                rows = rows[np.array([True, True])]
+            case 3:
+                rows = rows[::-1]
+        if len(history) < 40:
+            states.append((more(rows, number), [*history, number]))
+    assert max(len(history) for _, history in states) > 20
+    for rows, history in states:
+        assert rows.shape == (2, len(history), 3, 4)
+        assert (np.asarray(rows) == np.array(history).reshape(1, -1, 1, 1)).all()
+
+
+def test_going_on_alone_does_not_copy():
+    rows = Store(np.empty((1, 2, 64, 3)), 0).rows(0)
+    stores = set()
+    for number in range(60):
+        rows = more(rows, number)
+        stores.add(id(rows.store))
+    assert len(stores) == 1
+    picked = rows[np.array([0, 0])]
+    assert len(picked) == 2 and more(picked, 60).store is picked.store

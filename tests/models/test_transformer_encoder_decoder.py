@@ -323,3 +323,20 @@ def test_its_defaults_are_the_papers():
     assert taken(Model, {"heads": 2})["assembly"] == Assembly(
         heads=2, norm="after", positions="sinusoid", activation="relu"
     )
+
+
+@every_kind
+def test_where_a_step_looked_is_what_the_whole_records(kind):
+    """The mean of the last layer's heads; two candidates of a source look side by side."""
+    model, batch = made(**kind), Batch(rows(4, 3), rows(3, 3, seed=1))
+    with model.at_rest(), watching(model) as trace:
+        model.log_prob(batch)
+    whole = trace.of_kind("attention")[-1].value.mean(1)
+    with model.at_rest():
+        still, real, known = model.begin(batch.source)
+        state = (still, real, known[[0, 0, 1, 1]])
+        for t, read in enumerate(batch.target.late(BEGIN).values.T):
+            log_probs, after, looked = model.step_looking(read.repeat(2), state)
+            np.testing.assert_allclose(looked, whole[:, t].repeat(2, axis=0), atol=1e-5)
+            np.testing.assert_allclose(log_probs, model.step(read.repeat(2), state)[0], atol=1e-5)
+            state = after

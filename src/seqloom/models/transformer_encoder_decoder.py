@@ -22,7 +22,7 @@ from ..nn.quick import QuickDecoder
 from ..nn.transformer_decoder import TransformerDecoder
 from ..nn.transformer_layers import Assembly
 from ..nn.transformer_stack import TransformerStack
-from ..trace import is_watched
+from ..trace import is_watched, watching
 from .neural import Neural
 from .reader import take_vectors, tie
 from .transformer import start_ends
@@ -153,6 +153,15 @@ class TransformerEncoderDecoder(Neural):
         parts = [torch.as_tensor(np.asarray(part)) for part in (known, memory.values, real.values)]
         h, known = self.decoder.step(vectors, *parts)
         return self.output(h).numpy(), (memory, real, known)
+
+    def step_looking(
+        self, symbols: Int[np.ndarray, " batch"], state: State
+    ) -> tuple[Float[np.ndarray, "batch vocabulary"], State, Float[np.ndarray, "batch place"]]:
+        """As `step`, and where it looked: the mean of the last layer's heads."""
+        with watching(self) as trace:
+            log_probs, state = self.step(symbols, state)
+        seen = trace.of_kind("attention")[-1].value  # (sources, heads, candidates, places)
+        return log_probs, state, seen.mean(1).reshape(len(symbols), -1)
 
     def take_vectors(self, symbols: Sequence[str]) -> str:
         """Start the source's vectors from those of a file, where one is named."""

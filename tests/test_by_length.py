@@ -10,6 +10,7 @@ from seqloom.by_length import by_length, step_for
 from seqloom.cli.main import main
 from seqloom.errors import UsageError
 from seqloom.metrics import METRICS, measure
+from seqloom.options import taken
 from seqloom.recipe import Recipe
 from seqloom.tasks.algorithms import Algorithms
 from seqloom.training.evaluation import Answer, Evaluation
@@ -82,7 +83,7 @@ def test_the_picture_and_its_table(tmp_path):
 
 
 def test_numbers_have_no_length():
-    task = Algorithms(problem="adding", length=10)
+    task = Algorithms(**taken(Algorithms, {"problem": "adding", "length": 10}))
     with pytest.raises(UsageError, match="U085"):
         by_length(task, Evaluation([], [], {}, 0.0))
 

@@ -91,7 +91,7 @@ def test_unknown_command(capsys):
         (["train", "--max-tme=3m"], ["did you mean --max-time?"]),
         (["train", "--format", "xml"], ["--format: invalid choice: 'xml'"]),
         (["train", "--seed", "one"], ["--seed: invalid int value: 'one'"]),
-        (["train", "tag", "a", "b"], ["unrecognized arguments: b"]),
+        (["models", "tag", "b"], ["unrecognized arguments: b"]),
         (["check"], ["this is missing: FILE"]),
         (["--frob"], ["no command before --frob"]),
     ],

@@ -60,6 +60,7 @@ def recipe(data, variety, model, **training):
         **dict.fromkeys(COUNTED, {}),
         "convolutional": {"width": 16, "hidden": 24, "layers": 2},
         "transformer": {"width": 16, "layers": 2},
+        "transformer-encoder-decoder": {"width": 16, "encoder_layers": 1, "decoder_layers": 1},
     }
     widths = own.get(model, {"width": 16, "hidden": 24})
     return Recipe(*tables(data, variety), {"name": model, **widths}, {**SETTINGS, **training})

@@ -280,8 +280,9 @@ def test_to_copy_says_which_options_of_the_task_it_needs():
 )
 def test_a_picture_of_where_it_looks(name, options, note):
     """Rows are what is written and columns what is read, also where both are as long."""
-    task = Translate(source_symbols="characters", target_symbols="characters")
-    task.prepare([Pair([*"abc"], [*"xyz"])])
+    symbols = {"source_symbols": "characters", "target_symbols": "characters"}
+    task = Translate(**taken(Translate, symbols))
+    task.prepare([Pair("abc", "xyz")])
     kind = MODELS[name]
     model = kind(task.signature(), **taken(kind, {"width": 6, "hidden": 8} | options))
     view = picture(model, task, task.question("abc"), "xyz", "mine")

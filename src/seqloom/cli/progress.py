@@ -172,7 +172,7 @@ class LiveReport(Report):
         progress = min(1.0, values.get("progress", 0.0))
         words = [f"{100 * progress:3.0f} %", f"step {step:,}"]
         words += [f"loss {values['loss']:.3g}"] if "loss" in values else []
-        words += [f"level {values['level']} of {values['levels']}"] * ("level" in values)
+        words += [f"level {values['level']} of {values['levels']}"] if "level" in values else []
         words += [f"{count(values['symbols_per_second'])} symbols/s", self._left(progress)]
         told = "  ".join(filter(None, words))
         grid = Table.grid(padding=(0, 1))

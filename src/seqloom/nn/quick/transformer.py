@@ -13,6 +13,7 @@ from jaxtyping import Bool, Complex, Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import gelu
 
+from ...forms import UNKNOWN
 from ..inputs import Embedding
 from ..multi_head import Heads
 from ..outputs import Symbols
@@ -242,6 +243,7 @@ class QuickDecoder:
     ) -> tuple[Float[np.ndarray, "rows symbols"], np.ndarray]:
         """Log-probabilities of what follows these symbols, and what is known of them then."""
         place = known.shape[1]
+        symbols = np.where(symbols < len(self.vectors), symbols, UNKNOWN)
         store = claimed(known, self.layers.context)
         hidden = None if real.all() else ~real[:, None, None]
         memories = [

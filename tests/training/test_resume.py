@@ -117,8 +117,9 @@ def stream(data: Path) -> Recipe:
     )
 
 
-@pytest.mark.parametrize("make", [recipe, stream])
-def test_a_stop_in_the_middle_of_an_epoch_is_exact(data, make):
+@pytest.mark.parametrize(("make", "last"), [(recipe, 33), (recipe, 37), (stream, 33), (stream, 31)])
+def test_a_stop_in_the_middle_of_an_epoch_is_exact(data, make, last):
+    """Also where the stop comes at a step after which an evaluation is due: it is made up for."""
     whole = train(make(data), name="whole", runs=data / "runs")
     steps = [0]
 
@@ -130,7 +131,7 @@ def test_a_stop_in_the_middle_of_an_epoch_is_exact(data, make):
         return must_stop
 
     made = make(data)
-    watcher = Watcher(must_stop=stop_after(33))
+    watcher = Watcher(must_stop=stop_after(last))
     train(made, name="stopped", runs=data / "runs", watcher=watcher)
     folder = data / "runs" / "stopped"
     assert read_events(folder / "events.jsonl")[-1]["reason"] == "stopped"
@@ -138,6 +139,11 @@ def test_a_stop_in_the_middle_of_an_epoch_is_exact(data, make):
     np.random.seed(99)
     resume(folder)
     assert fingerprint(folder) == fingerprint(whole.folder)
+    evaluated = [
+        [e["step"] for e in read_events(f / "events.jsonl") if e["kind"] == "eval"]
+        for f in (folder, whole.folder)
+    ]
+    assert evaluated[0] == evaluated[1]
 
 
 def test_a_run_with_a_time_budget_ends_in_time_and_resumes(data):

@@ -52,6 +52,7 @@ class Standing:
     best_step: int = 0
     since_best: int = 0
     evaluated_step: int = 0
+    owes: bool = False  # whether a stop came before the evaluation that its step was due
 
 
 def way_of(model: Model, task: Task, train: Graded, settings: Training) -> Way:
@@ -86,14 +87,15 @@ def learn(
 ) -> Iterator[Event]:
     """Train to the end, yielding what happens; stops after the step where `must_stop` is true."""
     news, saved = _News(), time.monotonic()
+    yield from learner.owed(keeper)
     steps = learner.way.steps()
     while not learner.gave_up() and (step := next(steps, None)) is not None:
         learner.note(step)
         news.add(step)
         if step.warning:
             yield Event("warn", step.number, step.warning)
-        stopping = must_stop()
-        judging = learner.is_due(step) and not stopping
+        stopping, is_due = must_stop(), learner.is_due(step)
+        judging, learner.standing.owes = is_due and not stopping, is_due
         if news.is_due() or stopping or judging:
             yield news.event()
         if judging:
@@ -153,7 +155,7 @@ class Learner:
                 keeper.keep_best()
         self._judged_at = time.monotonic()
         standing = self.standing
-        standing.evaluated_step = standing.step
+        standing.evaluated_step, standing.owes = standing.step, False
         if is_best:
             standing.best, standing.best_step, standing.since_best = rank, standing.step, 0
         elif self.way.aims_at_target:
@@ -164,6 +166,11 @@ class Learner:
         keeper.keep_place(self.snapshot())
         keeper.keep_good()
         yield Event("checkpoint", standing.step)
+
+    def owed(self, keeper: Keeper) -> Iterator[Event]:
+        """The evaluation that a stop left out."""
+        if self.standing.owes:
+            yield from self.judge(keeper)
 
     def gave_up(self) -> bool:
         """Whether patience has run out."""

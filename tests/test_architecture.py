@@ -29,7 +29,7 @@ LAYERS = [  # lowest first; names in one set may not import each other
         "climbed",
         "by_length",
     },
-    {"parts", "checking", "rungs"},
+    {"parts", "checking", "rungs", "agreement"},
     {"run"},
     {"card"},
     {"fitting"},

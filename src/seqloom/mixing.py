@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from .agreement import goes_by_symbols, has_same_symbols, is_read_alike, told
 from .batch import Batch, Item, collate
 from .data.batching import in_order_of_length
 from .data.windows import one_stream
@@ -20,14 +21,12 @@ from .errors import DataError, ModelError
 from .fitting import new_folder
 from .forms import BEGIN, Form
 from .metrics import METRICS
-from .model import Generator, Search, State
+from .model import Search, State
 from .models.mixture import Mixture
-from .options import filled
 from .parts import read_parts
 from .recipe import Recipe
 from .run import CARD, EVENTS, RECIPE, RUNS, TASK, WEIGHTS, Run, load, read_task
 from .task import Task
-from .tasks import TASKS
 from .training.checkpoints import locked, save_arrays, write_whole
 from .training.evaluation import SEQUENCES_AT_ONCE, SYMBOLS_AT_ONCE, evaluate
 from .training.events import Event, Story
@@ -120,35 +119,27 @@ def best_weight(first: LogProbs, second: LogProbs) -> float:
 
 def _must_agree(first: Run, second: Run) -> None:
     """The same task, read in the same way, into the same numbers, by models that go in steps."""
-    names = [str(run.recipe.task["name"]) for run in (first, second)]
-    settings = [
-        filled(TASKS.find(run.recipe.task["name"]), run.recipe.task) for run in (first, second)
-    ]
-    if names[0] != names[1] or settings[0] != settings[1]:
-        told = [f"{run.name}: {_told(run.recipe.task)}" for run in (first, second)]
+    both = (first, second)
+    if not is_read_alike(both):
         raise ModelError(
             "M171",
             "only runs of the same task with the same settings can be mixed",
-            notes=told,
+            notes=told(both),
         )
-    for run in (first, second):
-        if not isinstance(run.model, Generator) or run.task.form not in Mixture.forms:
+    for run in both:
+        if not goes_by_symbols(run):
             raise ModelError(
                 "M173",
                 f"{run.name} does not answer symbol by symbol, so it cannot be mixed",
                 help=["mix runs of language or of translate"],
             )
-    if first.task.state() != second.task.state():
+    if not has_same_symbols(both):
         raise ModelError(
             "M172",
             f"the vocabularies of {first.name} and {second.name} differ, so their symbols cannot"
             " be mixed",
             help=["train both on the same file, with the same [task] and the same split of [data]"],
         )
-
-
-def _told(table: dict[str, Any]) -> str:
-    return ", ".join(f"{key} = {value}" for key, value in table.items())
 
 
 def _validation(run: Run, valid: str | Path) -> list[Any]:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from .agreement import goes_by_symbols, has_same_symbols, is_read_alike, told
 from .anatomy.gates import gates_of_model
 from .batch import Batch
 from .decoding import Ensemble, Sampling
@@ -24,15 +25,12 @@ from .forms import Form
 from .generating import Piece, generating
 from .inspecting import look
 from .model import Generator, Model, Search
-from .options import filled
 from .parts import Parts, read_parts, with_known_labels
 from .recipe import Recipe
 from .ruling import ruled
 from .scoring import Score, score
-from .search import SEARCHED
 from .streaming import Stream
 from .task import Task
-from .tasks import TASKS
 from .training.checkpoints import load_arrays
 from .training.evaluation import Answer, Evaluation, evaluate, predict
 from .training.events import read_events
@@ -255,31 +253,26 @@ def must_agree(runs: Sequence[Run]) -> None:
     """Refuse runs that cannot answer together: the symbols of one must be those of the others."""
     first, *others = runs
     for run in runs if others else ():
-        if not isinstance(run.model, Generator) or run.task.form not in SEARCHED:
+        if not goes_by_symbols(run):
             raise ModelError(
                 "M191", f"{run.name} does not answer symbol by symbol, so no other can join it"
             )
     for other in others:
-        tables = [filled(TASKS.find(r.recipe.task["name"]), r.recipe.task) for r in (first, other)]
-        if first.recipe.task["name"] != other.recipe.task["name"] or tables[0] != tables[1]:
-            ways = [f"{r.name}: {_told(r.recipe.task)}" for r in (first, other)]
+        both = (first, other)
+        if not is_read_alike(both):
             raise ModelError(
                 "M192",
                 f"{first.name} and {other.name} do not cut their texts into the same symbols",
-                notes=ways,
+                notes=told(both),
                 help=["only runs of one task with the same settings can answer together"],
             )
-        if first.task.state() != other.task.state():
+        if not has_same_symbols(both):
             raise ModelError(
                 "M193",
                 f"the vocabularies of {first.name} and {other.name} differ,"
                 " so they cannot answer together",
                 help=["train them on the same file, with the same [task] and split of [data]"],
             )
-
-
-def _told(table: dict[str, Any]) -> str:
-    return ", ".join(f"{key} = {value}" for key, value in table.items())
 
 
 def _refuse_file(path: Path) -> None:

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from seqloom.batch import Batch, Sequences
+from seqloom.decoding import Ensemble
 from seqloom.errors import ModelError
 from seqloom.forms import BEGIN, END, UNKNOWN, Form, Signature, Tokens
 from seqloom.inspecting import look as picture
@@ -306,4 +307,21 @@ def test_mixtures_of_models_that_copy():
         assert np.isfinite(neither.log_prob(batch)).all()
     with pytest.raises(ModelError) as told:
         kind(COPYING, weight=0.3, first=copies, second=table)
+    assert told.value.code == "M207"
+
+
+def test_ensembles_of_models_that_copy():
+    """As mixtures: all copy or none does; what none can write is unknown to all."""
+    batch = batch_for(COPYING, (5, 4))
+    copiers, others = (
+        [build(COPYING, seed, copy=copy) for seed in (1, 2)] for copy in (True, False)
+    )
+    for models in (copiers, others):
+        both = Ensemble(models)
+        with both.at_rest():
+            found = both.log_prob(batch)
+            predicted = both.predict(batch.source, Search(beam=2, limit=5))
+        assert np.isfinite(found).all() and len(predicted.ranked) == len(batch)
+    with pytest.raises(ModelError) as told:
+        Ensemble([copiers[0], others[0]])
     assert told.value.code == "M207"

@@ -61,21 +61,9 @@ class Batches:
         noise = chance.random((2, len(chosen)))
         source, target = self._source[chosen], self._target[chosen]
         order = chosen[np.lexsort((target + 2 * noise[1], np.floor(source + noise[0])))]
-        batches = np.split(order, self._cuts(order))
+        sides = [self._source[order], self._target[order]]
+        batches = np.split(order, _cuts(sides, self.size, self.tokens))
         return [batches[place] for place in chance.permutation(len(batches))]
-
-    def _cuts(self, order: Int[np.ndarray, " n"]) -> list[int]:
-        """Where one batch ends and the next begins: by examples, or by symbols with padding."""
-        if not self.tokens:
-            return list(range(self.size, len(order), self.size))
-        cuts, start, source, target = [], 0, 0, 0
-        lengths = zip(self._source[order].tolist(), self._target[order].tolist(), strict=True)
-        for place, (read, written) in enumerate(lengths):
-            source, target = max(source, read), max(target, written)
-            if place > start and (source + target) * (place + 1 - start) > self.tokens:
-                cuts.append(place)
-                start, source, target = place, read, written
-        return cuts
 
 
 def in_order_of_length(
@@ -87,11 +75,20 @@ def in_order_of_length(
     padding. What is longer than that stands alone.
     """
     order = np.argsort(lengths, kind="stable")
-    if tokens:
-        cuts, start = [], 0
-        for place, number in enumerate(order.tolist()):
-            if place > start and lengths[number] * (place + 1 - start) > tokens:
-                cuts.append(place)
-                start = place
-        return list(np.split(order, cuts)) if len(lengths) else []
-    return list(np.split(order, range(size, len(order), size))) if len(lengths) else []
+    if not len(order):
+        return []
+    return list(np.split(order, _cuts([np.asarray(lengths)[order]], size, tokens)))
+
+
+def _cuts(sides: Sequence[Int[np.ndarray, " n"]], size: int, tokens: int) -> list[int]:
+    """Where one batch ends and the next begins: by examples, or by symbols of all sides padded."""
+    count = len(sides[0])
+    if not tokens:
+        return list(range(size, count, size))
+    cuts, start, longest = [], 0, [0] * len(sides)
+    for place, lengths in enumerate(zip(*(side.tolist() for side in sides), strict=True)):
+        longest = [max(pair) for pair in zip(longest, lengths, strict=True)]
+        if place > start and sum(longest) * (place + 1 - start) > tokens:
+            cuts.append(place)
+            start, longest = place, list(lengths)
+    return cuts

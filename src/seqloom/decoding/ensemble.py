@@ -8,8 +8,9 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from ..batch import Batch, Sequences
-from ..forms import BEGIN, Form
-from ..model import Looks, Model, Prediction, Search, State, Weights
+from ..errors import ModelError
+from ..forms import BEGIN, UNKNOWN, Form, Signature, Space, Vectors
+from ..model import Generator, Looks, Model, Prediction, Search, State, Weights
 from .beam import cannot_look
 from .beam import search as find
 
@@ -27,7 +28,8 @@ class Ensemble(Model):
     def __init__(self, models: Sequence[Any]) -> None:
         super().__init__(models[0].signature)
         self.models = list(models)
-        self._sizes: list[int] = []  # how many parts of a state are each model's
+        with self.at_rest():
+            self._sizes = parts_of_a_state(self.models, self.signature)
 
     @property
     def in_order(self) -> bool:
@@ -47,17 +49,10 @@ class Ensemble(Model):
         self, window: Batch, state: State
     ) -> tuple[Float[np.ndarray, "batch time"], State]:
         """Log-probability of each target symbol, what is read before it being the source."""
-        target, rows = window.target, np.arange(len(window))
-        found = np.zeros(target.values.shape)
-        for time in range(target.values.shape[1]):
-            log_probs, state = self.step(window.source.values[:, time], state)
-            found[:, time] = log_probs[rows, target.values[:, time]]
-        return np.where(target.mask, found, 0.0), state
+        return step_by_step(self, window.target, window.source, state)
 
     def begin(self, source: Sequences) -> State:
-        states = [model.begin(source) for model in self.models]
-        self._sizes = [len(state) for state in states]
-        return tuple(part for state in states for part in state)
+        return tuple(part for model in self.models for part in model.begin(source))
 
     def step(
         self, symbols: Int[np.ndarray, " batch"], state: State
@@ -111,3 +106,44 @@ class Ensemble(Model):
             total = np.logaddexp(total, more)
         mean: np.ndarray = total - np.log(len(found))
         return mean
+
+
+def parts_of_a_state(models: Sequence[Generator], signature: Signature) -> list[int]:
+    """How many parts each model's state has; models of different symbols are refused.
+
+    One step tells: all must be able to write a source's unknown symbols, or none.
+    """
+    source, begin = _anything(signature.source), np.array([BEGIN])
+    states = [model.begin(source) for model in models]
+    if getattr(signature.target, "unknowns", 0):
+        steps = zip(models, states, strict=True)
+        if len({model.step(begin, state)[0].shape[1] for model, state in steps}) > 1:
+            raise ModelError(
+                "M207",
+                "one of the models copies unknown symbols and another cannot write them",
+                help=["join models that copy, or models that do not"],
+            )
+    return [len(state) for state in states]
+
+
+def step_by_step(
+    model: Generator, target: Sequences, before: Sequences, state: State
+) -> tuple[Float[np.ndarray, "batch time"], State]:
+    """Log-probability of each target symbol, each after the one that was read before it.
+
+    A symbol that the source brought and the model does not copy is one of its unknown ones.
+    """
+    rows, found = np.arange(len(before)), np.zeros(before.values.shape)
+    for time in range(before.values.shape[1]):
+        log_probs, state = model.step(before.values[:, time], state)
+        right = target.values[:, time]
+        right = np.where(right < log_probs.shape[1], right, UNKNOWN)
+        found[:, time] = np.asarray(log_probs)[rows, right]
+    return np.where(target.mask, found, 0.0), state
+
+
+def _anything(space: Space) -> Sequences:
+    """One sequence of one value."""
+    if isinstance(space, Vectors):
+        return Sequences(np.zeros((1, 1, space.width), dtype=np.float32), np.array([1]))
+    return Sequences(np.full((1, 1), BEGIN), np.array([1]))

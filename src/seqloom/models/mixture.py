@@ -9,8 +9,9 @@ from jaxtyping import Float, Int
 
 from ..batch import Batch, Sequences
 from ..decoding import search as find
+from ..decoding.ensemble import parts_of_a_state, step_by_step
 from ..errors import ModelError, UsageError
-from ..forms import BEGIN, SPACES, UNKNOWN, Form, Signature, Space, Vectors
+from ..forms import BEGIN, SPACES, Form, Signature
 from ..model import Carries, Generator, Model, Prediction, Search, State, Weights
 from ..options import problems, taken
 from . import MODELS
@@ -52,11 +53,8 @@ class Mixture(Model):
             _part("first", first, signature),
             _part("second", second, signature),
         )
-        anything = _anything(signature.source)
         with self.at_rest():  # how many arrays of a state are the first model's
-            self._cut = len(self.first.begin(anything))
-            if getattr(signature.target, "unknowns", 0):
-                _refuse_one_copier(self.first, self.second, anything)
+            self._cut = parts_of_a_state([self.first, self.second], signature)[0]
 
     @property
     def in_order(self) -> bool:
@@ -151,18 +149,6 @@ def _part(name: str, table: Table, signature: Signature) -> Any:
     return model
 
 
-def _refuse_one_copier(first: Generator, second: Generator, source: Sequences) -> None:
-    """Of two models both must be able to write a source's unknown symbols, or neither."""
-    begin = np.array([BEGIN])
-    widths = {part.step(begin, part.begin(source))[0].shape[1] for part in (first, second)}
-    if len(widths) > 1:
-        raise ModelError(
-            "M207",
-            "one of the two models copies unknown symbols and the other cannot write them",
-            help=["mix two models that copy, or two that do not"],
-        )
-
-
 def _read(
     model: Any, window: Batch, before: Sequences, state: State
 ) -> tuple[Float[np.ndarray, "batch time"], State]:
@@ -170,17 +156,4 @@ def _read(
     if isinstance(model, Carries):
         found, state = model.log_probs_from(window, state)
         return np.asarray(found, np.float64), state
-    rows, logs = np.arange(len(before)), np.zeros((len(before), before.values.shape[1]))
-    for time in range(before.values.shape[1]):
-        log_probs, state = model.step(before.values[:, time], state)
-        right = window.target.values[:, time]
-        right = np.where(right < log_probs.shape[1], right, UNKNOWN)
-        logs[:, time] = np.asarray(log_probs)[rows, right]
-    return np.where(window.target.mask, logs, 0.0), state
-
-
-def _anything(space: Space) -> Sequences:
-    """One sequence of one value."""
-    if isinstance(space, Vectors):
-        return Sequences(np.zeros((1, 1, space.width), dtype=np.float32), np.array([1]))
-    return Sequences(np.full((1, 1), BEGIN), np.array([1]))
+    return step_by_step(model, window.target, before, state)

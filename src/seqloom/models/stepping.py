@@ -16,6 +16,7 @@ from ..nn.outputs import Numbers, Output, Symbols
 from ..nn.pooling import Pooling
 from ..nn.quick import QuickRecurrence, QuickStack
 from ..nn.quick.pooling import running_pool
+from ..nn.quick.threads import one_thread
 from ..nn.quick.twin import Matrix, Row, Rows, array_of
 from ..nn.recurrence import Recurrence
 from ..nn.transformer_stack import TransformerStack
@@ -53,6 +54,10 @@ class ReaderStepper:
         return self._body.begin() + (() if self._pool is None else self._pool.begin())
 
     def step(self, value: Any, state: State) -> tuple[Float[np.ndarray, " classes"], State]:
+        with one_thread():
+            return self._step(value, state)
+
+    def _step(self, value: Any, state: State) -> tuple[Float[np.ndarray, " classes"], State]:
         output, new = self._body.step(self._products(value), state[: self._split])
         if self._pool is not None:
             end = self._body.end(output, new)

@@ -4,6 +4,7 @@ Products of few rows take NumPy half the time they take torch, and every other o
 All arrays have a row for each sequence; a twin keeps the weights as they are now.
 """
 
+from contextlib import nullcontext
 from copy import deepcopy
 from typing import Any, NamedTuple
 
@@ -11,7 +12,6 @@ import numpy as np
 import torch
 from jaxtyping import Bool, Complex, Float, Int
 from torch import Tensor, nn
-from torch.nn.functional import gelu
 
 from ...forms import UNKNOWN
 from ..inputs import Embedding
@@ -21,7 +21,9 @@ from ..positions import Sinusoid
 from ..transformer_decoder import TransformerDecoder
 from ..transformer_layers import ACTIVATIONS, Layered, TransformerLayer
 from ..transformer_stack import TransformerStack, vectors_of
+from .gelu import gelu
 from .growing import claimed
+from .threads import FEW, one_thread
 from .twin import Row, Rows, array_of
 
 Many = Float[np.ndarray, "rows _"]
@@ -114,8 +116,8 @@ class QuickLayer:
             ready = self.cross_norm(x) if self.before else x
             x = self._added(x, self.cross(ready, memory), self.cross_norm)
         wide = self.widen(self.feed_norm(x) if self.before else x)
-        if self.is_gelu:  # NumPy has no error function
-            wide = gelu(torch.from_numpy(wide)).numpy()
+        if self.is_gelu:
+            wide = gelu(wide)
         else:
             np.maximum(wide, 0, out=wide)
         return self._added(x, self.narrow(wide), self.feed_norm)
@@ -242,6 +244,12 @@ class QuickDecoder:
         real: Bool[np.ndarray, "source seen"],
     ) -> tuple[Float[np.ndarray, "rows symbols"], np.ndarray]:
         """Log-probabilities of what follows these symbols, and what is known of them then."""
+        with one_thread() if len(symbols) <= FEW else nullcontext():
+            return self._step(symbols, known, memory, real)
+
+    def _step(
+        self, symbols: np.ndarray, known: np.ndarray, memory: np.ndarray, real: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         place = known.shape[1]
         symbols = np.where(symbols < len(self.vectors), symbols, UNKNOWN)
         store = claimed(known, self.layers.context)

@@ -1,0 +1,57 @@
+"""Whether runs can answer as one: the same task, read in the same way, by models that go in steps.
+
+Asked before two runs are mixed and before several answer together; each says it in its own words.
+"""
+
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import Any, Protocol, runtime_checkable
+
+from .model import Generator, Model
+from .options import filled
+from .recipe import Recipe
+from .search import SEARCHED
+from .task import Task
+from .tasks import TASKS
+
+
+@runtime_checkable
+class Answering(Protocol):
+    """What has to agree of a run."""
+
+    @property
+    def recipe(self) -> Recipe: ...
+    @property
+    def task(self) -> Task: ...
+    @property
+    def model(self) -> Model: ...
+    @property
+    def name(self) -> str: ...
+
+
+def goes_by_symbols(run: Answering) -> bool:
+    """Whether its model writes an answer symbol by symbol."""
+    return isinstance(run.model, Generator) and run.task.form in SEARCHED
+
+
+def is_read_alike(runs: Iterable[Answering]) -> bool:
+    """Whether all are runs of one task with the same settings, defaults filled in."""
+    return all(_settings(one) == _settings(other) for one, other in pairwise(runs))
+
+
+def has_same_symbols(runs: Iterable[Answering]) -> bool:
+    """Whether the tasks learned the same vocabularies."""
+    return all(one.task.state() == other.task.state() for one, other in pairwise(runs))
+
+
+def told(runs: Iterable[Answering]) -> list[str]:
+    """The [task] of each run, for a note."""
+    return [
+        f"{run.name}: {', '.join(f'{key} = {value}' for key, value in run.recipe.task.items())}"
+        for run in runs
+    ]
+
+
+def _settings(run: Answering) -> tuple[str, dict[str, Any]]:
+    name = str(run.recipe.task["name"])
+    return name, filled(TASKS.find(name), run.recipe.task)

@@ -75,6 +75,16 @@ def wikitext() -> dict[str, Path]:
     sys.exit()
 
 
+def multi30k() -> dict[str, str]:
+    """The three parts as patterns, German to English; where they are missing, a word about it."""
+    folder = Path(os.environ.get(VARIABLE, "")) / "multi30k"
+    stems = {"train": "train.tok", "valid": "val.tok", "test": "test_2016_flickr.tok"}
+    if VARIABLE in os.environ and all((folder / f"{s}.de").is_file() for s in stems.values()):
+        return {part: f"{folder / stem}.{{de,en}}" for part, stem in stems.items()}
+    print(f"Skipped: {VARIABLE} names no folder that has multi30k inside.")
+    sys.exit()
+
+
 def arguments(about: str) -> argparse.ArgumentParser:
     """A parser with the options that every benchmark has."""
     parser = argparse.ArgumentParser(description=about.partition("\n")[0])

@@ -7,6 +7,7 @@ from torch import nn
 from seqloom.nn.cells import CELLS
 from seqloom.nn.cells.cell import masked
 from seqloom.nn.scan import scan, scan_back
+from seqloom.nn.unroll import steps
 from seqloom.nn.wiring import Wiring
 
 WIRINGS = {cell: {"plain": Wiring()} for cell in CELLS}
@@ -205,3 +206,22 @@ def test_the_scan_is_the_loop(time, hidden):
     grad = torch.randn_like(expected)
     (wanted,) = torch.autograd.grad(expected, new, grad)
     torch.testing.assert_close(scan_back(keep, grad), wanted, **close)
+
+
+ORDERED = ["lstm-simple", "lstm-peephole", "gru-simple", "gru"]
+
+
+@pytest.mark.parametrize(("cell", "wiring"), [v for v in VARIANTS if v.values[0] in ORDERED])
+@pytest.mark.parametrize("drops", [False, True])
+def test_matrices_in_order(cell, wiring, drops, monkeypatch):
+    """Large matrices are brought into oneDNN's order; here small ones are, to see it hold."""
+    products, product = [], steps.Matrix._product
+    monkeypatch.setattr(steps, "LARGE", 1)
+    monkeypatch.setattr(
+        steps.Matrix, "_product", lambda self, x: products.append(x) or product(self, x)
+    )
+    case = Case(cell, wiring, batch=16, time=16, drops=drops, dtype=torch.float)
+    outputs, last = case.unrolled()
+    case.gradients(everything(outputs, last))
+    assert len(products) >= 2 * 16, "forward and backward, at every step"
+    hold(case)

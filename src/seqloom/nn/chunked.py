@@ -8,6 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
+from torch.nn.functional import cross_entropy
 
 NUMBERS_AT_ONCE = 1 << 23  # scores held in memory at one time, 32 MiB; products of fewer are slower
 
@@ -53,7 +54,7 @@ class _Chunked(Function):
         ctx: Any, states: Tensor, weight: Tensor, bias: Tensor, right: Tensor, smoothing: float
     ) -> Tensor:
         wanted = any(ctx.needs_input_grad[:3])
-        grads = tuple(map(torch.zeros_like, (states, weight, bias))) if wanted else ()
+        grads = tuple(map(torch.empty_like, (states, weight, bias))) if wanted else ()
         total, scale = states.new_zeros(()), 1 / max(1, len(states))
         cuts = pieces(len(states), len(weight))
         largest = max(piece.stop - piece.start for piece in cuts)
@@ -61,13 +62,15 @@ class _Chunked(Function):
         for piece in cuts:
             some = states[piece]
             scores = torch.addmm(bias, some, weight.t(), out=room[: len(some)])
-            loss, of_scores = _loss(scores, right[piece], smoothing)
-            total += loss * scale
+            losses, of_scores = _losses(scores, right[piece], smoothing)
+            _mend(losses, some, weight, bias, right[piece], smoothing)
+            total += losses.sum() * scale
             if wanted:
                 of_states, of_weight, of_bias = grads
+                more = float(piece.start > 0)  # the first chunk finds nothing to add to
                 of_states[piece].addmm_(of_scores, weight, beta=0, alpha=scale)
-                of_weight.addmm_(of_scores.t(), some, alpha=scale)
-                of_bias.add_(of_scores.sum(0), alpha=scale)
+                of_weight.addmm_(of_scores.t(), some, beta=more, alpha=scale)
+                of_bias.addmv_(of_scores.t(), of_scores.new_ones(len(some)), beta=more, alpha=scale)
         ctx.save_for_backward(*grads)
         return total
 
@@ -80,16 +83,31 @@ class _Chunked(Function):
         return (*found, None, None)
 
 
-def _loss(scores: Tensor, right: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
-    """The summed loss of a chunk, and the gradient of its scores, which takes their place."""
+def _losses(scores: Tensor, right: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
+    """The loss of each row, and the gradient of its scores, which takes their place.
+
+    log Σ exp x = x_right - log softmax(x)_right, which needs no further pass over the scores.
+    """
     rows = torch.arange(len(scores))
-    highest, chosen = scores.amax(1), scores[rows, right]
-    loss = highest - (1 - smoothing) * chosen
-    if smoothing:
-        loss -= smoothing * scores.mean(1)
+    chosen = scores[rows, right]
+    mean = scores.mean(1) if smoothing else None
     chances = torch.softmax(scores, 1, out=scores)
-    loss -= chances.amax(1).log()  # log Σ exp x is the highest score less the log of its chance
+    losses = smoothing * chosen - chances[rows, right].log()
+    if mean is not None:
+        losses -= smoothing * mean
     chances[rows, right] -= 1 - smoothing
     if smoothing:
         chances -= smoothing / scores.shape[1]
-    return loss.sum(), chances
+    return losses, chances
+
+
+def _mend(
+    losses: Tensor, states: Tensor, weight: Tensor, bias: Tensor, right: Tensor, smoothing: float
+) -> None:
+    """Put right the losses of the rows whose right symbol had no chance that a float can hold."""
+    lost = losses.isinf().nonzero()[:, 0]
+    if len(lost):
+        scores = torch.addmm(bias, states[lost], weight.t())
+        losses[lost] = cross_entropy(
+            scores, right[lost], reduction="none", label_smoothing=smoothing
+        )

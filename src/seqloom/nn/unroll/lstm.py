@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
-from .steps import masked, one_minus_square, times_one_minus, weight_gradient
+from .steps import Matrix, masked, one_minus_square, times_one_minus, weight_gradient
 
 
 class LSTMUnroll(Function):
@@ -32,7 +32,7 @@ class LSTMUnroll(Function):
         outputs, memory = (a.new_empty(time + 1, batch, hidden) for _ in range(2))
         outputs[0], memory[0] = h, c
         bent = a.new_empty(time, batch, hidden)
-        _forward(weight.t(), gates, outputs, memory, bent, mask, peep)
+        _forward(Matrix(weight, h, time), gates, outputs, memory, bent, mask, peep)
         ctx.save_for_backward(weight, gates, outputs, memory, bent, mask, peep)
         return outputs[1:].transpose(0, 1), memory[-1].clone()
 
@@ -47,18 +47,19 @@ class LSTMUnroll(Function):
         early, late = inner[:, :, :2].unbind(0), inner[:, :, -1:].unbind(0)
         steps, outer = flat.unbind(0), grad.unbind(1)
         dh, dc = torch.zeros_like(dc), dc.clone()
+        back, (into_early, into_late) = Matrix(weight.t(), dh, time), _backs(peep, dh, time)
         for t in reversed(range(time)):
             dh.add_(outer[t])
             last[t].mul_(dh)  # the output gate
             dc.addcmul_(dh, through[t])
             if peep is not None:
-                _back(dc, late[t], peep[2:])
+                _back(dc, late[t], peep[2:], into_late)
             before[t].mul_(dc[:, None])  # the other gates and the candidate
             if keep is not None:
                 dc.mul_(keep[t])
             if peep is not None:
-                _back(dc, early[t], peep[:2])
-            torch.mm(steps[t], weight, out=dh)
+                _back(dc, early[t], peep[:2], into_early)
+            back.into(dh, steps[t])
             if mask is not None:
                 dh.mul_(mask)
         d_weight = weight_gradient(flat, masked(outputs[:-1], mask))
@@ -67,7 +68,7 @@ class LSTMUnroll(Function):
 
 
 def _forward(
-    turned: Tensor,
+    weight: Matrix,
     gates: Tensor,
     outputs: Tensor,
     memory: Tensor,
@@ -83,10 +84,11 @@ def _forward(
     i, f = early[:, :, 0].unbind(0), early[:, :, -1].unbind(0)
     early_steps, late_steps = early.unbind(0), parts[:, :, -1:].unbind(0)
     h, c, tanh_c = outputs.unbind(0), memory.unbind(0), bent.unbind(0)
+    to_early, to_late = _sights(peep, c[0], len(tanh_c))
     for t, gates_now in enumerate(gates.unbind(0)):
-        gates_now.addmm_(masked(h[t], mask), turned)
+        weight.add_to(gates_now, masked(h[t], mask))
         if peep is not None:
-            _see(early_steps[t], c[t], peep[:2])
+            _see(early_steps[t], c[t], peep[:2], to_early)
         early_steps[t].sigmoid_()
         candidate[t].tanh_()
         if forgets:
@@ -94,7 +96,7 @@ def _forward(
         else:
             torch.addcmul(c[t], i[t], candidate[t], out=c[t + 1])
         if peep is not None:
-            _see(late_steps[t], c[t + 1], peep[2:])
+            _see(late_steps[t], c[t + 1], peep[2:], to_late)
         late[t].sigmoid_()
         torch.tanh(c[t + 1], out=tanh_c[t])
         torch.mul(late[t], tanh_c[t], out=h[t + 1])
@@ -120,18 +122,37 @@ def _slopes(
     return inner, keep, one_minus_square(bent).mul_(o).unbind(0)
 
 
-def _see(gates: Tensor, c: Tensor, peep: Tensor) -> None:
+Pair = tuple[Matrix | None, Matrix | None]
+
+
+def _sights(peep: Tensor | None, like: Tensor, steps: int) -> Pair:
+    """P as the gates that see the old memory multiply with it, and as the one that sees the new."""
+    if peep is None or peep.dim() == 2:
+        return None, None
+    early, late = peep[:2].flatten(0, 1), peep[2]
+    return Matrix(early, like, steps), Matrix(late, like, steps)
+
+
+def _backs(peep: Tensor | None, like: Tensor, steps: int) -> Pair:
+    """The same for the way back."""
+    if peep is None or peep.dim() == 2:
+        return None, None
+    early, late = peep[:2].flatten(0, 1), peep[2]
+    return Matrix(early.t(), like, steps), Matrix(late.t(), like, steps)
+
+
+def _see(gates: Tensor, c: Tensor, peep: Tensor, full: Matrix | None) -> None:
     """Add P c to gates of one step that stand side by side."""
-    if peep.dim() > 2:
-        gates.flatten(1).addmm_(c, peep.flatten(0, 1).t())
+    if full is not None:
+        full.add_to(gates.flatten(1), c)
     else:
         gates.addcmul_(c[:, None], peep)
 
 
-def _back(dc: Tensor, gates: Tensor, peep: Tensor) -> None:
+def _back(dc: Tensor, gates: Tensor, peep: Tensor, full: Matrix | None) -> None:
     """Add to the memory's gradient what the gates that saw it hand back."""
-    if peep.dim() > 2:
-        dc.addmm_(gates.flatten(1), peep.flatten(0, 1))
+    if full is not None:
+        full.add_to(dc, gates.flatten(1))
     else:
         for gate, weight in zip(gates.unbind(1), peep, strict=True):
             dc.addcmul_(gate, weight)

@@ -3,18 +3,63 @@
 import torch
 from torch import Tensor
 
+LARGE = 1 << 18  # numbers of a matrix from which on it pays to bring it into order
+MANY = 16  # steps, and sequences, likewise
+
+
+class Matrix:
+    """M as all steps of an unroll multiply with it: X Mᵀ, added to something.
+
+    A large matrix is brought into the order of oneDNN's products once, as `nn.LSTM` does it; a
+    plain product would do so at every step.
+    """
+
+    def __init__(self, matrix: Tensor, like: Tensor, steps: int) -> None:
+        self.turned, self.ordered = matrix.t(), None
+        if _pays(matrix, like, steps):
+            ordered = torch.ops.mkldnn._reorder_linear_weight(matrix.contiguous(), like.shape[0])
+            self.ordered = ordered
+
+    def add_to(self, total: Tensor, x: Tensor) -> Tensor:
+        """total += X Mᵀ."""
+        if self.ordered is None:
+            return total.addmm_(x, self.turned)
+        return total.add_(self._product(x))
+
+    def into(self, out: Tensor, x: Tensor) -> Tensor:
+        """X Mᵀ in the place of `out`."""
+        if self.ordered is None:
+            return torch.mm(x, self.turned, out=out)
+        return out.copy_(self._product(x))
+
+    def _product(self, x: Tensor) -> Tensor:
+        found: Tensor = torch.ops.mkldnn._linear_pointwise(
+            x.contiguous(), self.ordered, None, "none", [], ""
+        )
+        return found
+
+
+def _pays(matrix: Tensor, like: Tensor, steps: int) -> bool:
+    return (
+        matrix.numel() >= LARGE
+        and steps >= MANY
+        and like.shape[0] >= MANY
+        and matrix.dtype == torch.float32
+        and torch.backends.mkldnn.is_available()
+    )
+
 
 def masked(h: Tensor, mask: Tensor | None) -> Tensor:
     """m ⊙ h, where numbers of the state are dropped."""
     return h if mask is None else h * mask
 
 
-def add_product(total: Tensor, inner: Tensor, weight: Tensor, mask: Tensor | None) -> None:
-    """Add m ⊙ (δ U), the gradient that comes back through U (m ⊙ h)."""
+def add_product(total: Tensor, inner: Tensor, weight: Matrix, mask: Tensor | None) -> None:
+    """Add m ⊙ (δ U), the gradient that comes back through U (m ⊙ h); `weight` is Uᵀ."""
     if mask is None:
-        total.addmm_(inner, weight)
+        weight.add_to(total, inner)
     else:
-        total.addcmul_(inner @ weight, mask)
+        total.addcmul_(weight.into(torch.empty_like(total), inner), mask)
 
 
 def one_minus_square(y: Tensor, out: Tensor | None = None) -> Tensor:

@@ -185,8 +185,7 @@ def _backward_before(
     for t in reversed(range(len(both))):
         dh.add_(outer[t])
         late[t].mul_(for_both)
-        inner = new_weight.into(torch.empty_like(dh), new[t])
-        inner = masked(inner, mask)  # the gradient of r ⊙ h
+        inner = masked(new_weight.times(new[t]), mask)  # the gradient of r ⊙ h
         resets[t].mul_(inner)
         add_product(dh.mul_(keep[t]).addcmul_(inner, open_r[t]), both[t], gate_weight, mask)
     d_gates = weight_gradient(flat[..., : 2 * hidden], masked(states[:-1], mask))

@@ -59,9 +59,7 @@ class LSTMUnroll(Function):
                 dc.mul_(keep[t])
             if peep is not None:
                 _back(dc, early[t], peep[:2], into_early)
-            back.into(dh, steps[t])
-            if mask is not None:
-                dh.mul_(mask)
+            dh = masked(back.times(steps[t]), mask)
         d_weight = weight_gradient(flat, masked(outputs[:-1], mask))
         d_peep = None if peep is None else _peep_gradient(inner, memory, peep)
         return flat.transpose(0, 1), d_weight, dh, dc, None, d_peep

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-LARGE = 1 << 18  # numbers of a matrix from which on it pays to bring it into order
+LARGE = 1 << 19  # numbers of a matrix from which on it pays to bring it into order
 MANY = 16  # steps, and sequences, likewise
 
 
@@ -26,11 +26,9 @@ class Matrix:
             return total.addmm_(x, self.turned)
         return total.add_(self._product(x))
 
-    def into(self, out: Tensor, x: Tensor) -> Tensor:
-        """X Mᵀ in the place of `out`."""
-        if self.ordered is None:
-            return torch.mm(x, self.turned, out=out)
-        return out.copy_(self._product(x))
+    def times(self, x: Tensor) -> Tensor:
+        """X Mᵀ."""
+        return x @ self.turned if self.ordered is None else self._product(x)
 
     def _product(self, x: Tensor) -> Tensor:
         found: Tensor = torch.ops.mkldnn._linear_pointwise(
@@ -59,7 +57,7 @@ def add_product(total: Tensor, inner: Tensor, weight: Matrix, mask: Tensor | Non
     if mask is None:
         weight.add_to(total, inner)
     else:
-        total.addcmul_(weight.into(torch.empty_like(total), inner), mask)
+        total.addcmul_(weight.times(inner), mask)
 
 
 def one_minus_square(y: Tensor, out: Tensor | None = None) -> Tensor:

@@ -12,7 +12,7 @@ demo: $(VENV)/ready
 	$(BIN)/seqloom demo
 
 test: $(VENV)/ready
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 test-slow: $(VENV)/ready
 	$(BIN)/python -m pytest -m slow

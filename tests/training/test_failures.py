@@ -105,6 +105,7 @@ def test_a_loss_that_is_not_a_number(data, evaluate_steps):
     """Diverged at once or after some good steps: the last good place is what a resume finds."""
     wild = {"optimizer": "sgd", "clip": 0.0, "warmup": 0.9, "schedule": "constant", "l2": 1.0}
     wild |= {"learning_rate": 1e10, "evaluate_steps": evaluate_steps, "save_seconds": 0.0}
+    wild |= {"epochs": 8}
     with pytest.raises(TrainingError) as told:
         train(recipe(data, **wild), name="wild", runs=data / "runs")
     assert told.value.code == "T130" and told.value.exit_code == 5
@@ -114,6 +115,7 @@ def test_a_loss_that_is_not_a_number(data, evaluate_steps):
     folder = data / "runs" / "wild"
     assert read_events(folder / "events.jsonl")[-1]["reason"] == "diverged"
     tame = {"training.learning_rate": 0.01, "training.warmup": 0.0, "training.l2": 0.0}
+    tame |= {"training.evaluate_steps": 0, "training.save_seconds": 30.0}
     run = resume(folder, settings=tame)
     assert run.events()[-1]["reason"] == "finished"
 

@@ -7,14 +7,7 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
-from .steps import (
-    Matrix,
-    add_product,
-    masked,
-    one_minus_square,
-    times_one_minus,
-    weight_gradient,
-)
+from .steps import add_product, masked, one_minus_square, times_one_minus, weight_gradient
 
 
 class GRUUnroll(Function):
@@ -40,8 +33,8 @@ class GRUUnroll(Function):
         states[0] = first
         seen = None
         if reset == "after" and bias is not None:
-            seen = bias.expand(time, batch, hidden).clone()
-            _forward_after(weight, gates, states, seen, mask)
+            seen = a.new_empty(time, batch, hidden)
+            _forward_after(weight, bias, gates, states, seen, mask)
         else:
             _forward_before(weight, gates, states, mask, reset == "before")
         ctx.save_for_backward(weight, gates, states, seen, mask)
@@ -61,20 +54,21 @@ class GRUUnroll(Function):
 
 def _forward_after(
     weight: Tensor,
+    bias: Tensor,
     gates: Tensor,
     states: Tensor,
     seen: Tensor,
     mask: Tensor | None,
 ) -> None:
-    """`seen`, which is d, becomes U h + d of the candidate: the reset gate's gradient needs it."""
+    """`seen` keeps U h + d of the candidate, which the gradient of the reset gate needs."""
     hidden = states.shape[-1]
-    gate_weight, new_weight = _matrices(weight, 2 * hidden, states)
+    gate_weight, new_weight = weight[: 2 * hidden].t(), weight[2 * hidden :].t()
     r, z, n = (part.unbind(0) for part in gates.split(hidden, dim=-1))
     both, late, h = gates[..., : 2 * hidden].unbind(0), seen.unbind(0), states.unbind(0)
     for t in range(len(late)):
         state = masked(h[t], mask)
-        gate_weight.add_to(both[t], state).sigmoid_()
-        new_weight.add_to(late[t], state)
+        both[t].addmm_(state, gate_weight).sigmoid_()
+        torch.addmm(bias, state, new_weight, out=late[t])
         n[t].addcmul_(r[t], late[t]).tanh_()
         torch.lerp(n[t], h[t], z[t], out=h[t + 1])
 
@@ -89,27 +83,15 @@ def _forward_before(
     """The reset gate before the product, or none at all."""
     hidden = states.shape[-1]
     early = gates.shape[-1] - hidden  # how wide the gates are
-    gate_weight, new_weight = _matrices(weight, early, states)
+    gate_weight, new_weight = weight[:early].t(), weight[early:].t()
     z, n = gates[..., early - hidden : early].unbind(0), gates[..., early:].unbind(0)
     r, both, h = gates[..., :hidden].unbind(0), gates[..., :early].unbind(0), states.unbind(0)
     for t in range(len(z)):
         state = masked(h[t], mask)
-        gate_weight.add_to(both[t], state).sigmoid_()
+        both[t].addmm_(state, gate_weight).sigmoid_()
         inner = masked(r[t] * h[t], mask) if resets else state
-        new_weight.add_to(n[t], inner).tanh_()
+        n[t].addmm_(inner, new_weight).tanh_()
         torch.lerp(n[t], h[t], z[t], out=h[t + 1])
-
-
-def _matrices(weight: Tensor, cut: int, states: Tensor) -> tuple[Matrix, Matrix]:
-    """U of the gates and U of the candidate."""
-    steps, like = len(states) - 1, states[0]
-    return Matrix(weight[:cut], like, steps), Matrix(weight[cut:], like, steps)
-
-
-def _turned(weight: Tensor, cut: int, states: Tensor) -> tuple[Matrix, Matrix]:
-    """Their transposes, with which gradients come back."""
-    steps, like = len(states) - 1, states[0]
-    return Matrix(weight[:cut].t(), like, steps), Matrix(weight[cut:].t(), like, steps)
 
 
 def _slopes(gates: Tensor, states: Tensor) -> Tensor:
@@ -129,7 +111,7 @@ def _backward_after(
 ) -> tuple[Tensor | None, ...]:
     """`late` is the gradient of U h + d, from which that of the reset gate comes too."""
     hidden = states.shape[-1]
-    gate_weight, new_weight = _turned(weight, 2 * hidden, states)
+    gate_weight, new_weight = weight[: 2 * hidden], weight[2 * hidden :]
     r, z, _ = gates.split(hidden, dim=-1)
     slopes = _slopes(gates, states)
     late = slopes[:, :, 2] * r
@@ -159,11 +141,11 @@ def _backward_simple(
     steps, whole, outer = slopes.unbind(0), flat.unbind(0), grad.unbind(1)
     keep = gates[..., : states.shape[-1]].unbind(0)
     dh = torch.zeros_like(states[0])
-    back, for_both = Matrix(weight.t(), dh, len(steps)), dh[:, None]
+    for_both = dh[:, None]
     for t in reversed(range(len(steps))):
         dh.add_(outer[t])
         steps[t].mul_(for_both)
-        add_product(dh.mul_(keep[t]), whole[t], back, mask)
+        add_product(dh.mul_(keep[t]), whole[t], weight, mask)
     d_weight = weight_gradient(flat, masked(states[:-1], mask))
     return flat.transpose(0, 1), d_weight, None, dh
 
@@ -172,7 +154,7 @@ def _backward_before(
     grad: Tensor, weight: Tensor, gates: Tensor, states: Tensor, mask: Tensor | None
 ) -> tuple[Tensor | None, ...]:
     hidden = states.shape[-1]
-    gate_weight, new_weight = _turned(weight, 2 * hidden, states)
+    gate_weight, new_weight = weight[: 2 * hidden], weight[2 * hidden :]
     r, z, _ = gates.split(hidden, dim=-1)
     slopes = _slopes(gates, states)  # of r, z and n
     slopes[:, :, 0].mul_(states[:-1])
@@ -185,7 +167,7 @@ def _backward_before(
     for t in reversed(range(len(both))):
         dh.add_(outer[t])
         late[t].mul_(for_both)
-        inner = masked(new_weight.times(new[t]), mask)  # the gradient of r ⊙ h
+        inner = masked(new[t] @ new_weight, mask)  # the gradient of r ⊙ h
         resets[t].mul_(inner)
         add_product(dh.mul_(keep[t]).addcmul_(inner, open_r[t]), both[t], gate_weight, mask)
     d_gates = weight_gradient(flat[..., : 2 * hidden], masked(states[:-1], mask))

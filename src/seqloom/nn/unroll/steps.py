@@ -11,7 +11,7 @@ class Matrix:
     """M as all steps of an unroll multiply with it: X Mᵀ, added to something.
 
     A large matrix is brought into the order of oneDNN's products once, as `nn.LSTM` does it; a
-    plain product would do so at every step.
+    plain product would do so at every step. With one thread that gains nothing.
     """
 
     def __init__(self, matrix: Tensor, like: Tensor, steps: int) -> None:
@@ -43,6 +43,7 @@ def _pays(matrix: Tensor, like: Tensor, steps: int) -> bool:
         and steps >= MANY
         and like.shape[0] >= MANY
         and matrix.dtype == torch.float32
+        and torch.get_num_threads() > 1
         and torch.backends.mkldnn.is_available()
     )
 
@@ -52,12 +53,12 @@ def masked(h: Tensor, mask: Tensor | None) -> Tensor:
     return h if mask is None else h * mask
 
 
-def add_product(total: Tensor, inner: Tensor, weight: Matrix, mask: Tensor | None) -> None:
-    """Add m ⊙ (δ U), the gradient that comes back through U (m ⊙ h); `weight` is Uᵀ."""
+def add_product(total: Tensor, inner: Tensor, weight: Tensor, mask: Tensor | None) -> None:
+    """Add m ⊙ (δ U), the gradient that comes back through U (m ⊙ h)."""
     if mask is None:
-        weight.add_to(total, inner)
+        total.addmm_(inner, weight)
     else:
-        total.addcmul_(weight.times(inner), mask)
+        total.addcmul_(inner @ weight, mask)
 
 
 def one_minus_square(y: Tensor, out: Tensor | None = None) -> Tensor:

@@ -32,6 +32,18 @@ def test_large_scores_do_not_overflow():
     assert loss.item() == pytest.approx(500.0)
 
 
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize("far", [80.0, 90.0, 100.0, 110.0, 500.0])
+def test_chances_too_small_for_a_float(far, smoothing):
+    """-log p is right where p has few digits left, or none."""
+    states, weight = torch.ones(3, 1), torch.tensor([[far], [0.0], [far / 2]])
+    bias, right = torch.zeros(3), torch.tensor([1, 0, 2])
+    found = chunked_cross_entropy(states, weight, bias, right, smoothing)
+    scores = states.double() @ weight.double().t()
+    wanted = cross_entropy(scores, right, label_smoothing=smoothing)
+    assert found.item() == pytest.approx(wanted.item(), rel=1e-5)
+
+
 def test_without_gradients_none_are_made():
     with torch.no_grad():
         loss = chunked_cross_entropy(

@@ -62,8 +62,12 @@ class _Chunked(Function):
         for piece in cuts:
             some = states[piece]
             scores = torch.addmm(bias, some, weight.t(), out=room[: len(some)])
-            losses, of_scores = _losses(scores, right[piece], smoothing)
-            _mend(losses, some, weight, bias, right[piece], smoothing)
+            losses, of_scores, lost = _losses(scores, right[piece], smoothing)
+            if len(lost):
+                again = torch.addmm(bias, some[lost], weight.t())
+                losses[lost] = cross_entropy(
+                    again, right[piece][lost], reduction="none", label_smoothing=smoothing
+                )
             total += losses.sum() * scale
             if wanted:
                 of_states, of_weight, of_bias = grads
@@ -83,31 +87,21 @@ class _Chunked(Function):
         return (*found, None, None)
 
 
-def _losses(scores: Tensor, right: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
+def _losses(scores: Tensor, right: Tensor, smoothing: float) -> tuple[Tensor, Tensor, Tensor]:
     """The loss of each row, and the gradient of its scores, which takes their place.
 
-    log Σ exp x = x_right - log softmax(x)_right, which needs no further pass over the scores.
+    log Σ exp x = x_right - log softmax(x)_right, which needs no further pass over the scores; the
+    few rows where the right symbol's chance is too small for a float are told, to be done again.
     """
     rows = torch.arange(len(scores))
     chosen = scores[rows, right]
     mean = scores.mean(1) if smoothing else None
     chances = torch.softmax(scores, 1, out=scores)
-    losses = smoothing * chosen - chances[rows, right].log()
+    chance = chances[rows, right]
+    losses = smoothing * chosen - chance.log()
     if mean is not None:
         losses -= smoothing * mean
     chances[rows, right] -= 1 - smoothing
     if smoothing:
         chances -= smoothing / scores.shape[1]
-    return losses, chances
-
-
-def _mend(
-    losses: Tensor, states: Tensor, weight: Tensor, bias: Tensor, right: Tensor, smoothing: float
-) -> None:
-    """Put right the losses of the rows whose right symbol had no chance that a float can hold."""
-    lost = losses.isinf().nonzero()[:, 0]
-    if len(lost):
-        scores = torch.addmm(bias, states[lost], weight.t())
-        losses[lost] = cross_entropy(
-            scores, right[lost], reduction="none", label_smoothing=smoothing
-        )
+    return losses, chances, (chance < torch.finfo(chance.dtype).tiny).nonzero()[:, 0]

@@ -12,7 +12,7 @@ from threading import Lock
 
 from threadpoolctl import LibController, ThreadpoolController
 
-FEW = 8  # rows up to which one thread is as quick
+FEW = 8  # rows: about the candidates of one source; of many, products gain by being shared
 _INSIDE = Lock()
 
 

@@ -47,7 +47,10 @@ class LSTMUnroll(Function):
         early, late = inner[:, :, :2].unbind(0), inner[:, :, -1:].unbind(0)
         steps, outer = flat.unbind(0), grad.unbind(1)
         dh, dc = torch.zeros_like(dc), dc.clone()
-        back, (into_early, into_late) = Matrix(weight.t(), dh, time), _backs(peep, dh, time)
+        back, (into_early, into_late) = (
+            Matrix(weight.t(), dh, time),
+            _full(peep, dh, time, back=True),
+        )
         for t in reversed(range(time)):
             dh.add_(outer[t])
             last[t].mul_(dh)  # the output gate
@@ -82,7 +85,7 @@ def _forward(
     i, f = early[:, :, 0].unbind(0), early[:, :, -1].unbind(0)
     early_steps, late_steps = early.unbind(0), parts[:, :, -1:].unbind(0)
     h, c, tanh_c = outputs.unbind(0), memory.unbind(0), bent.unbind(0)
-    to_early, to_late = _sights(peep, c[0], len(tanh_c))
+    to_early, to_late = _full(peep, c[0], len(tanh_c))
     for t, gates_now in enumerate(gates.unbind(0)):
         weight.add_to(gates_now, masked(h[t], mask))
         if peep is not None:
@@ -123,20 +126,17 @@ def _slopes(
 Pair = tuple[Matrix | None, Matrix | None]
 
 
-def _sights(peep: Tensor | None, like: Tensor, steps: int) -> Pair:
-    """P as the gates that see the old memory multiply with it, and as the one that sees the new."""
+def _full(peep: Tensor | None, like: Tensor, steps: int, back: bool = False) -> Pair:
+    """P of the gates that see the old memory and of the one that sees the new, where it is full.
+
+    Gradients come back through their transposes.
+    """
     if peep is None or peep.dim() == 2:
         return None, None
     early, late = peep[:2].flatten(0, 1), peep[2]
+    if back:
+        early, late = early.t(), late.t()
     return Matrix(early, like, steps), Matrix(late, like, steps)
-
-
-def _backs(peep: Tensor | None, like: Tensor, steps: int) -> Pair:
-    """The same for the way back."""
-    if peep is None or peep.dim() == 2:
-        return None, None
-    early, late = peep[:2].flatten(0, 1), peep[2]
-    return Matrix(early.t(), like, steps), Matrix(late.t(), like, steps)
 
 
 def _see(gates: Tensor, c: Tensor, peep: Tensor, full: Matrix | None) -> None:

@@ -14,14 +14,18 @@ from jaxtyping import Bool, Float, Int
 from .forms import PAD
 
 Ids = Int[np.ndarray, " _"]  # of any length: each row of a list has its own
-Rows = Float[np.ndarray, "_ width"]
+Rows = Int[np.ndarray, "_ columns"] | Float[np.ndarray, "_ width"]
 
 
 @dataclass(frozen=True)
 class Sequences:
-    """Ids or vectors of real numbers, right-padded, with true lengths."""
+    """Ids, columns of them or vectors of real numbers, right-padded, with true lengths."""
 
-    values: Int[np.ndarray, "batch time"] | Float[np.ndarray, "batch time width"]
+    values: (
+        Int[np.ndarray, "batch time"]
+        | Int[np.ndarray, "batch time columns"]
+        | Float[np.ndarray, "batch time width"]
+    )
     lengths: Int[np.ndarray, " batch"]
 
     @classmethod
@@ -29,7 +33,8 @@ class Sequences:
         """Rows of different lengths as one array, as wide as the longest."""
         lengths = np.fromiter((len(item) for item in items), dtype=np.int64, count=len(items))
         width = items[0].shape[1:] if len(items) else ()
-        kind = np.float32 if width else np.int64
+        whole = not width or np.issubdtype(items[0].dtype, np.integer)
+        kind = np.int64 if whole else np.float32
         values = np.full((len(items), int(lengths.max(initial=0)), *width), fill, dtype=kind)
         values[mask_of(lengths, values.shape[1])] = np.concatenate(items) if len(items) else 0
         return cls(values, lengths)
@@ -45,6 +50,15 @@ class Sequences:
         values[:, :1] = begin
         values[:, 1:] = self.values[:, :-1]
         return Sequences(values, self.lengths)
+
+    def words(self) -> "Sequences":
+        """Ids alone, where each position has several columns: those of the first."""
+        is_whole = np.issubdtype(self.values.dtype, np.integer)
+        return (
+            Sequences(self.values[..., 0], self.lengths)
+            if is_whole and self.values.ndim > 2
+            else self
+        )
 
     def rows(self) -> list[list[Any]]:
         """The values without padding, as lists; a vector is a list too."""

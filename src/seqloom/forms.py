@@ -1,6 +1,6 @@
 """The few shapes a sequence problem can have: the joint between models and tasks."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 
@@ -30,9 +30,42 @@ class Tokens:
 
 @dataclass(frozen=True)
 class Labels:
-    """Classes 0 ... size-1, none of them special."""
+    """Classes 0 ... size-1, none of them special.
+
+    Where each position has a label, `barred` has the pairs that never stand side by side, the first
+    and then the second; the number `size` stands for what is before the first position and after
+    the last. `counts` is how often each was seen in training, where somebody counted. Neither is
+    asked when two spaces are compared.
+    """
 
     size: int
+    barred: frozenset[tuple[int, int]] = field(default=frozenset(), compare=False)
+    counts: tuple[int, ...] = field(default=(), compare=False)
+
+
+@dataclass(frozen=True)
+class Bits:
+    """Rows of `size` answers of yes or no, each 1.0 or 0.0: labels of which any number is right."""
+
+    size: int
+
+
+@dataclass(frozen=True)
+class Letters:
+    """The letters of one word: `length` symbols 0 ... size-1, the first four special, padded."""
+
+    size: int
+    length: int
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Several whole numbers at each position: of a word, of its letters, of what else is known.
+
+    The word comes first, in one column; `Letters` take as many as they are long, all others one.
+    """
+
+    parts: tuple[Tokens | Labels | Letters, ...]
 
 
 @dataclass(frozen=True)
@@ -42,9 +75,10 @@ class Vectors:
     width: int
 
 
-Space = Tokens | Labels | Vectors
+Space = Tokens | Labels | Bits | Columns | Vectors
 SYMBOLS: frozenset[type[Space]] = frozenset({Tokens, Labels})  # spaces whose values can be counted
-SPACES: frozenset[type[Space]] = frozenset({Tokens, Labels, Vectors})
+READ: frozenset[type[Space]] = frozenset({Tokens, Labels, Columns, Vectors})
+WRITTEN: frozenset[type[Space]] = frozenset({Tokens, Labels, Bits, Vectors})
 PAD, BEGIN, END, UNKNOWN = range(4)
 
 

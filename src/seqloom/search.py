@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 
 from .batch import Sequences
 from .errors import UsageError
-from .forms import BEGIN, PAD, Form, Signature, Vectors
+from .forms import BEGIN, PAD, Form, Labels, Signature, Tokens
 
 SEARCHED = (Form.NEXT, Form.TRANSDUCE)
 Fate = Literal["grows", "ended", "dropped", "cut"]
@@ -31,6 +31,7 @@ class Search:
         allow: The numbers of the only symbols an answer may have; none allows all.
         prefix: The numbers of the symbols that every answer begins with.
         tree: Whether everything that was looked at is kept.
+        chances: Whether a model that does not search tells how likely every label is, too.
     """
 
     beam: int = 1
@@ -43,6 +44,7 @@ class Search:
     allow: frozenset[int] = frozenset()
     prefix: tuple[int, ...] = ()
     tree: bool = False
+    chances: bool = False
 
     def __post_init__(self) -> None:
         whole = "expected a whole number of at least"
@@ -70,9 +72,9 @@ class Search:
         """Refuse what has no meaning for such a model."""
         for field in fields(self):
             is_given = getattr(self, field.name) != field.default
-            if is_given and field.name not in ("beam", "length_penalty", "limit"):
+            if is_given and field.name not in ("beam", "length_penalty", "limit", "chances"):
                 must_search(signature, field.name)
-        if signature.form not in SEARCHED or isinstance(signature.target, Vectors):
+        if signature.form not in SEARCHED or not isinstance(signature.target, Tokens | Labels):
             return
         size = signature.target.size - len((PAD, BEGIN))
         if self.beam > size:
@@ -140,13 +142,15 @@ class Prediction:
     """The targets a model finds, each with its natural log-probability.
 
     Where it searched, there are the best of each source, best first, with `target` in front; and
-    what it looked at, where that was asked for.
+    what it looked at, where that was asked for. Where it did not, and was asked for them, there are
+    the chances of all labels at each place: given the whole source, whatever other places have.
     """
 
     target: Sequences
     log_prob: Float[np.ndarray, " batch"]
     ranked: tuple[tuple[Hypothesis, ...], ...] = ()
     trees: tuple[Tree, ...] = ()
+    chances: Float[np.ndarray, "batch place classes"] | None = None
 
     @classmethod
     def of(cls, ranked: list[tuple[Hypothesis, ...]], trees: tuple[Tree, ...] = ()) -> "Prediction":

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from seqloom.batch import Batch, Sequences
-from seqloom.forms import Form, Labels, Signature, Tokens, Vectors
+from seqloom.forms import Bits, Columns, Form, Labels, Letters, Signature, Tokens, Vectors
 from seqloom.grams.smoothing import Smoothing
 from seqloom.model import LearnsFromStatistics
 from seqloom.models import MODELS
@@ -15,10 +15,13 @@ from seqloom.nn.cells import CELLS
 from seqloom.options import taken
 
 SIZE = 6  # the four special symbols and two real ones
+COLUMNS = Columns((Tokens(SIZE), Letters(7, 4), Labels(2)))  # a word, its letters, a feature
 SIGNATURES = {
     "NEXT": Signature(Form.NEXT, Tokens(SIZE), Tokens(SIZE)),
     "EACH": Signature(Form.EACH, Tokens(SIZE), Labels(3)),
     "WHOLE": Signature(Form.WHOLE, Tokens(SIZE), Labels(3)),
+    "WHOLE-bits": Signature(Form.WHOLE, Tokens(SIZE), Bits(3)),
+    "EACH-columns": Signature(Form.EACH, COLUMNS, Labels(3)),
     "TRANSDUCE": Signature(Form.TRANSDUCE, Tokens(SIZE), Tokens(SIZE)),
     "EACH-vectors": Signature(Form.EACH, Vectors(3), Labels(3)),
     "EACH-to-vectors": Signature(Form.EACH, Vectors(3), Vectors(2)),
@@ -39,6 +42,7 @@ GATES = {  # by the name of the cell
     "mingru": {"update"},
     "minlstm": {"forget", "input"},
 }
+LETTERS = ("none", "convolution", "recurrent")
 WIRED = {"skip": 2, "first_bias": True, "initial_state": "learned", "zoneout": 0.1} | {
     "layer_norm": True,
     "recurrent_dropout": 0.2,
@@ -52,6 +56,7 @@ VARIANTS = {
     "recurrent": [{"cell": cell, "layers": 2} for cell in CELLS]
     + [{"directions": "both", "layers": 2, "dropout": 0.3}]
     + [{"pooling": pooling} for pooling in ("max", "last", "ends", "attentive")]
+    + [{"letters": kind, "letters_width": 2, "feature_width": 1} for kind in LETTERS]
     + [WIRED, {"cell": "gru", "directions": "both", "join": "sum", "layers": 2, "residual": True}],
     "window": [{"context": 1}, {"layers": 2, "direct": True}, {"layers": 0, "dropout": 0.3}],
     "convolutional": [
@@ -119,6 +124,10 @@ def is_worth_trying(signature, options):
         return False
     if signature.form is not Form.WHOLE and "pooling" in options:
         return False
+    if signature.source is COLUMNS and "feature_width" not in options:
+        return False
+    if signature.source is not COLUMNS and "letters" in options:
+        return False
     return not INSIDE & set(options) or Vectors not in (
         type(signature.source),
         type(signature.target),
@@ -168,10 +177,26 @@ def sequences_in(space, lengths, chance):
     match space:
         case Tokens(size, unknowns):
             return Sequences.pad([chance.integers(2, size + unknowns, n) for n in lengths])
+        case Columns(parts):
+            return Sequences.pad(
+                [np.column_stack([columns_in(p, n, chance) for p in parts]) for n in lengths]
+            )
+        case Bits(size):
+            return Sequences.pad(
+                [chance.integers(0, 2, (n, size)).astype(np.float32) for n in lengths]
+            )
         case Labels(size):
             return Sequences.pad([chance.integers(0, size, n) for n in lengths])
         case Vectors(width):
             return Sequences.pad([chance.normal(size=(n, width)) for n in lengths])
+
+
+def columns_in(part, length, chance):
+    """What a sequence has in the columns of one part: letters of different lengths, or one each."""
+    if not isinstance(part, Letters):
+        return chance.integers(0 if isinstance(part, Labels) else 2, part.size, (length, 1))
+    letters = chance.integers(4, part.size, (length, part.length))
+    return letters * (np.arange(part.length) < chance.integers(1, part.length + 1, (length, 1)))
 
 
 def numbers(array):

@@ -59,11 +59,12 @@ class LabelSet:
     """Labels in alphabetical order: a closed set, nothing special among them."""
 
     def __init__(self) -> None:
-        self.restore([])
+        self.restore({})
 
     def learn(self, labels: Iterable[str]) -> None:
-        """Take in every label."""
-        self.restore(sorted(set(labels)))
+        """Take in every label, and how often it comes."""
+        found = Counter(labels)
+        self.restore({label: found[label] for label in sorted(found)})
 
     def encode(self, labels: Sequence[str]) -> Int[np.ndarray, " time"]:
         """Numbers for labels; all must be known (see `unknown`)."""
@@ -80,13 +81,13 @@ class LabelSet:
     @property
     def space(self) -> Labels:
         """What a model needs to know of it."""
-        return Labels(len(self.labels))
+        return Labels(len(self.labels), counts=self.counts if any(self.counts) else ())
 
-    def state(self) -> list[str]:
-        return self.labels
+    def state(self) -> dict[str, int]:
+        return dict(zip(self.labels, self.counts, strict=True))
 
-    def restore(self, state: list[str]) -> None:
-        self.labels = list(state)
+    def restore(self, state: dict[str, int]) -> None:
+        self.labels, self.counts = list(state), tuple(state.values())
         self._index = {label: i for i, label in enumerate(self.labels)}
 
 

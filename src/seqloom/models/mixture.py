@@ -11,7 +11,7 @@ from ..batch import Batch, Sequences
 from ..decoding import search as find
 from ..decoding.ensemble import parts_of_a_state, step_by_step
 from ..errors import ModelError, UsageError
-from ..forms import BEGIN, SPACES, Form, Signature
+from ..forms import BEGIN, READ, Form, Signature
 from ..model import Carries, Generator, Model, Prediction, Search, State, Weights
 from ..options import problems, taken
 from . import MODELS
@@ -35,7 +35,7 @@ class Mixture(Model):
     """
 
     forms = frozenset({Form.NEXT, Form.TRANSDUCE})
-    reads = SPACES
+    reads = READ
 
     def __init__(
         self,

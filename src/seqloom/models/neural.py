@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from ..batch import Batch
 from ..errors import ModelError
-from ..forms import SPACES, Signature
+from ..forms import READ, Signature
 from ..model import Model, Weights
 from ..nn.recurrence import Recurrence
 
@@ -19,7 +19,7 @@ from ..nn.recurrence import Recurrence
 class Neural(nn.Module, Model, ABC):
     """A model whose weights are the parameters of a torch module."""
 
-    reads = SPACES  # there is an input layer for each
+    reads = READ  # there is an input layer for each
 
     def __init__(self, signature: Signature) -> None:
         nn.Module.__init__(self)

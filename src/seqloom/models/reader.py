@@ -14,11 +14,11 @@ from ..batch import Batch, Sequences
 from ..data.vectors import read_vectors
 from ..decoding import search as find
 from ..errors import ModelError
-from ..forms import BEGIN, SPACES, Form, Signature
+from ..forms import BEGIN, WRITTEN, Form, Signature
 from ..model import Prediction, Search, State
 from ..nn.dropout import SequenceDropout
 from ..nn.ends import PLAIN_ENDS, Ends
-from ..nn.inputs import Embedding, input_layer, tensors
+from ..nn.inputs import Embedding, input_layer, tensors, words_of
 from ..nn.outputs import Output, Symbols, output_layer
 from ..nn.pooling import Body, Pooling, PoolingName
 from .neural import Neural
@@ -39,7 +39,7 @@ class Carrying(Protocol):
 class Reader(Neural, ABC):
     """Reads a source with one body; a model of this kind only has to build its body."""
 
-    writes = SPACES
+    writes = WRITTEN
 
     def __init__(
         self,
@@ -73,10 +73,11 @@ class Reader(Neural, ABC):
         """The best answer for each position or the whole; what follows, where the form is NEXT."""
         if self.signature.form is Form.NEXT:
             return find(self, source, search, prefix=source)
-        best, log_probs = self.output.best(self._states(source))
-        lengths = np.minimum(source.lengths, best.shape[1])
-        target = Sequences(best.numpy(), lengths)
-        return Prediction(target, (log_probs.numpy() * target.mask).sum(1).astype(np.float64))
+        states = self._states(source)
+        lengths = np.minimum(source.lengths, states.shape[1])
+        best, log_probs = self.output.best(states, lengths)
+        chances = self.output.chances(states, lengths) if search.chances else None
+        return Prediction(Sequences(best.numpy(), lengths), log_probs, chances=chances)
 
     def begin(self, source: Sequences) -> State:
         return self._steps().initial(len(source))
@@ -174,9 +175,9 @@ def take_vectors(read: nn.Module, ends: Ends, symbols: Sequence[str]) -> str:
     """Fill a table of vectors from the file of `ends`; a sentence if there is one."""
     if not ends.vectors:
         return ""
-    if not isinstance(read, Embedding):
+    if (words := words_of(read)) is None:
         raise ModelError("M124", "vectors = …: this model reads numbers, not symbols")
-    path, table = Path(ends.vectors), read.table.weight
+    path, table = Path(ends.vectors), words.table.weight
     found = read_vectors(path, symbols, table.shape[1])
     with torch.no_grad():
         table[torch.tensor(list(found))] = torch.from_numpy(np.stack(list(found.values())))

@@ -4,7 +4,7 @@ from torch import nn
 
 from ..forms import PAD, Form, Signature
 from ..nn.ends import PLAIN_ENDS, Ends
-from ..nn.inputs import Embedding, Projection
+from ..nn.inputs import words_of
 from ..nn.outputs import Output, Symbols
 from ..nn.pooling import PoolingName
 from ..nn.positions import START
@@ -80,11 +80,11 @@ class Transformer(Reader):
         start_ends(self.input, self.output, width**-0.5 if large else START)
 
 
-def start_ends(read: Embedding | Projection, output: Output, spread: float) -> None:
+def start_ends(read: nn.Module, output: Output, spread: float) -> None:
     """Small numbers at both ends, so that at first all symbols are about as likely."""
     if isinstance(output, Symbols):
         nn.init.normal_(output.scores.weight, std=START)
         nn.init.zeros_(output.scores.bias)
-    if isinstance(read, Embedding):  # of real numbers the size matters, so they stay as they are
-        nn.init.normal_(read.table.weight, std=spread)
-        read.table.weight.data[PAD] = 0
+    if (words := words_of(read)) is not None:  # of real numbers the size matters, so they stay
+        nn.init.normal_(words.table.weight, std=spread)
+        words.table.weight.data[PAD] = 0

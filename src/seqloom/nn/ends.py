@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from ..errors import ModelError
+from .letters import LettersName
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,6 +21,10 @@ class Ends:
         adaptive: Where a large vocabulary is cut into the frequent and the rare, as 2000,10000; the
             rarer, the smaller the matrices that score them (Grave et al., 2017). Empty is one
             matrix for all.
+        letters: What reads the letters of a word beside the word itself, where a task gives them: a
+            convolution with its largest answers, or an LSTM from both sides.
+        letters_width: How many numbers of a word's vector come from its letters.
+        feature_width: How many come from each feature that stands beside a word in its file.
     """
 
     tie_vectors: bool = False
@@ -27,6 +32,9 @@ class Ends:
     freeze_vectors: bool = False
     symbol_dropout: float = 0.0
     adaptive: str = ""
+    letters: LettersName = "none"
+    letters_width: int = 50
+    feature_width: int = 16
 
     def __post_init__(self) -> None:
         if not 0 <= self.symbol_dropout < 1:

@@ -5,9 +5,11 @@ from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 
 from ..batch import Sequences
-from ..forms import PAD, UNKNOWN, Labels, Space, Tokens, Vectors
+from ..errors import ModelError
+from ..forms import PAD, UNKNOWN, Bits, Columns, Labels, Letters, Space, Tokens, Vectors
 from .dropout import SequenceDropout
 from .ends import PLAIN_ENDS, Ends
+from .letters import LetterReader
 
 
 class Embedding(nn.Module):
@@ -57,17 +59,80 @@ class Projection(nn.Module):
         return self.dropout(self.project(exact))
 
 
+class Beside(nn.Module):
+    """What is known of a position, side by side: the word, its letters, and what else there is.
+
+    x = [E w; letters(l₁ … l_n); F f₁; F f₂; …]
+
+    A place that is not a word, as the end of a sequence, has no letters, and 0 for them.
+    """
+
+    def __init__(self, space: Columns, width: int, dropout: float, ends: Ends) -> None:
+        super().__init__()
+        self.spaces = space.parts
+        words = self.spaces[0]
+        if isinstance(words, Letters):
+            raise TypeError("the word comes before its letters")
+        given = [self._width(part, ends) for part in self.spaces[1:]]
+        if sum(given) >= width:
+            raise ModelError(
+                "M127",
+                f"width = {width}: {sum(given)} numbers come from letters and features, and the"
+                " word itself needs some, too",
+                help=[f"--set model.width={sum(given) + 64}", "--set model.letters_width=25"],
+            )
+        self.words = Embedding(words.size, width - sum(given), 0.0, ends)
+        self.others = nn.ModuleList(
+            _other(part, size, ends) for part, size in zip(self.spaces[1:], given, strict=True)
+        )
+        self.dropout = SequenceDropout(dropout)
+
+    @staticmethod
+    def _width(part: Tokens | Labels | Letters, ends: Ends) -> int:
+        if isinstance(part, Letters):
+            return 0 if ends.letters == "none" else ends.letters_width
+        return ends.feature_width
+
+    def forward(self, columns: Int[Tensor, "*place columns"]) -> Float[Tensor, "*place width"]:
+        vectors, start = [self.words(columns[..., 0])], 1
+        for part, layer in zip(self.spaces[1:], self.others, strict=True):
+            end = start + (part.length if isinstance(part, Letters) else 1)
+            if not isinstance(layer, nn.Identity):
+                found = columns[..., start:end]
+                vectors.append(layer(found if isinstance(part, Letters) else found[..., 0]))
+            start = end
+        return self.dropout(torch.cat(vectors, dim=-1))
+
+
+def _other(part: Tokens | Labels | Letters, width: int, ends: Ends) -> nn.Module:
+    """What reads a column that is not the word; nothing where it is not to be read."""
+    if not isinstance(part, Letters):
+        return Embedding(part.size, width)
+    return LetterReader(ends.letters, part.size, width) if width else nn.Identity()
+
+
+def words_of(layer: nn.Module) -> Embedding | None:
+    """The layer that has a vector for each word or symbol, if there is one."""
+    if isinstance(layer, Beside):
+        return layer.words
+    return layer if isinstance(layer, Embedding) else None
+
+
 def input_layer(
     space: Space, width: int, dropout: float = 0.0, ends: Ends = PLAIN_ENDS
-) -> Embedding | Projection:
+) -> Embedding | Beside | Projection:
     """Symbols are looked up, real numbers are multiplied."""
     match space:
         case Tokens(size, unknowns):
             return Embedding(size, width, dropout, ends, unknowns=unknowns)
         case Labels(size):
             return Embedding(size, width, dropout, ends)
+        case Columns():
+            return Beside(space, width, dropout, ends)
         case Vectors(numbers):
             return Projection(numbers, width, dropout)
+        case Bits():
+            raise TypeError("decisions are written, not read")
 
 
 def as_known(symbols: Int[Tensor, "*place"], size: int) -> Int[Tensor, "*place"]:

@@ -3,14 +3,15 @@
 import math
 from abc import ABC, abstractmethod
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, logsigmoid
 
-from ..batch import Sequences
+from ..batch import Sequences, mask_of
 from ..errors import ModelError
-from ..forms import Labels, Space, Tokens, Vectors
+from ..forms import Bits, Columns, Labels, Space, Tokens, Vectors
 from .chunked import chunked_cross_entropy, rows_at_once
 from .ends import PLAIN_ENDS, Ends
 from .inputs import as_known
@@ -33,9 +34,15 @@ class Output(nn.Module, ABC):
 
     @abstractmethod
     def best(
-        self, states: Float[Tensor, "batch time width"]
-    ) -> tuple[Shaped[Tensor, "batch time *numbers"], Float[Tensor, "batch time"]]:
-        """The likeliest target at each position, and its log-probability."""
+        self, states: Float[Tensor, "batch time width"], lengths: Int[np.ndarray, " batch"]
+    ) -> tuple[Shaped[Tensor, "batch time *numbers"], Float[np.ndarray, " batch"]]:
+        """The likeliest targets of each sequence, and their log-probability together."""
+
+    @abstractmethod
+    def chances(
+        self, states: Float[Tensor, "batch time width"], lengths: Int[np.ndarray, " batch"]
+    ) -> Float[np.ndarray, "batch time classes"] | None:
+        """How likely each target is at each position, given the source; None of real numbers."""
 
     def log_prob(
         self, states: Float[Tensor, "batch time width"], target: Sequences
@@ -81,11 +88,17 @@ class Symbols(Output):
         return chunked_cross_entropy(real, self.scores.weight, self.scores.bias, right, smoothing)
 
     def best(
-        self, states: Float[Tensor, "batch time width"]
-    ) -> tuple[Int[Tensor, "batch time"], Float[Tensor, "batch time"]]:
-        """The likeliest symbol at each position, and its log-probability."""
+        self, states: Float[Tensor, "batch time width"], lengths: Int[np.ndarray, " batch"]
+    ) -> tuple[Int[Tensor, "batch time"], Float[np.ndarray, " batch"]]:
+        """The likeliest symbol at each position, and the log-probability of all."""
         found = self(states).max(dim=-1)
-        return found.indices, found.values
+        return found.indices, _summed(found.values, lengths)
+
+    def chances(
+        self, states: Float[Tensor, "batch time width"], lengths: Int[np.ndarray, " batch"]
+    ) -> Float[np.ndarray, "batch time classes"]:
+        """How likely each symbol is at each position."""
+        return self(states).exp().numpy()
 
 
 class AdaptiveSymbols(Output):
@@ -132,11 +145,17 @@ class AdaptiveSymbols(Output):
         return -self.log_probs(states, target).sum() / int(target.lengths.sum())
 
     def best(
-        self, states: Float[Tensor, "batch time width"]
-    ) -> tuple[Int[Tensor, "batch time"], Float[Tensor, "batch time"]]:
-        """The likeliest symbol at each position, and its log-probability."""
+        self, states: Float[Tensor, "batch time width"], lengths: Int[np.ndarray, " batch"]
+    ) -> tuple[Int[Tensor, "batch time"], Float[np.ndarray, " batch"]]:
+        """The likeliest symbol at each position, and the log-probability of all."""
         found = self(states).max(dim=-1)
-        return found.indices, found.values
+        return found.indices, _summed(found.values, lengths)
+
+    def chances(
+        self, states: Float[Tensor, "batch time width"], lengths: Int[np.ndarray, " batch"]
+    ) -> Float[np.ndarray, "batch time classes"]:
+        """How likely each symbol is at each position."""
+        return self(states).exp().numpy()
 
 
 class Numbers(Output):
@@ -171,11 +190,60 @@ class Numbers(Output):
         return -self.log_prob(states, target).sum() / int(target.lengths.sum())
 
     def best(
-        self, states: Float[Tensor, "batch time width"]
-    ) -> tuple[Float[Tensor, "batch time numbers"], Float[Tensor, "batch time"]]:
-        """The mean at each position, and the log of its density."""
+        self, states: Float[Tensor, "batch time width"], lengths: Int[np.ndarray, " batch"]
+    ) -> tuple[Float[Tensor, "batch time numbers"], Float[np.ndarray, " batch"]]:
+        """The mean at each position, and the log of the density of all."""
         means = self(states)
-        return means, means.new_full(means.shape[:-1], -self.constant)
+        return means, -self.constant * lengths.astype(np.float64)
+
+    def chances(
+        self, states: Float[Tensor, "batch time width"], lengths: Int[np.ndarray, " batch"]
+    ) -> None:
+        """Numbers have densities, not chances."""
+
+
+class Decisions(Output):
+    """Yes or no for each label by itself, so that any number of them is right.
+
+    p(y | h) = Π_k σ(s_k)^{y_k} (1 - σ(s_k))^{1 - y_k}          s = W h + b
+    """
+
+    def __init__(self, width: int, size: int) -> None:
+        super().__init__()
+        self.scores = nn.Linear(width, size)
+
+    def forward(self, states: Float[Tensor, "*place width"]) -> Float[Tensor, "*place size"]:
+        """Log of the odds of each yes."""
+        return self.scores(states)
+
+    def log_probs(
+        self, states: Float[Tensor, "batch time width"], target: Sequences
+    ) -> Float[Tensor, "batch time"]:
+        """Log-probability of the decisions at each place; 0 where there are none."""
+        right = torch.from_numpy(target.values)
+        surprise = binary_cross_entropy_with_logits(self(states), right, reduction="none").sum(-1)
+        return -(surprise * torch.from_numpy(target.mask))
+
+    def loss(
+        self, states: Float[Tensor, "batch time width"], target: Sequences, smoothing: float = 0.0
+    ) -> Float[Tensor, ""]:
+        """Nats per place; with smoothing ε the right decision counts 1 - ε/2, the other ε/2."""
+        right = torch.from_numpy(target.values) * (1 - smoothing) + smoothing / 2
+        surprise = binary_cross_entropy_with_logits(self(states), right, reduction="none").sum(-1)
+        return (surprise * torch.from_numpy(target.mask)).sum() / int(target.lengths.sum())
+
+    def best(
+        self, states: Float[Tensor, "batch time width"], lengths: Int[np.ndarray, " batch"]
+    ) -> tuple[Float[Tensor, "batch time labels"], Float[np.ndarray, " batch"]]:
+        """The likelier decision for each label, and the log-probability of all."""
+        odds = self(states)
+        return (odds > 0).float(), _summed(logsigmoid(odds.abs()).sum(-1), lengths)
+
+    def chances(
+        self, states: Float[Tensor, "batch time width"], lengths: Int[np.ndarray, " batch"]
+    ) -> Float[np.ndarray, "batch time labels"]:
+        """How likely each yes is."""
+        return self(states).sigmoid().numpy()
 
 
 def output_layer(space: Space, width: int, ends: Ends = PLAIN_ENDS) -> Output:
@@ -184,8 +252,12 @@ def output_layer(space: Space, width: int, ends: Ends = PLAIN_ENDS) -> Output:
         case Tokens(size) | Labels(size):
             cuts = ends.cuts()
             return AdaptiveSymbols(width, size, cuts) if cuts else Symbols(width, size)
+        case Bits(size):
+            return Decisions(width, size)
         case Vectors(numbers):
             return Numbers(width, numbers)
+        case Columns():
+            raise TypeError("several columns can be read, not written")
 
 
 def _real(
@@ -196,6 +268,14 @@ def _real(
         return states.flatten(0, 1), torch.from_numpy(target.values).flatten()
     mask = target.mask
     return states[torch.from_numpy(mask)], torch.from_numpy(target.values[mask])
+
+
+def _summed(
+    log_probs: Float[Tensor, "batch time"], lengths: Int[np.ndarray, " batch"]
+) -> Float[np.ndarray, " batch"]:
+    """What real places come to together."""
+    real = mask_of(lengths, log_probs.shape[1])
+    return (log_probs.numpy() * real).sum(1).astype(np.float64)
 
 
 def _placed(found: Float[Tensor, " rows"], target: Sequences) -> Float[Tensor, "batch time"]:

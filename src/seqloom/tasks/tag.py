@@ -4,11 +4,14 @@ from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from ..batch import Item
 from ..data.formats import Row, Sentence, Source, read_sentences
 from ..data.settings import Data
+from ..data.spelling import Spelling
 from ..data.vocabulary import LabelSet, Vocabulary
-from ..forms import Form, Signature
+from ..forms import Columns, Form, Signature
 from ..metrics import Ratio
 from ..task import Task
 
@@ -36,7 +39,7 @@ class Tag(Task):
 
     def __init__(self, *, lowercase: bool = False, at_least: int = 2) -> None:
         self.lowercase, self.at_least = lowercase, at_least
-        self.words, self.tags = Vocabulary(), LabelSet()
+        self.words, self.spelling, self.tags = Vocabulary(), Spelling(), LabelSet()
 
     def open(self, path: Path, data: Data) -> Source:
         return read_sentences(path, self.roles, data)
@@ -59,16 +62,20 @@ class Tag(Task):
 
     def prepare(self, examples: Sequence[Tagged]) -> None:
         self.words.learn((self._read(example) for example in examples), self.at_least)
+        self.spelling.learn(word for example in examples for word in example.words)
         self.tags.learn(tag for example in examples for tag in example.tags)
 
     def signature(self) -> Signature:
-        return Signature(self.form, self.words.space, self.tags.space)
+        columns = Columns((self.words.space, self.spelling.space))
+        return Signature(self.form, columns, self.tags.space)
 
     def read_symbols(self) -> Sequence[str]:
         return self.words.symbols
 
     def encode(self, example: Tagged) -> Item:
-        return Item(self.words.encode(self._read(example)), self.tags.encode(example.tags))
+        words = self.words.encode(self._read(example))
+        columns = np.column_stack([words, self.spelling.encode(example.words)])
+        return Item(columns, self.tags.encode(example.tags))
 
     def decode(self, row: Sequence[int]) -> list[str]:
         return self.tags.decode(row)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 
 from ..batch import Item, Sequences, collate
 from ..data.batching import in_order_of_length
@@ -14,7 +15,7 @@ from ..data.windows import one_stream
 from ..errors import ModelError
 from ..forms import Form
 from ..metrics import METRICS, Measured, Ratio, Tally, measure, value_of
-from ..model import Carries, Model, Search
+from ..model import Carries, Model, Prediction, Search
 from ..search import Hypothesis, Tree
 from ..task import Task
 
@@ -28,7 +29,8 @@ class Answer:
     """What a model says to an example, and the natural log-probability it gives that.
 
     Where it searched there is the score that ranked it, the next best answers, if they were asked
-    for, and the tree of all that was looked at.
+    for, and the tree of all that was looked at. Where it did not, there are the chances of all
+    labels at each place, if they were asked for.
     """
 
     value: Any
@@ -36,6 +38,7 @@ class Answer:
     score: float = math.nan
     others: tuple["Answer", ...] = ()
     tree: Tree | None = None
+    chances: Float[np.ndarray, "place classes"] | None = None
 
 
 @dataclass(frozen=True)
@@ -179,8 +182,20 @@ def _answers(
         trees = prediction.trees or [None] * len(source)
         several = zip(examples, prediction.ranked, trees, strict=True)
         return [_best(task, *found) for found in several]
-    found = zip(examples, prediction.target.rows(), prediction.log_prob.tolist(), strict=True)
-    return [Answer(task.answer_to(example, row), chance) for example, row, chance in found]
+    chances = _rows_of_chances(prediction)
+    rows, log_probs = prediction.target.rows(), prediction.log_prob.tolist()
+    return [
+        Answer(task.answer_to(example, row), log_prob, chances=known)
+        for example, row, log_prob, known in zip(examples, rows, log_probs, chances, strict=True)
+    ]
+
+
+def _rows_of_chances(prediction: Prediction) -> list[Any]:
+    """The chances at the real places of each source; None where nobody asked for them."""
+    lengths = prediction.target.lengths.tolist()
+    if prediction.chances is None:
+        return [None] * len(lengths)
+    return [found[:length] for found, length in zip(prediction.chances, lengths, strict=True)]
 
 
 def _best(task: Task, example: Any, ranked: Sequence[Hypothesis], tree: Tree | None) -> Answer:

@@ -94,7 +94,7 @@ class SymbolPuzzle(Puzzle, ABC):
         super().__init__(shape)
         self._symbols, self._labels = Vocabulary(), LabelSet()
         self._symbols.restore([*SPECIAL, *self.symbols])
-        self._labels.restore([*self.labels])
+        self._labels.restore(dict.fromkeys(self.labels, 0))
 
     def spaces(self) -> tuple[Tokens, Labels]:
         return self._symbols.space, self._labels.space

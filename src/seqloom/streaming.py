@@ -21,7 +21,7 @@ from jaxtyping import Float
 
 from .batch import Sequences
 from .errors import DataError, ModelError
-from .forms import BEGIN, Form, Tokens, Vectors
+from .forms import BEGIN, Columns, Form, Tokens, Vectors
 from .model import Generator, Model, State, Stepper, Streams
 from .task import Task
 from .training.checkpoints import load_arrays, save_arrays
@@ -155,7 +155,7 @@ class Stream:
             return self._read[value], True
         number, is_known = self._task.ask_one(value)
         source = self._model.signature.source
-        if not is_known and not isinstance(source, Tokens | Vectors):
+        if not is_known and not isinstance(source, Tokens | Columns | Vectors):
             raise DataError(
                 "D050",
                 f"{value!r} was not in the training data, and this model has no symbol for that",

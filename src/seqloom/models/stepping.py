@@ -7,12 +7,12 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
 from ..model import State
-from ..nn.inputs import Embedding
-from ..nn.outputs import Numbers, Output, Symbols
+from ..nn.inputs import Beside, Embedding
+from ..nn.outputs import Decisions, Numbers, Output, Symbols
 from ..nn.pooling import Pooling
 from ..nn.quick import QuickRecurrence, QuickStack
 from ..nn.quick.pooling import running_pool
@@ -113,10 +113,13 @@ def _products_of(
     read: nn.Module, body: QuickRecurrence | QuickStack | _Stepped
 ) -> Callable[[Any], Float[np.ndarray, " _"]]:
     """From a value to what the body begins with: of a symbol it is looked up."""
+    if isinstance(read, Beside) and read.has_words_alone:
+        of_word = _products_of(read.words, body)
+        return lambda columns: of_word(columns[0])
     if not isinstance(read, Embedding):
         still = _at_rest(read)
 
-        def of_row(row: Row) -> Row:
+        def of_row(row: Shaped[np.ndarray, " _"]) -> Row:
             with torch.no_grad():
                 return body.products(still(torch.from_numpy(row)[None])[0].numpy())
 
@@ -135,6 +138,9 @@ def _answer_of(output: Output) -> Callable[[Row], Row]:
     if isinstance(output, Numbers):
         means, shift = Matrix(output.mean.weight), array_of(output.mean.bias)
         return lambda state: means(state) + shift
+    if isinstance(output, Decisions):
+        odds, lean = Matrix(output.scores.weight), array_of(output.scores.bias)
+        return lambda state: -np.logaddexp(0, -odds(state) - lean)
     still = _at_rest(output)
 
     def by_torch(state: Row) -> Row:

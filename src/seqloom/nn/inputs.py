@@ -87,6 +87,11 @@ class Beside(nn.Module):
         )
         self.dropout = SequenceDropout(dropout)
 
+    @property
+    def has_words_alone(self) -> bool:
+        """Whether nothing but the word is read."""
+        return all(isinstance(layer, nn.Identity) for layer in self.others)
+
     @staticmethod
     def _width(part: Tokens | Labels | Letters, ends: Ends) -> int:
         if isinstance(part, Letters):

@@ -5,10 +5,11 @@ from typing import Literal
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-from torch.nn.functional import conv1d
+from torch.nn.functional import pad
 
 from ..forms import PAD
 from .recurrence import Recurrence
+from .taps import joined
 
 LettersName = Literal["none", "convolution", "recurrent"]
 LETTER = 32  # numbers that stand for a letter
@@ -24,15 +25,15 @@ class LetterConvolution(nn.Module):
 
     def __init__(self, width: int) -> None:
         super().__init__()
-        self.filters = nn.Conv1d(LETTER, width, KERNEL, padding=KERNEL // 2)
+        self.filters = nn.Linear(KERNEL * LETTER, width)
 
     def forward(
         self, vectors: Float[Tensor, "words letters letter"], lengths: Int[Tensor, " words"]
     ) -> Float[Tensor, "words width"]:
-        filters = self.filters
-        found = conv1d(vectors.mT, filters.weight, filters.bias, padding=KERNEL // 2)
-        beyond = torch.arange(found.shape[2]) >= lengths[:, None]
-        return found.masked_fill(beyond[:, None], -torch.inf).max(-1).values
+        beyond = (torch.arange(vectors.shape[1]) >= lengths[:, None])[..., None]
+        around = pad(vectors.masked_fill(beyond, 0), (0, 0, KERNEL // 2, KERNEL // 2))
+        found = self.filters(joined(around, KERNEL))
+        return found.masked_fill(beyond, -torch.inf).max(1).values
 
 
 class LetterRecurrence(nn.Module):

@@ -6,7 +6,7 @@ import platform
 import re
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -175,7 +175,7 @@ class _Training:
         self.watcher, self.notes = watcher, [*parts.notes, *task.notes()]
         self.settings = recipe.build_training()
         self.model: Model = recipe.build_model(task.signature())
-        easier: list[list[Any]] = []
+        easier: list[Sequence[Any]] = []
         if self.settings.curriculum != "none":
             easier = easier_parts(task, recipe.build_data(), parts)
         self.train = graded(self.model, task, parts.train, easier, self.settings)

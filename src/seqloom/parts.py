@@ -1,7 +1,9 @@
 """The three parts of the data of a run: to learn from, to choose by, to be judged on."""
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +20,9 @@ FILES = ("train", "valid", "test")
 class Parts:
     """Examples for training, validation and test, and what was left out on the way."""
 
-    train: list[Any]
-    valid: list[Any]
-    test: list[Any]
+    train: Sequence[Any]
+    valid: Sequence[Any]
+    test: Sequence[Any]
     notes: list[str]
 
 
@@ -50,18 +52,18 @@ def read_parts(task: Task, data: Data) -> Parts:
     return _apart(task, data, given)
 
 
-def easier_parts(task: Task, data: Data, parts: Parts) -> list[list[Any]]:
+def easier_parts(task: Task, data: Data, parts: Parts) -> list[Sequence[Any]]:
     """Easier examples to learn from first, level by level, where the task makes such.
 
     What is in validation or test is left out here: both stay the same whatever is learned first.
     """
     generated = task.generated()
     levels = generated.easier() if generated is not None else []
-    judged = [] if data.shared else parts.valid + parts.test
+    judged = [] if data.shared else [*parts.valid, *parts.test]
     return [without(level, judged, task.key) for level in levels]
 
 
-def with_known_labels(task: Task, examples: list[Any]) -> list[Any]:
+def with_known_labels(task: Task, examples: Sequence[Any]) -> Sequence[Any]:
     """The examples whose labels training showed: a rare one may stand in another part alone."""
     unknown = {line for lines in task.unknown_labels(examples).values() for line in lines}
     return [example for example in examples if example.line not in unknown] if unknown else examples
@@ -92,7 +94,7 @@ def _made(task: Task, data: Data, drawn: dict[str, list[Any]]) -> Parts:
     if data.shared:
         return Parts(train, valid, test, [])
     fresh = without(valid, train, task.key)
-    unseen = without(test, train + fresh, task.key)
+    unseen = without(test, chain(train, fresh), task.key)
     for name, before, after in (("validation", valid, fresh), ("test", test, unseen)):
         if before and not after:
             raise _nothing_new(name, len(train))
@@ -117,12 +119,12 @@ def _nothing_new(part: str, learned: int) -> DataError:
     )
 
 
-def _apart(task: Task, data: Data, given: dict[str, list[Any]]) -> Parts:
+def _apart(task: Task, data: Data, given: dict[str, Sequence[Any]]) -> Parts:
     """Take out of training what is also in validation or test, unless the user wants it there."""
     notes = []
     train = given["train"]
     if not data.shared and not task.continuous:  # lines of a text may well be alike
-        kept = without(train, given["valid"] + given["test"], task.key)
+        kept = without(train, chain(given["valid"], given["test"]), task.key)
         if len(kept) < len(train):
             left = len(train) - len(kept)
             notes.append(

@@ -11,6 +11,7 @@ import numpy as np
 from .batch import Batch, Item, collate
 from .data.codec import Codec
 from .data.formats import Row, Sentence, Source, read_rows
+from .data.lazily import each
 from .data.settings import Data
 from .errors import DataError, Place, UsageError
 from .forms import END, Form, Signature
@@ -54,10 +55,10 @@ class Task(ABC):
         """The examples of a task that makes its own; None where they are read from files."""
         return None
 
-    def read(self, path: Path, data: Data) -> list[Any]:
+    def read(self, path: Path, data: Data) -> Sequence[Any]:
         """The examples in a file, none longer than the settings allow."""
         source = self.open(path, data)
-        examples = [self.example(row) for row in source.rows]
+        examples = each(self.example, source.rows)
         for row, example in zip(source.rows, examples, strict=True):
             limited = data.max_length and not self.continuous
             if limited and self.length(example) > data.max_length:
@@ -70,7 +71,7 @@ class Task(ABC):
             raise reads_no_file(str(path))
         return read_rows(path, self.roles, data, keep_blank=self.continuous)
 
-    def related(self, examples: list[Any]) -> list[Any]:
+    def related(self, examples: Sequence[Any]) -> Sequence[Any]:
         """The examples, each told what the others say of it; most tasks need nothing."""
         return examples
 

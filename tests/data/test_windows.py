@@ -49,7 +49,7 @@ def test_in_any_order_windows_do_not_overlap_and_move_with_the_epoch():
 
 
 def test_one_stream_reads_all_of_it():
-    batches = one_stream(items(3, 4, 4), 4)
+    batches = list(one_stream(items(3, 4, 4), 4))
     found = np.concatenate([batch.target.values[0] for batch in batches])
     np.testing.assert_array_equal(found, np.arange(4, 15))
     assert batches[0].source.values[0, 0] == BEGIN

@@ -22,7 +22,7 @@ NAMED = 5  # so many unknown symbols are told by name
 class Exam:
     """Examples to judge on, the file they are in, what they are called and what is odd of them."""
 
-    examples: list[Any]
+    examples: Sequence[Any]
     file: Path | None  # none where the task makes its own examples
     title: str
     notes: tuple[str, ...] = ()

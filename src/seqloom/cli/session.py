@@ -4,7 +4,7 @@ import contextlib
 import os
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -78,7 +78,7 @@ class Session:
 
     def __init__(self, runs: Path, *, quiet: bool = False) -> None:
         self.runs, self.quiet = runs, quiet
-        self._tests: dict[str, list[Any]] = {}  # test parts, as several runs often share one
+        self._tests: dict[str, Sequence[Any]] = {}  # test parts, as several runs often share one
 
     def train(self, recipe: Recipe, name: str = "") -> Outcome:
         """Train a new run."""
@@ -110,7 +110,7 @@ class Session:
         say(f"Saved step {step:,} {mark('to', sys.stderr)} {folder}. Nothing lost.")
         say(f"Continue with:  {go_on or f'seqloom train --resume {call(folder)}'}")
 
-    def _test_part(self, run: Run) -> list[Any]:
+    def _test_part(self, run: Run) -> Sequence[Any]:
         """What was kept apart to judge the run on; its labels must be those of training."""
         key = Recipe(data=run.recipe.data, task=run.recipe.task).to_toml()
         if key not in self._tests:

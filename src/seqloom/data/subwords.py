@@ -112,7 +112,7 @@ class Subwords(Symbols):
         self._take(found)
         self._is_ready = True
 
-    def _learn(self, texts: list[str]) -> None:
+    def _learn(self, texts: Sequence[str]) -> None:
         if self.choice.tokenizer:
             self._ready()
             return

@@ -55,10 +55,15 @@ class Symbols(ABC):
 
     def learn(self, texts: Iterable[str]) -> None:
         """Find the symbols of the texts to learn from."""
-        found = list(texts)
+        found = texts if isinstance(texts, Sequence) else list(texts)
         self.notes = {}
         self._learn(found)
-        if len(kinds := set().union(*map(self._pieces, found))) == 1:
+        kinds: set[str] = set()
+        for text in found:
+            kinds.update(self._pieces(text))
+            if len(kinds) > 1:
+                return
+        if kinds:
             self.notes["D060"] = one_kind(kinds.pop())
 
     @abstractmethod
@@ -111,7 +116,7 @@ class Symbols(ABC):
         """Take up what `state` gave."""
 
     @abstractmethod
-    def _learn(self, texts: list[str]) -> None: ...
+    def _learn(self, texts: Sequence[str]) -> None: ...
 
     def _pieces(self, text: str) -> Iterable[str]:
         """Parts of a text that are all alike where its symbols are."""
@@ -144,7 +149,7 @@ class _Counted(Symbols):
         self._table.restore(state)
         self.symbols = self._table.symbols
 
-    def _learn(self, texts: list[str]) -> None:
+    def _learn(self, texts: Sequence[str]) -> None:
         pieces = (self._pieces(text) for text in texts)
         self._table.learn(pieces, self.choice.at_least, self.choice.most)
         self.restore(self._table.state())
@@ -224,7 +229,7 @@ class Bytes(Symbols):
     def restore(self, state: None) -> None:
         """Nothing was learned."""
 
-    def _learn(self, texts: list[str]) -> None:
+    def _learn(self, texts: Sequence[str]) -> None:
         """There is nothing to find."""
 
 

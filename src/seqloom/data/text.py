@@ -7,6 +7,8 @@ from encodings.aliases import aliases
 from pathlib import Path
 
 from ..errors import DataError, MachineError, Place, UsageError, nearest
+from .lazily import Lazy
+from .lines import PLAIN, LinesOnDisk, pieces_of_text
 
 # Python counts these as text encodings, but no file of sentences is written in them.
 _NOT_FOR_FILES = {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"}
@@ -33,6 +35,7 @@ _NOT_TEXT = {
     b"\xfd7zXZ\x00": "an xz archive: unpack it first, with  unxz",
     b"%PDF-": "a PDF document: export its text first",
 }
+LARGE = 1 << 28  # bytes from which on a text stays on the disk
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 
@@ -59,6 +62,42 @@ def read_lines(path: Path, encoding: str) -> list[str]:
     if not pieces[-1]:
         pieces.pop()
     return [piece.removesuffix("\r") for piece in pieces]
+
+
+def large_lines(path: Path, encoding: str) -> Lazy[str] | None:
+    """The lines of a text that is too large to be held, each read when it is asked for.
+
+    None where it is not that large, or where lines cannot be told without reading all of it.
+    """
+    name = _codec_name(encoding)
+    if name not in PLAIN or not path.is_file() or path.stat().st_size < LARGE:
+        return None
+    _refuse_archives(path, read_bytes(path, most=8))
+    lines, is_blank = 0, True
+    decoder = codecs.getincrementaldecoder(name)()
+    for piece in pieces_of_text(path):
+        try:
+            text = decoder.decode(piece)
+        except UnicodeDecodeError as error:
+            raise _wrong_byte(path, name, lines + piece[: error.start].count(b"\n") + 1) from None
+        found = unwritable(text)
+        if found is not None:
+            place = Place(str(path), lines + text.count("\n", 0, found) + 1)
+            raise DataError("D031", f'"{path.name}" holds a NUL character', place=place)
+        lines += text.count("\n")
+        is_blank = is_blank and not text.strip()
+    if is_blank:
+        raise DataError("D022", f'"{path.name}" has only blank lines', place=Place(str(path)))
+    return LinesOnDisk(path, name).lines()
+
+
+def _wrong_byte(path: Path, encoding: str, line: int) -> DataError:
+    return DataError(
+        "D030",
+        f'"{path.name}" is not {_SPOKEN.get(encoding, encoding)}',
+        place=Place(str(path), line),
+        help=["--encoding NAME   if you know how the file was saved"],
+    )
 
 
 def open_lines(path: Path) -> Iterator[str]:

@@ -3,7 +3,7 @@
 As with `Batches`, an epoch's windows depend on the seed and the number of the epoch alone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -70,15 +70,27 @@ class Windows:
         return [Window(rows, self.length) for rows in np.split(starts, cuts)]
 
 
-def one_stream(items: Sequence[Item], length: int) -> list[Batch]:
-    """The whole text as a single stream, window after window: for evaluation."""
-    text = np.concatenate([[BEGIN], *(item.target for item in items)])
-    found = []
-    for start in range(0, len(text) - 1, length):
-        piece = text[None, start : start + length + 1]
-        lengths = np.array([piece.shape[1] - 1])
-        found.append(Batch(Sequences(piece[:, :-1], lengths), Sequences(piece[:, 1:], lengths)))
-    return found
+def one_stream(items: Iterable[Item], length: int) -> Iterator[Batch]:
+    """The whole text as a single stream, window after window; few of its items are held at once."""
+    held, symbols = [np.array([BEGIN])], 0
+    for item in items:
+        held.append(item.target)
+        symbols += len(item.target)
+        if symbols < length:
+            continue
+        text = np.concatenate(held)
+        places = range(0, symbols - length + 1, length)
+        yield from (_window(text[place : place + length + 1]) for place in places)
+        held = [text[places[-1] + length :]]  # its first symbol is what the next is read after
+        symbols = len(held[0]) - 1
+    if symbols:
+        yield _window(np.concatenate(held))
+
+
+def _window(text: Int[np.ndarray, " symbols"]) -> Batch:
+    """All but the last symbol as what is read, all but the first as what is to be predicted."""
+    lengths = np.array([len(text) - 1])
+    return Batch(Sequences(text[None, :-1], lengths), Sequences(text[None, 1:], lengths))
 
 
 def _too_short(symbols: int, rows: int, length: int) -> DataError:

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..batch import Ids, Item
 from ..data.formats import Row, Sentence
+from ..data.lazily import each
 from ..data.symbols import KINDS, Choice, Kind, utf8
 from ..forms import END, UNKNOWN, Form, Signature
 from ..metrics import Ratio
@@ -89,7 +90,7 @@ class Language(Task):
         return before, example._replace(text=example.text[place:])
 
     def prepare(self, examples: Sequence[Text]) -> None:
-        self.vocabulary.learn(map(self._whole, examples))
+        self.vocabulary.learn(each(self._whole, examples))
 
     def notes(self) -> list[str]:
         return list(self.vocabulary.notes.values())

@@ -90,7 +90,7 @@ class Translate(Task):
         references = tuple(map(self.writing.read, targets))
         return Pair(self.reading.read(source), references[0], references, row.line)
 
-    def related(self, examples: list[Pair]) -> list[Pair]:
+    def related(self, examples: Sequence[Pair]) -> list[Pair]:
         """One pair for each right answer, each told all right answers of its source."""
         right: dict[Hashable, dict[str, Pair]] = {}
         for example in examples:

@@ -1,6 +1,6 @@
 """Learning by counting: one pass over the data, then the model is set from the sums."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ..batch import Batch, Item, collate
@@ -21,7 +21,7 @@ class Counting(Way):
     runs_away = False
 
     def __init__(
-        self, model: LearnsFromStatistics, items: list[Item], *, continuous: bool = False
+        self, model: LearnsFromStatistics, items: Sequence[Item], *, continuous: bool = False
     ) -> None:
         self.model, self.items, self.continuous = model, items, continuous
         if continuous and not isinstance(model, CountsStreams):
@@ -62,13 +62,15 @@ class Counting(Way):
             yield model.statistics(batch), int(batch.target.lengths.sum())
 
 
-def _batches(items: Sequence[Item]) -> Iterator[Batch]:
+def _batches(items: Iterable[Item]) -> Iterator[Batch]:
     """The items in their order, as many at once as are not too much together."""
-    start, longest = 0, 0
-    for end, item in enumerate(items):
+    held: list[Item] = []
+    longest = 0
+    for item in items:
         longest = max(longest, len(item.target))
-        if end > start and longest * (end + 1 - start) > SYMBOLS_AT_ONCE:
-            yield collate(items[start:end])
-            start, longest = end, len(item.target)
-    if start < len(items):
-        yield collate(items[start:])
+        if held and longest * (len(held) + 1) > SYMBOLS_AT_ONCE:
+            yield collate(held)
+            held, longest = [], len(item.target)
+        held.append(item)
+    if held:
+        yield collate(held)

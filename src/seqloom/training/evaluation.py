@@ -112,10 +112,9 @@ def _nats_in_order(model: Carries, items: list[Item], tell: Callable[[int], None
     if not items:
         return []
     ends = np.cumsum([len(item.target) for item in items])
-    windows = one_stream(items, SYMBOLS_AT_ONCE)
-    state = model.begin(windows[0].source)
     found, done = [], 0
-    for window in windows:
+    state = model.begin(Sequences.pad([items[0].target[:0]]))
+    for window in one_stream(items, SYMBOLS_AT_ONCE):
         log_probs, state = model.log_probs_from(window, state)
         found.append(np.asarray(log_probs, dtype=np.float64)[0])
         done += len(found[-1])

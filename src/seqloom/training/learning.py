@@ -8,6 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from ..batch import Item
 from ..data.batching import Batches, Course
+from ..data.lazily import each
 from ..data.lessons import Lessons, Plan
 from ..data.windows import Windows
 from ..errors import ModelError, TrainingError
@@ -57,11 +58,12 @@ class Standing:
 
 def way_of(model: Model, task: Task, train: Graded, settings: Training) -> Way:
     """By counting or by gradients, as the model can."""
-    items = [task.encode(example) for example in train.examples]
+    encoded = each(task.encode, train.examples)
     if isinstance(model, LearnsFromStatistics):
-        return Counting(model, items, continuous=task.continuous)
+        return Counting(model, encoded, continuous=task.continuous)
     if not isinstance(model, LearnsByGradient):
         raise _learns_nothing(model)
+    items = list(encoded)
     gradient = import_module(".gradient", __package__)  # torch is imported only where it is needed
     batches: Course
     if task.continuous:
@@ -119,7 +121,7 @@ class Learner:
         self, model: Model, task: Task, way: Way, valid: Sequence[Any], settings: Training
     ) -> None:
         self.model, self.task, self.way, self.settings = model, task, way, settings
-        self.valid = list(valid)[: settings.evaluate_examples]
+        self.valid = list(valid[: settings.evaluate_examples])
         self.standing = Standing()
         self._judged_at = self._noted_at = time.monotonic()
 

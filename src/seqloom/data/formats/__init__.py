@@ -7,7 +7,7 @@ from pathlib import Path
 from ...errors import DataError, Place, UsageError, unknown
 from ..names import files_of
 from ..settings import Data
-from ..text import read_lines
+from ..text import large_lines, read_lines, spoken
 from . import columns, json_lines, pairs, parallel, plain, table
 from .found import Reading, Request, Row, Sentence, Source, settle
 from .roles import parse_columns
@@ -58,8 +58,13 @@ def read_rows(
     """
     if len(files := files_of(path)) > 1:
         return settle("parallel", parallel.read(files, path, roles, settings), path, settings)
-    lines = read_lines(path, settings.encoding)
     name: str = settings.format
+    is_text = name == "text" or (name == "auto" and path.suffix.lower() not in EXTENSIONS)
+    if is_text and len(roles) == 1:
+        large = large_lines(path, settings.encoding)
+        if large is not None:
+            return plain.on_disk(large, path, spoken(settings.encoding), keep_blank)
+    lines = read_lines(path, settings.encoding)
     if name == "auto":
         name = guess_format(path, lines, roles)
         if name == "columns":

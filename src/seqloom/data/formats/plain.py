@@ -1,6 +1,11 @@
 """Plain text: each line is one sequence."""
 
-from .found import Reading, Request, Row
+from pathlib import Path
+
+import numpy as np
+
+from ..lazily import Lazy
+from .found import Reading, Request, Row, Source
 
 
 def read(lines: list[str], request: Request) -> Reading[Row]:
@@ -12,3 +17,12 @@ def read(lines: list[str], request: Request) -> Reading[Row]:
         else:
             reading.blank.append(number)
     return reading
+
+
+def on_disk(lines: Lazy[str], path: Path, encoding: str, keep_blank: bool) -> Source:
+    """The same of lines that stay on the disk."""
+    real = np.fromiter((keep_blank or bool(line.strip()) for line in lines), bool, len(lines))
+    kept = np.flatnonzero(real)
+    rows = Lazy(lambda place: Row(place + 1, (lines[place],)), kept)
+    blank = (np.flatnonzero(~real) + 1).tolist()
+    return Source(path, "text", encoding, None, rows, blank, [])

@@ -63,6 +63,11 @@ VARIANTS = {
         {"layers": 2, "kernel": 2, "dropout": 0.3},
         {"directions": "both", "hidden": 6},
         {"pooling": "attentive"},
+        {"filters": "2,3", "layers": 1, "directions": "both", "max_norm": 0.5},
+        {"filters": "2", "layers": 2, "separable": True, "dilation": 2, "smoothing": 0.0},
+        {"filters": "1,3", "layers": 2, "padding": "valid", "stride": 2, "pooling": "max"},
+        {"filters": "2", "layers": 3, "pool": "max", "pooling": "attentive", "directions": "both"},
+        {"filters": "2,3", "layers": 2, "pool": "average", "padding": "valid", "pooling": "mean"},
     ],
     "transformer": [
         {"positions": "rotary", "norm": "after", "context": 4},
@@ -101,7 +106,17 @@ VARIANTS = {
     ],
 }
 # Options that never see what it was that became vectors, so that each is tried with symbols only.
-INSIDE = {"cell", "heads", "query", "encoder", "context", "bridge", "input_feeding", "copy"}
+INSIDE = {
+    "filters",
+    "cell",
+    "heads",
+    "query",
+    "encoder",
+    "context",
+    "bridge",
+    "input_feeding",
+    "copy",
+}
 
 
 def small(name, options):
@@ -120,7 +135,7 @@ def is_worth_trying(signature, options):
     """Not everything with everything: options of the inside with symbols, copying where it can."""
     if options.get("copy", False) != bool(getattr(signature.target, "unknowns", 0)) and options:
         return False
-    if signature.form is Form.NEXT and options.get("directions") == "both":
+    if signature.form is Form.NEXT and {"both", "filters"} & {options.get("directions"), *options}:
         return False
     if signature.form is not Form.WHOLE and "pooling" in options:
         return False

@@ -9,7 +9,7 @@ import torch
 from seqloom.batch import Batch, Sequences
 from seqloom.decoding.moving import moved, spread
 from seqloom.errors import ModelError
-from seqloom.forms import BEGIN, UNKNOWN, Form, Vectors
+from seqloom.forms import BEGIN, UNKNOWN, Bits, Form, Vectors
 from seqloom.model import Generator, LearnsByGradient, LearnsFromStatistics, Search, Still
 from seqloom.models import MODELS
 from seqloom.options import options
@@ -84,6 +84,9 @@ def test_probabilities_sum_to_one(name, signature, settings, seed):
         time, cell = 1, 0.5**signature.target.width
         grid = np.arange(-8, 8, 0.5, dtype=np.float32)
         targets = np.array(list(product(grid, repeat=signature.target.width)))[:, None]
+    elif isinstance(signature.target, Bits):
+        time, cell, decisions = 1, 1, np.array([0, 1], dtype=np.float32)
+        targets = np.array(list(product(decisions, repeat=signature.target.size)))[:, None]
     else:
         time, cell = 1 if signature.form is Form.WHOLE else 3, 1
         copied = signature.target.unknowns if settings.get("copy") else 0

@@ -58,6 +58,13 @@ VARIANTS = {
     + [{"pooling": pooling} for pooling in ("max", "last", "ends", "attentive")]
     + [{"letters": kind, "letters_width": 2, "feature_width": 1} for kind in LETTERS]
     + [WIRED, {"cell": "gru", "directions": "both", "join": "sum", "layers": 2, "residual": True}],
+    "bag": [{"features": "counts", "order": 1}, {"order": 3, "buckets": 5, "balance": 0.0}]
+    + [{"features": "vectors", "order": 1, "width": 6}]
+    + [{"features": "vectors", "width": 6, "hidden": 8, "dropout": 0.3, "buckets": 7}],
+    "hierarchical-attention": [
+        {"cell": "lstm", "layers": 2, "dropout": 0.3},
+        {"cell": "elman", "join": "sum"},
+    ],
     "window": [{"context": 1}, {"layers": 2, "direct": True}, {"layers": 0, "dropout": 0.3}],
     "convolutional": [
         {"layers": 2, "kernel": 2, "dropout": 0.3},
@@ -124,6 +131,7 @@ def small(name, options):
     widths = {
         "ngram": {},
         "cache": {},
+        "bag": {},
         "transformer": {"width": 8, "heads": 2, "layers": 2, "context": 32},
         "transformer-encoder-decoder": {"width": 8, "heads": 2, "context": 32}
         | {"encoder_layers": 2, "decoder_layers": 2},

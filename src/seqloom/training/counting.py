@@ -66,9 +66,10 @@ def _batches(items: Sequence[Item]) -> Iterator[Batch]:
     """The items in their order, as many at once as are not too much together."""
     start, longest = 0, 0
     for end, item in enumerate(items):
-        longest = max(longest, len(item.target))
+        size = max(len(item.source), len(item.target))
+        longest = max(longest, size)
         if end > start and longest * (end + 1 - start) > SYMBOLS_AT_ONCE:
             yield collate(items[start:end])
-            start, longest = end, len(item.target)
+            start, longest = end, size
     if start < len(items):
         yield collate(items[start:])

@@ -32,7 +32,7 @@ def labelled(target, count=60, seed=0):
         return Batch(
             Sequences.pad(source), Sequences(right[:, None].astype("f4"), np.ones(count, int))
         )
-    right = [(row[0] + chance.integers(0, 2)) ** 2 % target.size for row in source]
+    right = [(row[0] + chance.integers(0, 2)) % target.size for row in source]
     return Batch(Sequences.pad(source), Sequences.pad([np.array([one]) for one in right]))
 
 

@@ -136,7 +136,7 @@ class Bag(Whole):
     def _update(self, statistics: Examples) -> None:
         bags, right = Bags.joined(statistics.bags), np.concatenate(statistics.right)
         seen = np.bincount(bags.grams, minlength=self.grams.kinds)
-        rarity = 1 + np.log((1 + len(right)) / (1 + seen))
+        rarity = np.where(seen, 1 + np.log((1 + len(right)) / (1 + seen)), 0)  # new ones: nothing
         self.rarity.copy_(torch.from_numpy(rarity))
         single = right.ndim == 1
         wanted = np.eye(len(self.table[0]))[right] if single else right.astype(np.float64)

@@ -57,6 +57,7 @@ class Bags:
         values = self.values * weights[self.grams]
         rows = np.repeat(np.arange(len(self.starts)), self.lengths)
         norms = np.sqrt(np.bincount(rows, values**2, minlength=len(self.starts)))
+        norms[norms == 0] = 1  # nothing in it is known
         return Bags(self.starts, self.grams, values / np.repeat(norms, self.lengths))
 
     def turned(self, kinds: int) -> "Bags":

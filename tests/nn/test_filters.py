@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from torch import nn
-from torch.nn.functional import conv1d
+from torch.nn.functional import conv1d, pad
 
 from seqloom.batch import Batch, Sequences
 from seqloom.errors import ModelError
@@ -33,7 +32,7 @@ def test_a_filter_is_a_sum_over_its_places(padding, both, kernel, apart, stride,
     reach = 1 + (kernel - 1) * apart
     for row, length in enumerate(LENGTHS.tolist()):
         if padding == "same":
-            before = (reach - 1) - (reach - 1) // 2 if both else reach - 1
+            before = (reach - 1) // 2 if both else reach - 1
             places = range(0, length, stride)
         else:
             before, places = 0, range(0, max(1, length - reach + 1), stride)
@@ -91,9 +90,8 @@ def test_the_classifier_of_kim(padding):
         for stack, size in zip(model.body.stacks, (2, 3, 4), strict=True):
             one = stack.filters[0]
             weight = one.mix.weight.unflatten(1, (size, 6)).permute(0, 2, 1)
-            around = (size - 1) - (size - 1) // 2, (size - 1) // 2
-            seen = nn.functional.pad(x, around) if padding == "same" else x
-            parts.append(conv1d(seen, weight, one.mix.bias).relu().amax(2))
+            around = ((size - 1) // 2, size // 2) if padding == "same" else (0, 0)
+            parts.append(conv1d(pad(x, around), weight, one.mix.bias).relu().amax(2))
         scores = model.output.scores(torch.cat(parts, 1))
         expected.append(scores.log_softmax(1)[0, label])
     assert [part.shape[1] for part in parts] == [4, 3, 3]

@@ -81,7 +81,8 @@ class Transformer(Reader):
         # Sinusoids are as large as one, and vectors are multiplied by √width before they meet them;
         # but tied vectors that large would at first expect every symbol to come again.
         large = assembly.positions == "sinusoid" and not ends.tie_vectors
-        start_ends(self.input, self.output, width**-0.5 if large else START)
+        spread = ends.spread or (width**-0.5 if large else START)
+        start_ends(self.input, self.output, spread)
 
 
 def start_ends(read: nn.Module, output: Output, spread: float) -> None:

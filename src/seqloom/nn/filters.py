@@ -89,7 +89,7 @@ class Filter(nn.Module):
         self.kernel, self.apart, self.stride = kernel, apart, made.stride
         self.reach = 1 + (kernel - 1) * apart
         around = self.reach - 1 if made.padding == "same" else 0
-        self.before = around - around // 2 if both else around
+        self.before = around // 2 if both else around
         self.behind = around - self.before
         self.single = (
             nn.Conv1d(inputs, inputs, kernel, groups=inputs, bias=False) if made.separable else None

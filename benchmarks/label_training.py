@@ -166,7 +166,7 @@ def check(found: Contest) -> None:
     rival, own = found.rival.eval(), found.own
     with torch.no_grad(), own.at_rest():
         rival.take(own)
-        for item in found.items[:20]:
+        for item in [one for one in found.items if len(one.source) >= LONGEST][:20]:
             ids, labels = torch.from_numpy(item.source), torch.from_numpy(item.target)
             one = rival.loss(ids[None], torch.tensor([len(ids)]), labels[None]).item()
             other = own.loss(collate([item])).item()

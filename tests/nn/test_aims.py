@@ -6,7 +6,7 @@ import torch
 
 from seqloom.batch import Batch, Sequences
 from seqloom.errors import ModelError
-from seqloom.forms import Bits, Columns, Form, Labels, Letters, Signature, Tokens
+from seqloom.forms import Bits, Columns, Form, Labels, Letters, Signature, Tokens, Vectors
 from seqloom.models.convolutional import Convolutional
 from seqloom.models.recurrent import Recurrent
 from seqloom.nn.aims import Aims, Limited
@@ -95,6 +95,12 @@ def test_impossible_aims_are_refused(aims, told):
     with pytest.raises(ModelError, match=told) as error:
         Aims(**aims)
     assert error.value.code == "M324"
+
+
+@pytest.mark.parametrize("target, ends", [(Vectors(2), Ends()), (Tokens(9), Ends(adaptive="4"))])
+def test_aims_are_for_answers_that_are_scored_alike(target, ends):
+    with pytest.raises(ModelError, match="scored alike"):
+        Recurrent(Signature(Form.WHOLE, Tokens(9), target), ends=ends, aims=Aims(smoothing=0.1))
 
 
 def test_tied_vectors_cannot_be_limited():

@@ -267,6 +267,13 @@ def output_layer(
 ) -> Output:
     """The distribution that fits a target space."""
     weights = aims.weights(space)
+    if aims != PLAIN_AIMS and (ends.cuts() or isinstance(space, Vectors)):
+        raise ModelError(
+            "M324",
+            "smoothing, balance and max_norm are for answers that are all scored alike: not for"
+            " real numbers, and not with adaptive",
+            help=["leave them out"],
+        )
     match space:
         case Tokens(size) | Labels(size):
             cuts = ends.cuts()

@@ -121,12 +121,14 @@ def test_training_starts_from_given_vectors_and_leaves_frozen_ones_alone(tmp_pat
     assert load(run.folder).model.input.table.weight.tolist() == list(table.values())
 
 
-@pytest.mark.parametrize("task, file", [("tag", "tags.conll"), ("classify", "labels.csv")])
-@pytest.mark.parametrize("model", ["recurrent", "convolutional", "hierarchical-attention", "bag"])
+TAG, CLASSIFY = ("tag", "tags.conll"), ("classify", "labels.csv")
+WITH_VECTORS = [(*TAG, "recurrent"), (*TAG, "convolutional"), (*CLASSIFY, "recurrent")]
+WITH_VECTORS += [(*CLASSIFY, "hierarchical-attention"), (*CLASSIFY, "bag")]
+
+
+@pytest.mark.parametrize("task, file, model", WITH_VECTORS)
 def test_labels_start_from_given_vectors_by_the_command_line(task, file, model, data, capsys):
     """Whoever has vectors of words takes those of a file: beside letters, in a bag, in sentences."""
-    if task == "tag" and model in ("hierarchical-attention", "bag"):
-        pytest.skip("it labels whole texts")
     (data / "vectors.txt").write_text("cat 1 2 3 4\nsees 5 6 7 8\nzebra 0 0 0 0\n")
     given = ["train", task, str(data / file), "-m", model, "--name", "given", "--quiet"]
     given += ["--runs-dir", str(data / "runs")]

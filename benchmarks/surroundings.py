@@ -85,6 +85,16 @@ def multi30k() -> dict[str, str]:
     sys.exit()
 
 
+def data_set(*names: str) -> list[Path]:
+    """Files of a data set, as folder/file; where one is missing, a word about it, and the end."""
+    folder = Path(os.environ.get(VARIABLE, ""))
+    found = [folder / name for name in names]
+    if VARIABLE in os.environ and all(path.exists() for path in found):
+        return found
+    print(f"Skipped: {VARIABLE} names no folder that has {', '.join(names)} inside.")
+    sys.exit()
+
+
 def arguments(about: str) -> argparse.ArgumentParser:
     """A parser with the options that every benchmark has."""
     parser = argparse.ArgumentParser(description=about.partition("\n")[0])

@@ -10,7 +10,7 @@ from .forms import Form
 from .model import Model
 from .task import Task
 from .trace import Trace, watching
-from .views import AttentionView, GatesView, View
+from .views import AttentionView, GatesView, HierarchyView, View
 
 Symbols = list[str]
 
@@ -50,6 +50,18 @@ def _attention(trace: Trace, source: Symbols, target: Symbols, name: str, form: 
     return AttentionView(symbols, symbols, record.value[0].mean(0), name, notes)
 
 
+def _hierarchy(trace: Trace, source: Symbols, target: Symbols, name: str, form: Form) -> View:
+    """How much each sentence counts, and each word of it."""
+    words, sentences, numbers = (
+        trace.of_kind(f"hierarchy.{kind}")[-1].value[0]
+        for kind in ("words", "sentences", "numbers")
+    )
+    cuts = [np.flatnonzero(numbers[: len(source)] == n) for n in np.unique(numbers)]
+    weights = sentences[: len(cuts)]
+    read = [[source[place] for place in places] for places in cuts]
+    return HierarchyView(read, weights, [words[places] for places in cuts], name)
+
+
 def _gates(trace: Trace, source: Symbols, target: Symbols, name: str, form: Form) -> View:
     """The gates of the last cell that reads from the left."""
     records = [r for r in trace.of_kind("gate.*") if "backward" not in r.path]
@@ -70,6 +82,7 @@ def _symbols_read(time: int, source: Symbols, target: Symbols) -> Symbols:
 
 
 VIEWS: dict[str, tuple[str, Callable[[Trace, Symbols, Symbols, str, Form], View]]] = {
+    "hierarchy": ("hierarchy.*", _hierarchy),
     "attention": ("attention", _attention),
     "gates": ("gate.*", _gates),
 }

@@ -43,6 +43,7 @@ class Model(ABC):
     forms: ClassVar[frozenset[Form]]
     reads: ClassVar[frozenset[type[Space]]] = SYMBOLS  # the spaces a source may lie in
     writes: ClassVar[frozenset[type[Space]]] = SYMBOLS  # the spaces a target may lie in
+    is_baseline: ClassVar[bool] = False  # whether it is trained only where it is named
 
     def __init__(self, signature: Signature) -> None:
         super().__init__()

@@ -58,11 +58,23 @@ VARIANTS = {
     + [{"pooling": pooling} for pooling in ("max", "last", "ends", "attentive")]
     + [{"letters": kind, "letters_width": 2, "feature_width": 1} for kind in LETTERS]
     + [WIRED, {"cell": "gru", "directions": "both", "join": "sum", "layers": 2, "residual": True}],
+    "bag": [{"features": "counts", "order": 1}, {"order": 3, "buckets": 5, "balance": 0.0}]
+    + [{"features": "vectors", "order": 1, "width": 6}]
+    + [{"features": "vectors", "width": 6, "hidden": 8, "dropout": 0.3, "buckets": 7}],
+    "hierarchical-attention": [
+        {"cell": "lstm", "layers": 2, "dropout": 0.3},
+        {"cell": "elman", "join": "sum"},
+    ],
     "window": [{"context": 1}, {"layers": 2, "direct": True}, {"layers": 0, "dropout": 0.3}],
     "convolutional": [
         {"layers": 2, "kernel": 2, "dropout": 0.3},
         {"directions": "both", "hidden": 6},
         {"pooling": "attentive"},
+        {"filters": "2,3", "layers": 1, "directions": "both", "max_norm": 0.5},
+        {"filters": "2", "layers": 2, "separable": True, "dilation": 2, "smoothing": 0.0},
+        {"filters": "1,3", "layers": 2, "padding": "valid", "stride": 2, "pooling": "max"},
+        {"filters": "2", "layers": 3, "pool": "max", "pooling": "attentive", "directions": "both"},
+        {"filters": "2,3", "layers": 2, "pool": "average", "padding": "valid", "pooling": "mean"},
     ],
     "transformer": [
         {"positions": "rotary", "norm": "after", "context": 4},
@@ -101,7 +113,17 @@ VARIANTS = {
     ],
 }
 # Options that never see what it was that became vectors, so that each is tried with symbols only.
-INSIDE = {"cell", "heads", "query", "encoder", "context", "bridge", "input_feeding", "copy"}
+INSIDE = {
+    "filters",
+    "cell",
+    "heads",
+    "query",
+    "encoder",
+    "context",
+    "bridge",
+    "input_feeding",
+    "copy",
+}
 
 
 def small(name, options):
@@ -109,6 +131,7 @@ def small(name, options):
     widths = {
         "ngram": {},
         "cache": {},
+        "bag": {},
         "transformer": {"width": 8, "heads": 2, "layers": 2, "context": 32},
         "transformer-encoder-decoder": {"width": 8, "heads": 2, "context": 32}
         | {"encoder_layers": 2, "decoder_layers": 2},
@@ -120,7 +143,7 @@ def is_worth_trying(signature, options):
     """Not everything with everything: options of the inside with symbols, copying where it can."""
     if options.get("copy", False) != bool(getattr(signature.target, "unknowns", 0)) and options:
         return False
-    if signature.form is Form.NEXT and options.get("directions") == "both":
+    if signature.form is Form.NEXT and {"both", "filters"} & {options.get("directions"), *options}:
         return False
     if signature.form is not Form.WHOLE and "pooling" in options:
         return False

@@ -85,8 +85,8 @@ def test_probabilities_sum_to_one(name, signature, settings, seed):
         grid = np.arange(-8, 8, 0.5, dtype=np.float32)
         targets = np.array(list(product(grid, repeat=signature.target.width)))[:, None]
     elif isinstance(signature.target, Bits):
-        time, cell = 1, 1
-        targets = np.array(list(product((0, 1), repeat=signature.target.size)), np.float32)[:, None]
+        time, cell, decisions = 1, 1, np.array([0, 1], dtype=np.float32)
+        targets = np.array(list(product(decisions, repeat=signature.target.size)))[:, None]
     else:
         time, cell = 1 if signature.form is Form.WHOLE else 3, 1
         copied = signature.target.unknowns if settings.get("copy") else 0

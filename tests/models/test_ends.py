@@ -5,11 +5,13 @@ import pytest
 import torch
 
 from seqloom.batch import Batch, Sequences
+from seqloom.cli.main import main
 from seqloom.errors import ModelError
 from seqloom.fitting import train
 from seqloom.forms import Form, Signature, Tokens
 from seqloom.models.recurrent import Recurrent
 from seqloom.nn.ends import Ends
+from seqloom.nn.inputs import words_of
 from seqloom.run import load
 
 SIGNATURE = Signature(Form.NEXT, Tokens(30), Tokens(30))
@@ -78,6 +80,7 @@ def test_symbol_dropout_drops_kinds_not_places():
         ({"adaptive": "29"}, "there are only 30 symbols"),
         ({"adaptive": "8,16"}, "must be at least 16 wide"),
         ({"symbol_dropout": 1.0}, "below 1"),
+        ({"spread": -0.1}, "spread must not be negative"),
     ],
 )
 def test_impossible_ends_are_refused(ends, says):
@@ -116,3 +119,34 @@ def test_training_starts_from_given_vectors_and_leaves_frozen_ones_alone(tmp_pat
     assert "2 of 9 symbols start from vectors.txt" in run.events()[0]["notes"]
     (tmp_path / "vectors.txt").unlink()
     assert load(run.folder).model.input.table.weight.tolist() == list(table.values())
+
+
+TAG, CLASSIFY = ("tag", "tags.conll"), ("classify", "labels.csv")
+WITH_VECTORS = [(*TAG, "recurrent"), (*TAG, "convolutional"), (*CLASSIFY, "recurrent")]
+WITH_VECTORS += [(*CLASSIFY, "hierarchical-attention"), (*CLASSIFY, "bag")]
+
+
+@pytest.mark.parametrize("task, file, model", WITH_VECTORS)
+def test_labels_start_from_given_vectors_by_the_command_line(task, file, model, data, capsys):
+    """Whoever has vectors of words takes those of a file: beside letters, in a bag, in sentences."""
+    (data / "vectors.txt").write_text("cat 1 2 3 4\nsees 5 6 7 8\nzebra 0 0 0 0\n")
+    given = ["train", task, str(data / file), "-m", model, "--name", "given", "--quiet"]
+    given += ["--runs-dir", str(data / "runs")]
+    settings = {"model.vectors": data / "vectors.txt", "model.freeze_vectors": "true"}
+    settings |= {"model.width": 4, "training.steps": 2, "data.valid_fraction": 0.2}
+    settings |= {"model.features": "vectors"} if model == "bag" else {"model.hidden": 6}
+    for name, value in settings.items():
+        given += ["--set", f"{name}={value}"]
+    assert main(given) == 0, capsys.readouterr().err
+    run = load(data / "runs" / "given")
+    table = words_of(run.model.input).table.weight.tolist()
+    found = dict(zip(run.task.read_symbols(), table, strict=True))
+    assert found["cat"] == [1, 2, 3, 4] and found["sees"] == [5, 6, 7, 8]
+    assert any("start from vectors.txt" in note for note in run.events()[0]["notes"])
+
+
+def test_vectors_start_as_far_apart_as_they_are_told():
+    small, usual = reader(spread=0.1), reader()
+    assert small.input.table.weight[1:].std().item() == pytest.approx(0.1, rel=0.2)
+    assert usual.input.table.weight[1:].std().item() == pytest.approx(1, rel=0.2)
+    assert not small.input.table.weight[0].any()

@@ -1,7 +1,7 @@
 """The models, by the names recipes use.
 
-From simple to large, with one exception: the first that can do a task is the default of `train`,
-and for labels that is the recurrent network.
+From simple to large. The first that can do a task, and is no baseline that others are only measured
+by, is the default of `train`.
 """
 
 from ..model import Model
@@ -13,9 +13,11 @@ MODELS: Registry[Model] = Registry(
     {
         "ngram": ".ngram:NGram",
         "cache": ".cache:Cache",
+        "bag": ".bag:Bag",
         "recurrent": ".recurrent:Recurrent",
         "window": ".window:WindowNetwork",
         "convolutional": ".convolutional:Convolutional",
+        "hierarchical-attention": ".hierarchical_attention:HierarchicalAttention",
         "transformer": ".transformer:Transformer",
         "encoder-decoder": ".encoder_decoder:EncoderDecoder",
         "convolutional-encoder-decoder": (

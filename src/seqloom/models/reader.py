@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
+from torch.nn.utils.parametrize import is_parametrized
 
 from ..batch import Batch, Sequences
 from ..data.vectors import read_vectors
@@ -16,6 +17,7 @@ from ..decoding import search as find
 from ..errors import ModelError
 from ..forms import BEGIN, WRITTEN, Form, Signature
 from ..model import Prediction, Search, State
+from ..nn.aims import PLAIN_AIMS, Aims
 from ..nn.dropout import SequenceDropout
 from ..nn.ends import PLAIN_ENDS, Ends
 from ..nn.inputs import Embedding, input_layer, tensors, words_of
@@ -52,14 +54,15 @@ class Reader(Neural, ABC):
         pooling: PoolingName = "mean",
         looks_ahead: bool = False,
         ends: Ends = PLAIN_ENDS,
+        aims: Aims = PLAIN_AIMS,
     ) -> None:
         super().__init__(signature)
-        self.looks_ahead, self.ends, self.hidden = looks_ahead, ends, hidden
+        self.looks_ahead, self.ends, self.aims, self.hidden = looks_ahead, ends, aims, hidden
         self.input = input_layer(signature.source, width, dropout, ends)
         self.body = body
         self.pooling = Pooling(pooling, hidden) if signature.form is Form.WHOLE else None
         self.dropout = SequenceDropout(dropout)
-        self.output = output_layer(signature.target, hidden, ends)
+        self.output = output_layer(signature.target, hidden, ends, aims)
         if ends.tie_vectors:
             tie(self.input, self.output, width, hidden)
 
@@ -67,7 +70,8 @@ class Reader(Neural, ABC):
         return self.output.log_prob(self._states(batch.source), batch.target)
 
     def loss(self, batch: Batch) -> Float[Tensor, ""]:
-        return self.output.loss(self._states(batch.source), batch.target)
+        states = self._states(batch.source)
+        return self.output.loss(states, batch.target, self.aims.smoothing)
 
     def predict(self, source: Sequences, search: Search) -> Prediction:
         """The best answer for each position or the whole; what follows, where the form is NEXT."""
@@ -101,7 +105,7 @@ class Reader(Neural, ABC):
 
     def loss_from(self, window: Batch, state: State) -> tuple[Float[Tensor, ""], State]:
         states, state = self._carried(window, state)
-        return self.output.loss(states, window.target), state
+        return self.output.loss(states, window.target, self.aims.smoothing), state
 
     def take_vectors(self, symbols: Sequence[str]) -> str:
         """Start from the vectors of a file, where one is named; says how many symbols it has."""
@@ -166,6 +170,8 @@ def tie(read: nn.Module, output: Output, width: int, hidden: int) -> None:
             f"tie_vectors: symbols are {width} wide and states {hidden}; they must be the same",
             help=[f"--set model.width={hidden}"],
         )
+    if is_parametrized(output.scores):
+        raise ModelError("M324", "max_norm and tie_vectors exclude each other: leave one out")
     if read.table.num_embeddings != output.scores.out_features:
         raise ModelError("M124", "tie_vectors: what is read and what is written differ")
     output.scores.weight = read.table.weight

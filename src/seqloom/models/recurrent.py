@@ -3,6 +3,7 @@
 from typing import Literal
 
 from ..forms import Form, Signature
+from ..nn.aims import PLAIN_AIMS, Aims
 from ..nn.cells import CellName
 from ..nn.ends import PLAIN_ENDS, Ends
 from ..nn.pooling import PoolingName
@@ -28,6 +29,7 @@ class Recurrent(Reader):
             each number, the last, both ends joined, or a learned mean.
         wiring: How the cells are made and joined.
         ends: How symbols come in and go out.
+        aims: What descent aims at beside the right answer.
     """
 
     forms = frozenset({Form.NEXT, Form.EACH, Form.WHOLE})
@@ -45,6 +47,7 @@ class Recurrent(Reader):
         pooling: PoolingName = "mean",
         wiring: Wiring = PLAIN,
         ends: Ends = PLAIN_ENDS,
+        aims: Aims = PLAIN_AIMS,
     ) -> None:
         both = directions == "both"
         if both:
@@ -61,4 +64,5 @@ class Recurrent(Reader):
             pooling=pooling,
             looks_ahead=both,
             ends=ends,
+            aims=aims,
         )

@@ -3,6 +3,7 @@
 from torch import nn
 
 from ..forms import PAD, Form, Signature
+from ..nn.aims import PLAIN_AIMS, Aims, learned
 from ..nn.ends import PLAIN_ENDS, Ends
 from ..nn.inputs import words_of
 from ..nn.outputs import Output, Symbols
@@ -39,6 +40,7 @@ class Transformer(Reader):
             each number, the last, or a learned mean.
         assembly: How the layers are made.
         ends: How symbols come in and go out.
+        aims: What descent aims at beside the right answer.
     """
 
     forms = frozenset({Form.NEXT, Form.EACH, Form.WHOLE})
@@ -54,6 +56,7 @@ class Transformer(Reader):
         pooling: PoolingName = "mean",
         assembly: Assembly = PLAIN,
         ends: Ends = PLAIN_ENDS,
+        aims: Aims = PLAIN_AIMS,
     ) -> None:
         causal = signature.form is Form.NEXT
         body = TransformerStack(
@@ -73,17 +76,19 @@ class Transformer(Reader):
             pooling=pooling,
             looks_ahead=not causal,
             ends=ends,
+            aims=aims,
         )
         # Sinusoids are as large as one, and vectors are multiplied by √width before they meet them;
         # but tied vectors that large would at first expect every symbol to come again.
         large = assembly.positions == "sinusoid" and not ends.tie_vectors
-        start_ends(self.input, self.output, width**-0.5 if large else START)
+        spread = ends.spread or (width**-0.5 if large else START)
+        start_ends(self.input, self.output, spread)
 
 
 def start_ends(read: nn.Module, output: Output, spread: float) -> None:
     """Small numbers at both ends, so that at first all symbols are about as likely."""
     if isinstance(output, Symbols):
-        nn.init.normal_(output.scores.weight, std=START)
+        nn.init.normal_(learned(output.scores), std=START)
         nn.init.zeros_(output.scores.bias)
     if (words := words_of(read)) is not None:  # of real numbers the size matters, so they stay
         nn.init.normal_(words.table.weight, std=spread)

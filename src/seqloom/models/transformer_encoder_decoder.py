@@ -121,9 +121,10 @@ class TransformerEncoderDecoder(Neural):
     def _start(self, width: int) -> None:
         """As in a stack alone; vectors that also score are small (see `Transformer`)."""
         is_large = self.assembly.positions == "sinusoid"
-        spread = width**-0.5 if is_large else START
-        start_ends(self.source_input, self.output, spread)
-        start_ends(self.target_input, self.output, START if self.ends.tie_vectors else spread)
+        given, spread = self.ends.spread, width**-0.5 if is_large else START
+        start_ends(self.source_input, self.output, given or spread)
+        written = START if self.ends.tie_vectors else spread
+        start_ends(self.target_input, self.output, given or written)
 
     def log_prob(self, batch: Batch) -> Float[Tensor, " batch"]:
         return self.output.log_prob(self._states(batch), batch.target)

@@ -1,6 +1,7 @@
 """The feed-forward network over the last few symbols."""
 
 from ..forms import Form, Signature
+from ..nn.aims import PLAIN_AIMS, Aims
 from ..nn.ends import PLAIN_ENDS, Ends
 from ..nn.pooling import PoolingName
 from ..nn.window import Window
@@ -29,6 +30,7 @@ class WindowNetwork(Reader):
         pooling: How all states become one for a label of the whole: their mean, the largest of
             each number, the last, or a learned mean.
         ends: How symbols come in and go out.
+        aims: What descent aims at beside the right answer.
     """
 
     forms = frozenset({Form.NEXT, Form.EACH, Form.WHOLE})
@@ -45,6 +47,7 @@ class WindowNetwork(Reader):
         dropout: float = 0.0,
         pooling: PoolingName = "mean",
         ends: Ends = PLAIN_ENDS,
+        aims: Aims = PLAIN_AIMS,
     ) -> None:
         body = Window(width, hidden, context=context, layers=layers, direct=direct, dropout=dropout)
         super().__init__(
@@ -55,4 +58,5 @@ class WindowNetwork(Reader):
             dropout=dropout,
             pooling=pooling,
             ends=ends,
+            aims=aims,
         )

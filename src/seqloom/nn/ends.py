@@ -16,6 +16,8 @@ class Ends:
         vectors: A text file of vectors to start from, a symbol and its numbers on each line, as
             word2vec and GloVe write it; what it lacks starts at random.
         freeze_vectors: Whether the vectors stay as they are.
+        spread: How far from 0 the numbers of vectors start, their standard deviation, as 0.1: small
+            ones are soon what training makes of them; 0 leaves it to the model.
         symbol_dropout: The share of kinds of symbols that are read as nothing while training, drawn
             anew for each batch (Gal & Ghahramani, 2016).
         adaptive: Where a large vocabulary is cut into the frequent and the rare, as 2000,10000; the
@@ -30,6 +32,7 @@ class Ends:
     tie_vectors: bool = False
     vectors: str = ""
     freeze_vectors: bool = False
+    spread: float = 0.0
     symbol_dropout: float = 0.0
     adaptive: str = ""
     letters: LettersName = "none"
@@ -39,6 +42,8 @@ class Ends:
     def __post_init__(self) -> None:
         if not 0 <= self.symbol_dropout < 1:
             raise ModelError("M124", "symbol_dropout must be at least 0 and below 1")
+        if self.spread < 0:
+            raise ModelError("M124", "spread must not be negative; 0 leaves it to the model")
         if self.tie_vectors and self.adaptive:
             raise ModelError(
                 "M124",

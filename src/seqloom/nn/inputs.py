@@ -31,8 +31,8 @@ class Embedding(nn.Module):
         self.unknowns = unknowns
         self.table = nn.Embedding(size, width, padding_idx=PAD)
         self.dropout, self.symbol_dropout = SequenceDropout(dropout), ends.symbol_dropout
-        if ends.tie_vectors:  # small enough to score with, too
-            nn.init.normal_(self.table.weight, std=width**-0.5)
+        if ends.spread or ends.tie_vectors:  # if tied, small enough to score with, too
+            nn.init.normal_(self.table.weight, std=ends.spread or width**-0.5)
             self.table.weight.data[PAD] = 0
         self.table.weight.requires_grad = not ends.freeze_vectors
 

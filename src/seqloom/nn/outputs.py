@@ -12,6 +12,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy,
 from ..batch import Sequences, mask_of
 from ..errors import ModelError
 from ..forms import Bits, Columns, Labels, Space, Tokens, Vectors
+from .aims import PLAIN_AIMS, Aims, limit
 from .chunked import chunked_cross_entropy, rows_at_once
 from .ends import PLAIN_ENDS, Ends
 from .inputs import as_known
@@ -55,11 +56,21 @@ class Symbols(Output):
     """A categorical distribution at each position: softmax(W h + b).
 
     A target that is the unknown symbol of a source, numbered from `size` on, counts as UNKNOWN.
+    In the loss, and there alone, some symbols may weigh more than others.
     """
 
-    def __init__(self, width: int, size: int) -> None:
+    weights: Float[Tensor, " size"] | None
+
+    def __init__(
+        self,
+        width: int,
+        size: int,
+        aims: Aims = PLAIN_AIMS,
+        weights: Float[Tensor, " size"] | None = None,
+    ) -> None:
         super().__init__()
-        self.scores = nn.Linear(width, size)
+        self.scores = limit(nn.Linear(width, size), aims)
+        self.register_buffer("weights", weights, persistent=False)
 
     def forward(self, states: Float[Tensor, "*place width"]) -> Float[Tensor, "*place size"]:
         """Log-probabilities of all symbols."""
@@ -85,6 +96,11 @@ class Symbols(Output):
         """
         real, right = _real(states, target)
         right = as_known(right, self.scores.out_features)
+        if self.weights is not None:  # labels are few: their scores fit into memory
+            nats = cross_entropy(
+                self.scores(real), right, reduction="none", label_smoothing=smoothing
+            )
+            return (nats * self.weights[right]).mean()
         return chunked_cross_entropy(real, self.scores.weight, self.scores.bias, right, smoothing)
 
     def best(
@@ -208,9 +224,9 @@ class Decisions(Output):
     p(y | h) = Π_k σ(s_k)^{y_k} (1 - σ(s_k))^{1 - y_k}          s = W h + b
     """
 
-    def __init__(self, width: int, size: int) -> None:
+    def __init__(self, width: int, size: int, aims: Aims = PLAIN_AIMS) -> None:
         super().__init__()
-        self.scores = nn.Linear(width, size)
+        self.scores = limit(nn.Linear(width, size), aims)
 
     def forward(self, states: Float[Tensor, "*place width"]) -> Float[Tensor, "*place size"]:
         """Log of the odds of each yes."""
@@ -246,14 +262,26 @@ class Decisions(Output):
         return self(states).sigmoid().numpy()
 
 
-def output_layer(space: Space, width: int, ends: Ends = PLAIN_ENDS) -> Output:
+def output_layer(
+    space: Space, width: int, ends: Ends = PLAIN_ENDS, aims: Aims = PLAIN_AIMS
+) -> Output:
     """The distribution that fits a target space."""
+    weights = aims.weights(space)
+    if aims != PLAIN_AIMS and (ends.cuts() or isinstance(space, Vectors)):
+        raise ModelError(
+            "M324",
+            "smoothing, balance and max_norm are for answers that are all scored alike: not for"
+            " real numbers, and not with adaptive",
+            help=["leave them out"],
+        )
     match space:
         case Tokens(size) | Labels(size):
             cuts = ends.cuts()
-            return AdaptiveSymbols(width, size, cuts) if cuts else Symbols(width, size)
+            if cuts:
+                return AdaptiveSymbols(width, size, cuts)
+            return Symbols(width, size, aims, weights)
         case Bits(size):
-            return Decisions(width, size)
+            return Decisions(width, size, aims)
         case Vectors(numbers):
             return Numbers(width, numbers)
         case Columns():

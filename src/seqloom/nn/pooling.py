@@ -30,6 +30,15 @@ class Ended(Protocol):
     ) -> tuple[Float[Tensor, "batch time hidden"], Float[Tensor, "batch hidden"]]: ...
 
 
+@runtime_checkable
+class Parted(Protocol):
+    """A body that shortens what it reads, or reads it several times side by side."""
+
+    def parts(
+        self, x: Float[Tensor, "batch time width"], lengths: Int[Tensor, " batch"]
+    ) -> list[tuple[Float[Tensor, "batch _ _"], Int[Tensor, " batch"]]]: ...
+
+
 class Summary(nn.Module):
     """A learned mean: weights α = softmax(v · tanh(W h + b)) over the real places."""
 
@@ -40,10 +49,16 @@ class Summary(nn.Module):
     def forward(
         self, states: Float[Tensor, "batch time hidden"], real: Bool[Tensor, "batch time"]
     ) -> Float[Tensor, "batch hidden"]:
-        scores = self.score(torch.tanh(self.hide(states))).squeeze(-1)
-        weights = scores.masked_fill(~real, -torch.inf).softmax(-1)
+        weights = self.weights(states, real)
         record(self, "attention", weights[:, None])
         return (weights[:, None] @ states).squeeze(1)
+
+    def weights(
+        self, states: Float[Tensor, "batch time hidden"], real: Bool[Tensor, "batch time"]
+    ) -> Float[Tensor, "batch time"]:
+        """How much each place counts; 0 beyond the real ones."""
+        scores = self.score(torch.tanh(self.hide(states))).squeeze(-1)
+        return scores.masked_fill(~real, -torch.inf).softmax(-1)
 
 
 class Pooling(nn.Module):
@@ -65,7 +80,13 @@ class Pooling(nn.Module):
     ) -> Float[Tensor, "batch hidden"]:
         if self.kind == "ends" and isinstance(body, Ended):
             return body.read(x, lengths)[1]
-        states = body(x, lengths)
+        found = (
+            body.parts(x, lengths) if isinstance(body, Parted) else [(body(x, lengths), lengths)]
+        )
+        pooled = [self._pooled(states, lengths) for states, lengths in found]
+        return pooled[0] if len(pooled) == 1 else torch.cat(pooled, dim=-1)
+
+    def _pooled(self, states: Tensor, lengths: Tensor) -> Tensor:
         real = torch.arange(states.shape[1]) < lengths[:, None]
         if self.attention is not None:
             return self.attention(states, real)

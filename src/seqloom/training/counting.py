@@ -67,10 +67,11 @@ def _batches(items: Iterable[Item]) -> Iterator[Batch]:
     held: list[Item] = []
     longest = 0
     for item in items:
-        longest = max(longest, len(item.target))
+        size = max(len(item.source), len(item.target))
+        longest = max(longest, size)
         if held and longest * (len(held) + 1) > SYMBOLS_AT_ONCE:
             yield collate(held)
-            held, longest = [], len(item.target)
+            held, longest = [], size
         held.append(item)
     if held:
         yield collate(held)

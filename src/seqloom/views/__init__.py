@@ -3,6 +3,7 @@
 from .attention import AttentionView
 from .gate_shares import GateShare, GateSharesView
 from .gates import GatesView
+from .hierarchy import HierarchyView
 from .ladder import LadderView, RungPoint
 from .lengths import LengthBucket, LengthCurve, LengthView
 from .memory import Memory, MemoryView, Window
@@ -13,6 +14,7 @@ __all__ = [
     "GateShare",
     "GateSharesView",
     "GatesView",
+    "HierarchyView",
     "LadderView",
     "LengthBucket",
     "LengthCurve",

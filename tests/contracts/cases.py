@@ -15,7 +15,9 @@ from seqloom.nn.cells import CELLS
 from seqloom.options import taken
 
 SIZE = 6  # the four special symbols and two real ones
-COLUMNS = Columns((Tokens(SIZE), Letters(7, 4), Labels(2)))  # a word, its letters, a feature
+COLUMNS = Columns(
+    (Tokens(SIZE), Letters(7, 4, frozenset({5})), Labels(2))
+)  # a word, its letters, a feature
 SIGNATURES = {
     "NEXT": Signature(Form.NEXT, Tokens(SIZE), Tokens(SIZE)),
     "EACH": Signature(Form.EACH, Tokens(SIZE), Labels(3)),
@@ -53,6 +55,9 @@ VARIANTS = {
     # Without smoothing some sequences are impossible, and nothing can be said of what follows them.
     + [{"smoothing": s, "order": 3} for s in get_args(Smoothing) if s != "maximum-likelihood"],
     "cache": [{"window": 2}, {"decay": 0.8}, {"base": "even", "weight": 0.9}],
+    "hidden-markov": [{"order": 1}, {"order": 2, "smoothing": 0.5}]
+    + [{"order": 2, "decoding": "posterior", "case": False}],
+    "hidden-states": [{"states": 3}, {"states": 1}],
     "recurrent": [{"cell": cell, "layers": 2} for cell in CELLS]
     + [{"directions": "both", "layers": 2, "dropout": 0.3}]
     + [{"pooling": pooling} for pooling in ("max", "last", "ends", "attentive")]
@@ -109,6 +114,8 @@ def small(name, options):
     widths = {
         "ngram": {},
         "cache": {},
+        "hidden-markov": {},
+        "hidden-states": {},
         "transformer": {"width": 8, "heads": 2, "layers": 2, "context": 32},
         "transformer-encoder-decoder": {"width": 8, "heads": 2, "context": 32}
         | {"encoder_layers": 2, "decoder_layers": 2},
@@ -124,7 +131,7 @@ def is_worth_trying(signature, options):
         return False
     if signature.form is not Form.WHOLE and "pooling" in options:
         return False
-    if signature.source is COLUMNS and "feature_width" not in options:
+    if signature.source is COLUMNS and not {"feature_width", "order"} & set(options):
         return False
     if signature.source is not COLUMNS and "letters" in options:
         return False

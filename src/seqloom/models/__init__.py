@@ -14,6 +14,8 @@ MODELS: Registry[Model] = Registry(
         "ngram": ".ngram:NGram",
         "cache": ".cache:Cache",
         "recurrent": ".recurrent:Recurrent",
+        "hidden-markov": ".hidden_markov:HiddenMarkov",
+        "hidden-states": ".hidden_states:HiddenStates",
         "window": ".window:WindowNetwork",
         "convolutional": ".convolutional:Convolutional",
         "transformer": ".transformer:Transformer",

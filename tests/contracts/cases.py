@@ -62,14 +62,17 @@ VARIANTS = {
     + [{"directions": "both", "layers": 2, "dropout": 0.3}]
     + [{"pooling": pooling} for pooling in ("max", "last", "ends", "attentive")]
     + [{"letters": kind, "letters_width": 2, "feature_width": 1} for kind in LETTERS]
+    + [{"chain": True}, {"chain": True, "directions": "both", "feature_width": 1, "dropout": 0.3}]
     + [WIRED, {"cell": "gru", "directions": "both", "join": "sum", "layers": 2, "residual": True}],
     "window": [{"context": 1}, {"layers": 2, "direct": True}, {"layers": 0, "dropout": 0.3}],
     "convolutional": [
         {"layers": 2, "kernel": 2, "dropout": 0.3},
         {"directions": "both", "hidden": 6},
         {"pooling": "attentive"},
+        {"chain": True, "directions": "both"},
     ],
     "transformer": [
+        {"chain": True},
         {"positions": "rotary", "norm": "after", "context": 4},
         {"positions": "sinusoid", "activation": "relu", "feed_forward": 5, "dropout": 0.3},
         {"attention_window": 2, "context": 8, "heads": 1},
@@ -129,7 +132,10 @@ def is_worth_trying(signature, options):
         return False
     if signature.form is Form.NEXT and options.get("directions") == "both":
         return False
-    if signature.form is not Form.WHOLE and "pooling" in options:
+    is_labelled = signature.form is Form.EACH and isinstance(signature.target, Labels)
+    if ("pooling" in options and signature.form is not Form.WHOLE) or (
+        "chain" in options and not is_labelled
+    ):
         return False
     if signature.source is COLUMNS and not {"feature_width", "order"} & set(options):
         return False

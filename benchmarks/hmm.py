@@ -2,16 +2,15 @@
 
 One sequence of 100,000 symbols, float64, one thread, hmmlearn with implementation="scaling". Both
 start from the same numbers; first it is checked that they find the same. They take turns in one
-process, so that what else the machine does hits both alike; a ratio is the median over the rounds of
-hmmlearn's time over Seqloom's. Times are those of the processor.
+process, so that what else the machine does hits both alike; a ratio is the median over the rounds
+of hmmlearn's time over Seqloom's. Times are those of the processor.
 
     python benchmarks/hmm.py --rounds 7
 """
 
 import os
 
-for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[name] = "1"  # before NumPy is imported
+os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy comes
 
 import statistics
 import sys

@@ -8,6 +8,7 @@ import pytest
 import seqloom
 from seqloom.cli.main import main
 from seqloom.data.settings import Data
+from seqloom.model import LearnsByGradient
 from seqloom.models import MODELS
 from seqloom.options import options
 from seqloom.recipe import TABLES, Recipe, shipped
@@ -44,7 +45,10 @@ def test_it_runs_two_steps_and_answers(name, data):
         settings |= {"task.examples": 40, "task.valid_examples": 8, "task.test_examples": 8}
     run = seqloom.train(name, runs=data / "runs", settings=settings)
     end = run.events()[-1]
-    assert (end["kind"], end["step"], end["reason"]) == ("end", 2, "finished")
+    steps = (
+        2 if isinstance(run.model, LearnsByGradient) else 1
+    )  # so few examples are counted at once
+    assert (end["kind"], end["step"], end["reason"]) == ("end", steps, "finished")
     examples = run.parts.test
     asked = [run.task.shown_question(example) for example in examples[:2]]
     answers = run.predict(asked)

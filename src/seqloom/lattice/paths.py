@@ -8,12 +8,12 @@ from typing import Any, no_type_check
 
 import numpy as np
 
-from .compiled import compiled
+from .compiled import compiled_for_maxima
 
 Array = Any  # inside compiled functions shapes are what `quick` says
 
 
-@compiled
+@compiled_for_maxima
 @no_type_check
 def best_of_dense(before: Array, moves: Array, best: Array) -> None:
     """max_i [before(i) + moves(i, j)] into `best`, four states at once.
@@ -33,7 +33,7 @@ def best_of_dense(before: Array, moves: Array, best: Array) -> None:
             best[j] = max(best[j], here)
 
 
-@compiled
+@compiled_for_maxima
 @no_type_check
 def viterbi_dense(
     first: Array,
@@ -72,7 +72,7 @@ def viterbi_dense(
     return path, found
 
 
-@compiled
+@compiled_for_maxima
 @no_type_check
 def largest(scores: Array, others: Array) -> tuple[int, float]:
     """The first place of the largest of scores + others, and that."""
@@ -83,7 +83,7 @@ def largest(scores: Array, others: Array) -> tuple[int, float]:
     return place, top
 
 
-@compiled
+@compiled_for_maxima
 @no_type_check
 def came_from(scores: Array, moves: Array, onto: Array, state: int) -> int:
     """The first state from which the way into a state is best."""
@@ -95,7 +95,7 @@ def came_from(scores: Array, moves: Array, onto: Array, state: int) -> int:
     return place
 
 
-@compiled
+@compiled_for_maxima
 @no_type_check
 def best_of_some(before: Array, moves: Array, onto: Array, best: Array) -> None:
     """max_i [before(i) + moves(i, j)] into `best`, over those i that can be."""
@@ -106,7 +106,7 @@ def best_of_some(before: Array, moves: Array, onto: Array, best: Array) -> None:
                 best[base + b] = max(best[base + b], before[i] + row[b])
 
 
-@compiled
+@compiled_for_maxima
 @no_type_check
 def viterbi_sparse(
     first: Array,
@@ -141,7 +141,7 @@ def viterbi_sparse(
     return path, found
 
 
-@compiled
+@compiled_for_maxima
 @no_type_check
 def insert(score: float, state: int, rank: int, scores: Array, states: Array, ranks: Array) -> None:
     """Put a way among the best few of a state, which are sorted; the last one falls out."""
@@ -156,7 +156,7 @@ def insert(score: float, state: int, rank: int, scores: Array, states: Array, ra
     scores[place], states[place], ranks[place] = score, state, rank
 
 
-@compiled
+@compiled_for_maxima
 @no_type_check
 def go_on(
     before: Array,
@@ -178,7 +178,7 @@ def go_on(
                 insert(way, state, rank, best[j], states[j], ranks[j])
 
 
-@compiled
+@compiled_for_maxima
 @no_type_check
 def best_paths(
     first: Array,
@@ -212,7 +212,7 @@ def best_paths(
     return paths, top
 
 
-@compiled
+@compiled_for_maxima
 @no_type_check
 def draw(scores: Array, chance: float) -> int:
     """The state at which the running sum of exp(scores) passes a share of the whole."""
@@ -229,7 +229,7 @@ def draw(scores: Array, chance: float) -> int:
     return state
 
 
-@compiled
+@compiled_for_maxima
 @no_type_check
 def sample(sums: Array, moves: Array, last: Array, onto: Array, chances: Array) -> Array:
     """Paths drawn with their probability, a row for each row of chances, from the forward sums."""

@@ -12,7 +12,7 @@ LAYERS = [  # lowest first; names in one set may not import each other
     {"errors"},
     {"options", "forms", "registry", "explanations"},
     {"batch", "trace"},
-    {"search"},
+    {"search", "lattice"},
     {"nn", "grams", "data", "metrics", "views"},
     {"model", "task"},
     {"decoding"},

@@ -123,16 +123,20 @@ def _facts(recipe: Recipe, model: Model) -> dict[str, Any]:
     return facts | {"seqloom": version("seqloom"), "python": platform.python_version()}
 
 
-def named(name: str, file: str = "", settings: Mapping[str, Any] | None = None) -> Recipe:
-    """A recipe file, a shipped recipe, or a task with its simplest model; with data if given.
+def named(
+    name: str, file: str = "", settings: Mapping[str, Any] | None = None, model: str = ""
+) -> Recipe:
+    """A recipe file, a shipped recipe, or a task with a model; with data if given.
 
-    Which model is the simplest may depend on settings, which are yet to be laid over the recipe.
+    Where no model is named, a task has its simplest. Which that is may depend on settings, which
+    are yet to be laid over the recipe.
     """
     data = {"train": file} if file else {}
     if name in TASKS:
         recipe = Recipe(data=data, task={"name": name})
-        simplest = simplest_model(recipe.with_settings(settings or {}).task)
-        return replace(recipe, model={"name": simplest})
+        if not model:  # to look for it is to import the models there are, and some import torch
+            model = simplest_model(recipe.with_settings(settings or {}).task)
+        return recipe.with_model(model)
     path = shipped().get(name, Path(name))
     if not path.is_file():
         raise UsageError(

@@ -52,10 +52,14 @@ class Bits:
 
 @dataclass(frozen=True)
 class Letters:
-    """The letters of one word: `length` symbols 0 ... size-1, the first four special, padded."""
+    """The letters of one word: `length` symbols 0 ... size-1, the first four special, padded.
+
+    `capitals` are those that are written large; it is not asked when two spaces are compared.
+    """
 
     size: int
     length: int
+    capitals: frozenset[int] = field(default=frozenset(), compare=False)
 
 
 @dataclass(frozen=True)

@@ -184,6 +184,41 @@ class LearnsFromStatistics(Protocol):
 
 
 @runtime_checkable
+class LearnsInPasses(Protocol):
+    """Learns by expectation-maximisation: what a batch adds depends on the model as it is."""
+
+    @property
+    def restarts(self) -> int:
+        """How often to start anew."""
+        ...
+
+    @property
+    def tolerance(self) -> float:
+        """A pass that gains less than this, in nats per symbol, is the last of its start."""
+        ...
+
+    def restart(self, number: int) -> None:
+        """Begin this start."""
+        ...
+
+    def weights(self) -> Weights:
+        """All that was learned, by name."""
+        ...
+
+    def restore(self, weights: Mapping[str, np.ndarray]) -> None:
+        """Take up what `weights` gave."""
+        ...
+
+    def statistics(self, batch: Batch) -> Any:
+        """What a batch adds, with its `log_likelihood`; two of them can be added."""
+        ...
+
+    def update(self, statistics: Any) -> None:
+        """Set the model from the sums over all data."""
+        ...
+
+
+@runtime_checkable
 class CountsStreams(Protocol):
     """Learns by counting, also from windows of a long text."""
 

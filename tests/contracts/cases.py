@@ -15,7 +15,9 @@ from seqloom.nn.cells import CELLS
 from seqloom.options import taken
 
 SIZE = 6  # the four special symbols and two real ones
-COLUMNS = Columns((Tokens(SIZE), Letters(7, 4), Labels(2)))  # a word, its letters, a feature
+COLUMNS = Columns(
+    (Tokens(SIZE), Letters(7, 4, frozenset({5})), Labels(2))
+)  # a word, its letters, a feature
 SIGNATURES = {
     "NEXT": Signature(Form.NEXT, Tokens(SIZE), Tokens(SIZE)),
     "EACH": Signature(Form.EACH, Tokens(SIZE), Labels(3)),
@@ -53,10 +55,14 @@ VARIANTS = {
     # Without smoothing some sequences are impossible, and nothing can be said of what follows them.
     + [{"smoothing": s, "order": 3} for s in get_args(Smoothing) if s != "maximum-likelihood"],
     "cache": [{"window": 2}, {"decay": 0.8}, {"base": "even", "weight": 0.9}],
+    "hidden-markov": [{"order": 1}, {"order": 2, "smoothing": 0.5}]
+    + [{"order": 2, "decoding": "posterior", "case": False}],
+    "hidden-states": [{"states": 3}, {"states": 1}],
     "recurrent": [{"cell": cell, "layers": 2} for cell in CELLS]
     + [{"directions": "both", "layers": 2, "dropout": 0.3}]
     + [{"pooling": pooling} for pooling in ("max", "last", "ends", "attentive")]
     + [{"letters": kind, "letters_width": 2, "feature_width": 1} for kind in LETTERS]
+    + [{"chain": True}, {"chain": True, "directions": "both", "feature_width": 1, "dropout": 0.3}]
     + [WIRED, {"cell": "gru", "directions": "both", "join": "sum", "layers": 2, "residual": True}],
     "bag": [{"features": "counts", "order": 1}, {"order": 3, "buckets": 5, "balance": 0.0}]
     + [{"features": "vectors", "order": 1, "width": 6}]
@@ -75,8 +81,10 @@ VARIANTS = {
         {"filters": "1,3", "layers": 2, "padding": "valid", "stride": 2, "pooling": "max"},
         {"filters": "2", "layers": 3, "pool": "max", "pooling": "attentive", "directions": "both"},
         {"filters": "2,3", "layers": 2, "pool": "average", "padding": "valid", "pooling": "mean"},
+        {"chain": True, "directions": "both"},
     ],
     "transformer": [
+        {"chain": True},
         {"positions": "rotary", "norm": "after", "context": 4},
         {"positions": "sinusoid", "activation": "relu", "feed_forward": 5, "dropout": 0.3},
         {"attention_window": 2, "context": 8, "heads": 1},
@@ -132,6 +140,8 @@ def small(name, options):
         "ngram": {},
         "cache": {},
         "bag": {},
+        "hidden-markov": {},
+        "hidden-states": {},
         "transformer": {"width": 8, "heads": 2, "layers": 2, "context": 32},
         "transformer-encoder-decoder": {"width": 8, "heads": 2, "context": 32}
         | {"encoder_layers": 2, "decoder_layers": 2},
@@ -145,9 +155,12 @@ def is_worth_trying(signature, options):
         return False
     if signature.form is Form.NEXT and {"both", "filters"} & {options.get("directions"), *options}:
         return False
-    if signature.form is not Form.WHOLE and "pooling" in options:
+    is_labelled = signature.form is Form.EACH and isinstance(signature.target, Labels)
+    if ("pooling" in options and signature.form is not Form.WHOLE) or (
+        "chain" in options and not is_labelled
+    ):
         return False
-    if signature.source is COLUMNS and "feature_width" not in options:
+    if signature.source is COLUMNS and not {"feature_width", "order"} & set(options):
         return False
     if signature.source is not COLUMNS and "letters" in options:
         return False

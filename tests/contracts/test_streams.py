@@ -24,7 +24,8 @@ CAUSAL = [
     for case, number in zip(CASES, IDS, strict=True)
     if case[1].form is not Form.TRANSDUCE
     and case[2].get("directions") != "both"
-    and (case[0] != "transformer" or case[1].form is Form.NEXT)
+    and (case[0] not in ("transformer", "hidden-markov") or case[1].form is Form.NEXT)
+    and not case[2].get("chain")
 ]
 OF = {form: SIGNATURES[form.name] for form in (Form.NEXT, Form.EACH, Form.WHOLE, Form.TRANSDUCE)}
 OPTIONS = [

@@ -132,7 +132,8 @@ def _recipes(given: argparse.Namespace) -> list[Recipe]:
                 f"which file should {given.what!r} learn from?",
                 help=[f"seqloom train {given.what} FILE", "seqloom demo   brings its own data"],
             )
-        base = named(given.what, name_of(given.file), _settings(given))
+        first = given.model[0] if given.model else ""
+        base = named(given.what, name_of(given.file), _settings(given), first)
     else:
         base = _known_recipe(given.what, name_of(given.file))
     return [base.with_model(name) for name in given.model] or [base]

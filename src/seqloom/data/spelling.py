@@ -38,7 +38,9 @@ class Spelling:
     @property
     def space(self) -> Letters:
         """What a model needs to know of it."""
-        return Letters(self.letters.space.size, self.length)
+        written = enumerate(self.letters.symbols)
+        capitals = frozenset(n for n, letter in written if letter.isupper() and len(letter) == 1)
+        return Letters(self.letters.space.size, self.length, capitals)
 
     def state(self) -> dict[str, Any]:
         return {"letters": self.letters.state(), "length": self.length}

@@ -15,6 +15,8 @@ MODELS: Registry[Model] = Registry(
         "cache": ".cache:Cache",
         "bag": ".bag:Bag",
         "recurrent": ".recurrent:Recurrent",
+        "hidden-markov": ".hidden_markov:HiddenMarkov",
+        "hidden-states": ".hidden_states:HiddenStates",
         "window": ".window:WindowNetwork",
         "convolutional": ".convolutional:Convolutional",
         "hierarchical-attention": ".hierarchical_attention:HierarchicalAttention",

@@ -15,7 +15,7 @@ from ..batch import Batch, Sequences
 from ..data.vectors import read_vectors
 from ..decoding import search as find
 from ..errors import ModelError
-from ..forms import BEGIN, WRITTEN, Form, Signature
+from ..forms import BEGIN, WRITTEN, Form, Labels, Signature
 from ..model import Prediction, Search, State
 from ..nn.aims import PLAIN_AIMS, Aims
 from ..nn.dropout import SequenceDropout
@@ -57,6 +57,8 @@ class Reader(Neural, ABC):
         aims: Aims = PLAIN_AIMS,
     ) -> None:
         super().__init__(signature)
+        if ends.chain:
+            refuse_to_chain(signature)
         self.looks_ahead, self.ends, self.aims, self.hidden = looks_ahead, ends, aims, hidden
         self.input = input_layer(signature.source, width, dropout, ends)
         self.body = body
@@ -113,6 +115,12 @@ class Reader(Neural, ABC):
 
     def stepper(self) -> ReaderStepper:
         """Single steps, in NumPy where the body has a twin."""
+        if self.ends.chain:
+            raise ModelError(
+                "M303",
+                "this model scores all labels of a sequence together, so it must have the whole",
+                help=["train one that labels each position by itself: model.chain=false"],
+            )
         if self.looks_ahead or not isinstance(self.body, Steps):
             raise ModelError(
                 "M130",
@@ -157,6 +165,17 @@ def refuse_to_see_what_is_next(signature: Signature) -> None:
             "M121",
             "a model that looks to both sides would see the symbol it must predict",
             help=["--set model.directions=forward"],
+        )
+
+
+def refuse_to_chain(signature: Signature) -> None:
+    """Only the labels of each position can be scored together."""
+    if signature.form is not Form.EACH or not isinstance(signature.target, Labels):
+        raise ModelError(
+            "M303",
+            "chain = true: there is no label at each position whose neighbours could be scored",
+            notes=["It is for models that give every position a label, as those of the task tag."],
+            help=["--set model.chain=false"],
         )
 
 

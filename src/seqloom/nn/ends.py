@@ -27,6 +27,8 @@ class Ends:
             convolution with its largest answers, or an LSTM from both sides.
         letters_width: How many numbers of a word's vector come from its letters.
         feature_width: How many come from each feature that stands beside a word in its file.
+        chain: Whether neighbouring labels are scored together, in a conditional random field: with
+            a score for each move from one to the next, and none for moves that their scheme bars.
     """
 
     tie_vectors: bool = False
@@ -38,6 +40,7 @@ class Ends:
     letters: LettersName = "none"
     letters_width: int = 50
     feature_width: int = 16
+    chain: bool = False
 
     def __post_init__(self) -> None:
         if not 0 <= self.symbol_dropout < 1:
@@ -55,6 +58,12 @@ class Ends:
             raise ModelError(
                 "M124",
                 "tie_vectors and freeze_vectors exclude each other: the output could not learn",
+                help=["leave one of the two out"],
+            )
+        if self.chain and self.adaptive:
+            raise ModelError(
+                "M303",
+                "chain and adaptive exclude each other: all moves between labels are scored",
                 help=["leave one of the two out"],
             )
         self.cuts()

@@ -1,11 +1,10 @@
 """From vectors to distributions over symbols or real numbers."""
 
 import math
-from abc import ABC, abstractmethod
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int, Shaped
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, logsigmoid
 
@@ -13,43 +12,11 @@ from ..batch import Sequences, mask_of
 from ..errors import ModelError
 from ..forms import Bits, Columns, Labels, Space, Tokens, Vectors
 from .aims import PLAIN_AIMS, Aims, limit
+from .chain import Chain
 from .chunked import chunked_cross_entropy, rows_at_once
 from .ends import PLAIN_ENDS, Ends
 from .inputs import as_known
-
-
-class Output(nn.Module, ABC):
-    """A distribution over targets at each position, made from a vector there."""
-
-    @abstractmethod
-    def log_probs(
-        self, states: Float[Tensor, "batch time width"], target: Sequences
-    ) -> Float[Tensor, "batch time"]:
-        """Log-probability, or log of the density, of each single target; 0 where there is none."""
-
-    @abstractmethod
-    def loss(
-        self, states: Float[Tensor, "batch time width"], target: Sequences, smoothing: float = 0.0
-    ) -> Float[Tensor, ""]:
-        """Nats per real target."""
-
-    @abstractmethod
-    def best(
-        self, states: Float[Tensor, "batch time width"], lengths: Int[np.ndarray, " batch"]
-    ) -> tuple[Shaped[Tensor, "batch time *numbers"], Float[np.ndarray, " batch"]]:
-        """The likeliest targets of each sequence, and their log-probability together."""
-
-    @abstractmethod
-    def chances(
-        self, states: Float[Tensor, "batch time width"], lengths: Int[np.ndarray, " batch"]
-    ) -> Float[np.ndarray, "batch time classes"] | None:
-        """How likely each target is at each position, given the source; None of real numbers."""
-
-    def log_prob(
-        self, states: Float[Tensor, "batch time width"], target: Sequences
-    ) -> Float[Tensor, " batch"]:
-        """Log-probability of each sequence of targets."""
-        return self.log_probs(states, target).sum(-1)
+from .output import Output as Output
 
 
 class Symbols(Output):
@@ -267,14 +234,16 @@ def output_layer(
 ) -> Output:
     """The distribution that fits a target space."""
     weights = aims.weights(space)
-    if aims != PLAIN_AIMS and (ends.cuts() or isinstance(space, Vectors)):
+    if aims != PLAIN_AIMS and (ends.cuts() or ends.chain or isinstance(space, Vectors)):
         raise ModelError(
             "M324",
             "smoothing, balance and max_norm are for answers that are all scored alike: not for"
-            " real numbers, and not with adaptive",
+            " real numbers, and not with adaptive or chain",
             help=["leave them out"],
         )
     match space:
+        case Labels() if ends.chain:
+            return Chain(width, space)
         case Tokens(size) | Labels(size):
             cuts = ends.cuts()
             if cuts:

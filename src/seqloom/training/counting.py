@@ -58,11 +58,11 @@ class Counting(Way):
                 found, state = model.statistics_from(window, state)
                 yield found, int(window.target.lengths.sum())
             return
-        for batch in _batches(self.items):
+        for batch in batches(self.items):
             yield model.statistics(batch), int(batch.target.lengths.sum())
 
 
-def _batches(items: Iterable[Item]) -> Iterator[Batch]:
+def batches(items: Iterable[Item]) -> Iterator[Batch]:
     """The items in their order, as many at once as are not too much together."""
     held: list[Item] = []
     longest = 0

@@ -14,11 +14,12 @@ from ..data.windows import Windows
 from ..errors import ModelError, TrainingError
 from ..forms import Form
 from ..metrics import METRICS
-from ..model import LearnsByGradient, LearnsFromStatistics, Model, Search
+from ..model import LearnsByGradient, LearnsFromStatistics, LearnsInPasses, Model, Search
 from ..task import Task
 from .counting import Counting
 from .evaluation import carrying, evaluate
 from .events import Event
+from .expectation import Expectation
 from .grading import Graded
 from .settings import Training
 from .way import Snapshot, Step, Way
@@ -57,8 +58,10 @@ class Standing:
 
 
 def way_of(model: Model, task: Task, train: Graded, settings: Training) -> Way:
-    """By counting or by gradients, as the model can."""
+    """By counting, once or again and again, or by gradients, as the model can."""
     encoded = each(task.encode, train.examples)
+    if isinstance(model, LearnsInPasses):
+        return Expectation(model, encoded, settings, continuous=task.continuous)
     if isinstance(model, LearnsFromStatistics):
         return Counting(model, encoded, continuous=task.continuous)
     if not isinstance(model, LearnsByGradient):

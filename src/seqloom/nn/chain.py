@@ -1,0 +1,136 @@
+"""Labels of neighbours scored together: a linear-chain conditional random field."""
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from ..batch import Sequences, mask_of
+from ..errors import ModelError
+from ..forms import Labels
+from ..lattice import quick
+from . import lattice
+from .output import Output
+
+
+class Chain(Output):
+    """All labels of a sequence at once, by scores of labels and of moves (Lafferty et al., 2001).
+
+    S(y) = first(y₁) + Σ_t s_t(y_t) + Σ_{t>1} moves(y_{t-1}, y_t) + last(y_T)      s_t = W h_t + b
+    log p(y | x) = S(y) - log Σ_y' exp S(y')                              summed over all paths
+    log p(y_t | y₁ … y_{t-1}, x) = s_t(y_t) + moves(y_{t-1}, y_t) + b_t(y_t) - b_{t-1}(y_{t-1})
+
+    b are the backward sums of the lattice. Labels that are barred side by side have a move of -inf.
+    """
+
+    barred: Tensor
+
+    def __init__(self, width: int, labels: Labels) -> None:
+        super().__init__()
+        size = labels.size
+        self.scores = nn.Linear(width, size)
+        self.first, self.last = nn.Parameter(torch.zeros(size)), nn.Parameter(torch.zeros(size))
+        self.moves = nn.Parameter(torch.zeros(size, size))
+        barred = torch.zeros(size + 1, size + 1, dtype=torch.bool)
+        for before, after in labels.barred:
+            barred[before, after] = True
+        self.register_buffer("barred", barred, persistent=False)
+
+    def forward(self, states: Float[Tensor, "*place width"]) -> Float[Tensor, "*place labels"]:
+        """The score of each label by itself."""
+        return self.scores(states)
+
+    def log_probs(
+        self, states: Float[Tensor, "batch time width"], target: Sequences
+    ) -> Float[Tensor, "batch time"]:
+        """Log-probability of each label given those before it and the whole source; 0 if none."""
+        scores, (first, moves, last) = self(states), self._moves()
+        labels = torch.from_numpy(target.values)
+        after = lattice.backward(scores, moves, last, target.lengths)
+        ahead = _at(scores + after, labels)
+        begun = (
+            ahead[:, :1]
+            + first[labels[:, :1]]
+            - lattice.add(first + scores[:, 0] + after[:, 0], dim=-1)[:, None]
+        )
+        gone = ahead[:, 1:] + moves[labels[:, :-1], labels[:, 1:]] - _at(after, labels)[:, :-1]
+        found = torch.cat([begun, gone], dim=1)
+        impossible = found.isnan()  # after a label that could not be
+        return found.masked_fill(impossible, -torch.inf).masked_fill(
+            ~torch.from_numpy(target.mask), 0.0
+        )
+
+    def log_prob(
+        self, states: Float[Tensor, "batch time width"], target: Sequences
+    ) -> Float[Tensor, " batch"]:
+        """Log-probability of each sequence of labels, by the quick twin."""
+        scores, (first, moves, last) = self(states), self._moves()
+        labels, mask = torch.from_numpy(target.values), torch.from_numpy(target.mask)
+        path = _at(scores, labels).masked_fill(~mask, 0.0).sum(1)
+        path = path + moves[labels[:, :-1], labels[:, 1:]].masked_fill(~mask[:, 1:], 0.0).sum(1)
+        ends = torch.from_numpy(np.maximum(target.lengths - 1, 0))[:, None]
+        borders = first[labels[:, 0]] + last[labels.gather(1, ends)[:, 0]]
+        path = path + borders.masked_fill(~mask[:, 0], 0.0)
+        total = lattice.QuickTotals.apply(scores, first, moves, last, target.lengths)
+        return path - total
+
+    def loss(
+        self, states: Float[Tensor, "batch time width"], target: Sequences, smoothing: float = 0.0
+    ) -> Float[Tensor, ""]:
+        """Nats per label; a path is right or wrong as a whole, so nothing is smoothed."""
+        found = -self.log_prob(states, target).sum() / int(target.lengths.sum())
+        if found.isinf():
+            raise _impossible(target, self.barred.numpy())
+        return found
+
+    def best(
+        self, states: Float[Tensor, "batch time width"], lengths: Int[np.ndarray, " batch"]
+    ) -> tuple[Int[Tensor, "batch time"], Float[np.ndarray, " batch"]]:
+        """The likeliest labels together, and their log-probability."""
+        made = lattice.lattice_of(*self._moves())
+        places = lattice.places_of(self(states), lengths)
+        path, scores = quick.viterbi(made, places)
+        found = np.zeros(states.shape[:2], dtype=np.int64)
+        found[mask_of(lengths, states.shape[1])] = path
+        return torch.from_numpy(found), scores - quick.totals(made, places)
+
+    def chances(
+        self, states: Float[Tensor, "batch time width"], lengths: Int[np.ndarray, " batch"]
+    ) -> Float[np.ndarray, "batch time labels"]:
+        """How likely each label is at each position, whatever labels others have."""
+        made, places = lattice.lattice_of(*self._moves()), lattice.places_of(self(states), lengths)
+        found = np.zeros((*states.shape[:2], len(self.first)))
+        found[mask_of(lengths, states.shape[1])] = quick.posteriors(made, places).chances
+        return found
+
+    def _moves(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Scores of beginning, of moving and of ending; -inf where that is barred."""
+        barred = self.barred
+        return (
+            self.first.masked_fill(barred[-1, :-1], -torch.inf),
+            self.moves.masked_fill(barred[:-1, :-1], -torch.inf),
+            self.last.masked_fill(barred[:-1, -1], -torch.inf),
+        )
+
+
+def _at(
+    scores: Float[Tensor, "batch time labels"], labels: Int[Tensor, "batch time"]
+) -> Float[Tensor, "batch time"]:
+    """The score of one label at each place."""
+    return scores.gather(-1, labels[..., None])[..., 0]
+
+
+def _impossible(target: Sequences, barred: Bool[np.ndarray, "labels labels"]) -> ModelError:
+    """Says which labels stand side by side."""
+    border = len(barred) - 1
+    for row in target.rows():
+        whole = [border, *row, border]
+        for before, after in zip(whole[:-1], whole[1:], strict=True):
+            if barred[before, after]:
+                told = ["the border" if n == border else f"label {n}" for n in (before, after)]
+                return ModelError(
+                    "M302",
+                    f"{told[1]} stands right after {told[0]}, which the labels' scheme bars",
+                    help=["repair the labels of that sequence", "--set model.chain=false"],
+                )
+    return ModelError("M302", "the labels of a sequence are impossible to this model")

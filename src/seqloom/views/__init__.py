@@ -3,6 +3,7 @@
 from .attention import AttentionView
 from .gate_shares import GateShare, GateSharesView
 from .gates import GatesView
+from .influence import InfluenceView, Moved
 from .ladder import LadderView, RungPoint
 from .lengths import LengthBucket, LengthCurve, LengthView
 from .memory import Memory, MemoryView, Window
@@ -13,12 +14,14 @@ __all__ = [
     "GateShare",
     "GateSharesView",
     "GatesView",
+    "InfluenceView",
     "LadderView",
     "LengthBucket",
     "LengthCurve",
     "LengthView",
     "Memory",
     "MemoryView",
+    "Moved",
     "RungPoint",
     "View",
     "Window",

@@ -229,13 +229,13 @@ class Differentiates(Protocol):
         batch: Batch,
         places: Int[np.ndarray, " batch"] | None = None,
         *,
-        share: float = 1.0,
+        share: float | Float[np.ndarray, " batch"] = 1.0,
     ) -> tuple[Float[np.ndarray, " batch"], Float[np.ndarray, "batch time"]]:
         """L, and Σ_d x_d ∂L/∂(share x_d) at each symbol that is read, x being its vector.
 
-        L is log p(target | source) where all vectors are multiplied by `share`. With places, where
-        each position or the whole has a label, each target is one label, and L the log of its
-        chance at this place given the whole source; of real numbers, L is their sum.
+        L is log p(target | source) where all vectors are multiplied by the row's share. With
+        places, where each position or the whole has a label, each target is one label, and L the
+        log of its chance at this place given the whole source; of real numbers, L is their sum.
         """
         ...
 

@@ -47,13 +47,14 @@ class Neural(nn.Module, Model, ABC):
         batch: Batch,
         places: Int[np.ndarray, " batch"] | None = None,
         *,
-        share: float = 1.0,
+        share: float | Float[np.ndarray, " batch"] = 1.0,
     ) -> tuple[Float[np.ndarray, " batch"], Float[np.ndarray, "batch time"]]:
         """How the log-probability of each target follows the vectors of what is read."""
         read: list[tuple[Tensor, Tensor]] = []
 
         def listen(layer: nn.Module, given: Any, vectors: Tensor) -> Tensor:
-            leaf = (share * vectors).detach().requires_grad_()
+            factor = torch.as_tensor(share, dtype=vectors.dtype).reshape(-1, 1, 1)
+            leaf = (factor * vectors).detach().requires_grad_()
             read.append((vectors.detach(), leaf))
             return leaf
 

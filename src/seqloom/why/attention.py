@@ -110,7 +110,7 @@ def _rolled(looked: Weights, last: Record, below: list[Record]) -> Weights:
     return rolled if last is below[-1] else np.asarray(looked @ rolled)
 
 
-def _assembled(looked: Weights, read: int) -> Float[np.ndarray, "time read"]:
+def _assembled(looked: Weights, read: int) -> Float[np.ndarray, "rows read"]:
     """One matrix of a text that was read in blocks: of all but the first the second half counts."""
     if len(looked) == 1:
         return looked[0]

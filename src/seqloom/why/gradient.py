@@ -4,20 +4,20 @@ from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
-from ..batch import Batch, Sequences
+from ..batch import Batch, Ids, Rows, Sequences
 from ..forms import Form
 from ..model import Differentiates
-from .asking import Asked
+from .asking import Asked, Row
 from .how import How
 from .probe import Probe, Told
 
 SYMBOLS_AT_ONCE = 8192
 FEWEST, MOST = 16, 256  # places on the way at which slopes are taken
-EXACT = 0.01  # the share of the difference that may be missing
+EXACT = 0.01  # what may be missing, as a share of what the strongest symbol does
 
-Slopes = tuple[Float[np.ndarray, " rows"], Float[np.ndarray, "rows read"]]
+Slopes = tuple[Float[np.ndarray, "*rows"], Float[np.ndarray, "*rows read"]]
 
 
 def can(asked: Asked) -> bool:
@@ -31,19 +31,16 @@ def find(asked: Asked, how: How) -> Told:
     Integrated it is x · ∫ ∂log p/∂(αx) dα from α = 0 to 1, by Gauss-Legendre: summed over all
     symbols, that is log p(answer | x) - log p(answer | all vectors 0).
     """
+    (whole, nothing), (slope, _) = slopes(asked, [1.0, 0.0])
     if not how.integrated:
         note = "slope times vector: exact for small changes only, a guess for large ones"
-        return Told(slopes(asked, 1.0)[1], "gradient", (note,))
-    whole, nothing = slopes(asked, 1.0)[0], slopes(asked, 0.0)[0]
-    count = FEWEST
-    while True:
-        values = _integrated(asked, count)
-        missing = abs(values.sum(1) - (whole - nothing)).max()
-        if missing <= EXACT * max(1.0, abs(whole - nothing).max()) or count >= MOST:
-            break
+        return Told(slope, "gradient", (note,))
+    difference, count = whole - nothing, FEWEST
+    values = _integrated(asked, count)
+    while count < MOST and not _is_exact(values, difference):
         count *= 2
-    reached = ", ".join(f"{total:+.2f}" for total in values.sum(1)[:3])
-    true = ", ".join(f"{total:+.2f}" for total in (whole - nothing)[:3])
+        values = _integrated(asked, count)
+    reached, true = (", ".join(f"{x:+.2f}" for x in y[:3]) for y in (values.sum(1), difference))
     notes = (
         f"from all vectors 0 to these, in {count} steps",
         f"they sum to {reached}; the difference is {true}",
@@ -53,78 +50,66 @@ def find(asked: Asked, how: How) -> Told:
 
 def _integrated(asked: Asked, count: int) -> Float[np.ndarray, "rows read"]:
     nodes, weights = np.polynomial.legendre.leggauss(count)
-    return np.sum(
-        [
-            weight / 2 * slopes(asked, (1 + node) / 2)[1]
-            for node, weight in zip(nodes.tolist(), weights.tolist(), strict=True)
-        ],
-        axis=0,
+    found: np.ndarray = np.tensordot(weights / 2, slopes(asked, (1 + nodes) / 2)[1], axes=1)
+    return found
+
+
+def _is_exact(
+    values: Float[np.ndarray, "rows read"], difference: Float[np.ndarray, " rows"]
+) -> bool:
+    """Whether all that the symbols do together is the difference, or nearly."""
+    missing = abs(values.sum(1) - difference)
+    return bool((missing <= EXACT * abs(values).max(1)).all())
+
+
+def slopes(asked: Asked, shares: Sequence[float] | Float[np.ndarray, " _"]) -> Slopes:
+    """What is asked for where all vectors are multiplied by each share, and how it follows them."""
+    rows, each = (
+        asked.rows * len(shares),
+        np.repeat(np.asarray(shares, np.float64), len(asked.rows)),
     )
-
-
-def slopes(asked: Asked, share: float) -> Slopes:
-    """What is asked for where all vectors are multiplied by a share, and how it follows them."""
     if asked.form in (Form.NEXT, Form.TRANSDUCE):
-        return _of_symbols(asked, share)
-    rows = asked.rows
-    target = np.array([[row.value or 0] for row in rows])
-    if asked.is_real:
-        target = np.zeros((len(rows), 1, 1), dtype=np.float32)
-    places = np.array([row.place for row in rows])
-    pieces = []
-    for some in _pieces(len(rows), len(asked.read)):
-        source = Sequences.pad([asked.read] * len(places[some]))
-        lengths = np.ones(len(source), dtype=np.int64)
-        pieces.append(_slopes(asked, source, Sequences(target[some], lengths), share, places[some]))
-    return _joined(pieces)
+        value, slope = _of_symbols(asked, rows, each)
+    else:
+        labels: list[Ids | Rows] = [np.array([row.value or 0]) for row in rows]
+        if asked.is_real:
+            labels = [np.zeros((1, 1), dtype=np.float32)] * len(rows)
+        value, slope = _slopes(asked, labels, each, np.array([row.place for row in rows]))
+    shape = len(shares), len(asked.rows)
+    return value.reshape(shape), slope.reshape(*shape, -1)
 
 
-def _of_symbols(asked: Asked, share: float) -> Slopes:
+def _of_symbols(asked: Asked, rows: Sequence[Row], each: Float[np.ndarray, " rows"]) -> Slopes:
     """log p(y_t | y_<t, x) = log p(y_≤t | x) - log p(y_<t | x), and so are its slopes."""
-    answers = [[*asked.answer[: row.place], row.value] for row in asked.rows]
-    before = [list(asked.answer[: row.place]) for row in asked.rows]
-    value, slope = _of_beginnings(asked, answers, share)
-    known = [place for place, beginning in enumerate(before) if beginning]
-    if known:
-        less, other = _of_beginnings(asked, [before[place] for place in known], share)
+    before = [asked.answer[: row.place] for row in rows]
+    answers = [np.append(y, row.value or 0) for y, row in zip(before, rows, strict=True)]
+    value, slope = _slopes(asked, answers, each)
+    if known := [place for place, beginning in enumerate(before) if len(beginning)]:
+        less, other = _slopes(asked, [before[place] for place in known], each[known])
         value[known] -= less
         slope[known] -= other
     return value, slope
 
 
-def _of_beginnings(asked: Asked, answers: Sequence[Sequence[int]], share: float) -> Slopes:
-    pieces = []
-    for some in _pieces(len(answers), max(len(asked.read), len(asked.answer))):
-        target = Sequences.pad([np.array(answer, dtype=np.int64) for answer in answers[some]])
-        source = target
-        if asked.form is Form.TRANSDUCE:
-            source = Sequences.pad([asked.read] * len(target))
-        pieces.append(_slopes(asked, source, target, share))
-    return _joined(pieces)
-
-
 def _slopes(
     asked: Asked,
-    source: Sequences,
-    target: Sequences,
-    share: float,
-    places: np.ndarray | None = None,
+    targets: Sequence[Ids | Rows],
+    each: Float[np.ndarray, " rows"],
+    places: Int[np.ndarray, " rows"] | None = None,
 ) -> Slopes:
+    """Of these targets, each at its place and with its share, as many at once as have room."""
     model = cast(Differentiates, asked.model)  # as `can` has seen
-    value, slope = model.slopes(Batch(source, target), places, share=share)
-    all_read = np.zeros((len(slope), len(asked.read)))
-    all_read[:, : slope.shape[1]] = slope
-    return np.array(value, dtype=np.float64), all_read
-
-
-def _pieces(count: int, length: int) -> list[slice]:
-    size = max(1, SYMBOLS_AT_ONCE // max(1, length))
-    return [slice(start, start + size) for start in range(0, count, size)]
-
-
-def _joined(pieces: Sequence[Slopes]) -> Slopes:
-    values, found = zip(*pieces, strict=True)
-    return np.concatenate(values), np.concatenate(found)
+    value, slope = np.zeros(len(targets)), np.zeros((len(targets), len(asked.read)))
+    size = max(1, SYMBOLS_AT_ONCE // max(1, len(asked.read), len(asked.answer)))
+    for start in range(0, len(targets), size):
+        some = slice(start, start + size)
+        target = Sequences.pad(targets[some])
+        is_next = asked.form is Form.NEXT
+        source = target if is_next else Sequences.pad([asked.read] * len(target))
+        there = None if places is None else places[some]
+        found, products = model.slopes(Batch(source, target), there, share=each[some])
+        value[some], slope[some, : products.shape[1]] = found, products
+    return value, slope
 
 
 PROBE = Probe(can, find, "it makes no vectors of symbols, of which slopes could be taken")

@@ -121,7 +121,9 @@ class InfluenceView(View):
             head = f"by {self.by}"
             names = [one.name() for one in self.moved]
             lines = text_grid(names, self.source, self._cells(ascii), width, ascii)
-        return [*fold(to_ascii(head) if ascii else head, width), "", *lines, *self._key(ascii)]
+        key = self._key(ascii)
+        lines += ["", *fold(key, width)] if key else []
+        return [*fold(to_ascii(head) if ascii else head, width), "", *lines]
 
     def to_picture(self) -> Picture:
         words = Wording(
@@ -158,13 +160,14 @@ class InfluenceView(View):
 
         return [[cell(value) for value in row] for row in self._levels()]
 
-    def _key(self, ascii: bool) -> list[str]:
+    def _key(self, ascii: bool) -> str:
         """What the marks of a matrix mean."""
         if len(self.moved) == 1 or self.unit == "share":
-            return []
+            return ""
+        full = self._shown(self.scale)
         if ascii:
-            return ["", f"1 to 9 for it, a to i against it; 9 is {self._shown(self.scale)}"]
-        return ["", f"▁ to █ for it, ░ to ▓ against it; █ is {self._shown(self.scale)}"]
+            return f"1 to 9 for it, a to i against it; 9 is {full}"
+        return f"▁ to █ for it, ░ to ▓ against it; █ is {full}"
 
     def _rail(self, words: Wording) -> Picture:
         levels = self._levels()[0]
@@ -241,7 +244,7 @@ class InfluenceView(View):
         if self.unit == "share":
             return f"{spoken} looked most at {best}."
         above, below = _SIDES[self.unit]
-        sides = [f"{above} {spoken}: {best}." if best else f"Nothing {above.lower()} {spoken}."]
+        sides = [f"{above} {spoken}: {best}." if best else f"Nothing speaks for {spoken}."]
         return " ".join([*sides, *([f"{below}: {worst}."] if worst else [])])
 
     def _named(self, values: NDArray[np.float64]) -> str:

@@ -175,7 +175,9 @@ def _written(model: Model, task: Task, question: Any, about: Question) -> Asked:
     if about.instead:
         value: Any = about.instead
     else:
-        found = model.predict(Sequences.pad([read]), Search(beam=about.beam))
+        search = Search(beam=about.beam)
+        search.must_fit(model.signature)
+        found = model.predict(Sequences.pad([read]), search)
         value = task.answer_to(question, found.target.rows()[0])
     answer = np.asarray(task.encode(task.answered(question, value)).target, dtype=np.int64)
     symbols, names = task.symbols(question, value)

@@ -88,9 +88,6 @@ class ConvolutionalEncoderDecoder(Neural):
     def predict(self, source: Sequences, search: Search) -> Prediction:
         return find(self, source, search)
 
-    def door(self) -> nn.Module:
-        return self.source_input
-
     def begin(self, source: Sequences) -> State:
         """What is known of the source; then the place, and the past inputs of each layer."""
         place = torch.zeros(len(source), dtype=torch.int64)

@@ -162,9 +162,6 @@ class EncoderDecoder(Neural):
     def predict(self, source: Sequences, search: Search) -> Prediction:
         return find(self, source, search)
 
-    def door(self) -> nn.Module:
-        return self.source_input
-
     def begin(self, source: Sequences) -> State:
         """What is known of the sources; then where it looked, what is fed back, the cells."""
         known, start = self._begin(source)

@@ -36,7 +36,8 @@ class Neural(nn.Module, Model, ABC):
 
     def door(self) -> nn.Module | None:
         """The layer that makes one vector of each symbol that is read; None where there is none."""
-        return None
+        known = self._modules
+        return known.get("source_input", known.get("input"))
 
     def log_chances(self, source: Sequences) -> Float[Tensor, "batch place classes"]:
         """Log of the chances of all labels at each place, or the real numbers there."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
-from torch import Tensor, nn
+from torch import Tensor
 
 from ..batch import Batch, Sequences
 from ..decoding import search as find
@@ -135,9 +135,6 @@ class TransformerEncoderDecoder(Neural):
         if self.assembly.positions == "learned":  # there is no place beyond the last position
             search = replace(search, limit=min(search.limit, self.decoder.context))
         return find(self, source, search)
-
-    def door(self) -> nn.Module:
-        return self.source_input
 
     def begin(self, source: Sequences) -> State:
         """The layers' keys and values of the source, its real places, and nothing written."""

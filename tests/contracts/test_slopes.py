@@ -11,7 +11,9 @@ from seqloom.model import Differentiates, Search
 from .cases import CASES, IDS, batch_for, build, numbers, small
 
 LABELLED = [case for case in CASES if case[1].form in (Form.EACH, Form.WHOLE)]
-PLAIN = [case for case in CASES if case[2] == small(case[0], {}) or "letters" in case[2]]
+PLAIN = [
+    case for case in CASES if case[2] == small(case[0], {}) or {"letters", "chain"} & set(case[2])
+]
 NAMED = {id(case): name for case, name in zip(CASES, IDS, strict=True)}
 
 

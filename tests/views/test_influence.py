@@ -142,6 +142,12 @@ def test_captions_are_computed():
     assert "nothing to explain" in InfluenceView([], [], [], "tiny", by="occlusion").caption
 
 
+def test_nothing_is_quite_certain():
+    assert Moved("yes", 1, chance=0.9999).spoken() == '"yes" (p>0.99)'
+    assert Moved("N", 1, "cat", 0.0012).spoken() == '"N" at "cat" (p=0.0012)'
+    assert Moved("1.5", 1).spoken() == '"1.5"'
+
+
 def test_small_numbers_keep_their_digits():
     assert '"good" +0.0010, "a" +0.0001' in rail([0.0001, 0.001]).caption
 

@@ -57,7 +57,9 @@ class Moved:
     def spoken(self) -> str:
         """In a sentence: "N" at "cat" (p=0.98)."""
         told = f'"{visible(self.answer)}"' + (f' at "{visible(self.at)}"' if self.at else "")
-        return told if self.chance is None else f"{told} (p={self.chance:.2g})"
+        if self.chance is None:
+            return told
+        return f"{told} (p>0.99)" if self.chance > 0.99 else f"{told} (p={self.chance:.2g})"
 
 
 @final

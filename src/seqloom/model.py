@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from .batch import Batch, Sequences
 from .forms import SYMBOLS, Form, Signature, Space
@@ -249,6 +249,44 @@ class LearnsFromStreams(Protocol):
 
     def loss_from(self, window: Batch, state: State) -> tuple[Any, State]:
         """Nats per target symbol, and the state after the window, which the caller cuts off."""
+        ...
+
+
+@runtime_checkable
+class Differentiates(Protocol):
+    """Makes vectors of what it reads, and can tell how its answers follow them."""
+
+    def door(self) -> Any:
+        """The layer that makes one vector of each symbol that is read; None where there is none."""
+        ...
+
+    def slopes(
+        self,
+        batch: Batch,
+        places: Int[np.ndarray, " batch"] | None = None,
+        *,
+        share: float | Float[np.ndarray, " batch"] = 1.0,
+    ) -> tuple[Float[np.ndarray, " batch"], Float[np.ndarray, "batch time"]]:
+        """L, and Σ_d x_d ∂L/∂(share x_d) at each symbol that is read, x being its vector.
+
+        L is log p(target | source) where all vectors are multiplied by the row's share. With
+        places, where each position or the whole has a label, each target is one label, and L the
+        log of its chance at this place given the whole source; of real numbers, L is their sum.
+        """
+        ...
+
+
+@runtime_checkable
+class WeighsEvidence(Protocol):
+    """Knows what each symbol says of the labels, apart from its neighbours, as a chain does."""
+
+    def posteriors(
+        self, source: Sequences, heard: Bool[np.ndarray, "batch time"]
+    ) -> Float[np.ndarray, "batch time classes"]:
+        """The chances of all labels at each place, if symbols are read only where they are heard.
+
+        Other places are still there, and say nothing: their symbol could be any.
+        """
         ...
 
 

@@ -34,7 +34,8 @@ from .task import Task
 from .training.checkpoints import load_arrays
 from .training.evaluation import Answer, Evaluation, evaluate, predict
 from .training.events import read_events
-from .views import GateSharesView, MemoryView, View
+from .views import GateSharesView, InfluenceView, MemoryView, View
+from .why import How, Question, why
 
 RUNS = Path("runs")
 WEIGHTS, CHECKPOINT = Path("weights.safetensors"), Path("checkpoint") / "last.safetensors"
@@ -149,6 +150,15 @@ class Run:
         question = self.task.question(text)
         answer = self.predict([text], beam=beam)[0] if self.task.form is not Form.NEXT else ""
         return look(self.model, self.task, question, answer, self.name, view)
+
+    def why(
+        self, text: str, *, how: How | None = None, about: Question | None = None
+    ) -> InfluenceView:
+        """What of a text moved the model's answer, or another one, as a picture.
+
+        `how` says by which probe, `about` which part of which answer.
+        """
+        return why(self.model, self.task, text, self.name, how=how, about=about or Question())
 
     def memory(
         self,

@@ -135,3 +135,19 @@ def test_a_chain_needs_the_whole_sequence_and_all_moves():
     with pytest.raises(ModelError, match="exclude each other") as told:
         Ends(chain=True, adaptive="2")
     assert told.value.code == "M303"
+
+
+@pytest.mark.parametrize("barred", [frozenset(), BARRED])
+def test_chances_that_gradients_pass_are_those_of_the_twin(barred):
+    torch.manual_seed(5)
+    chain = Chain(6, Labels(3, barred)).double()
+    for parameter in chain.parameters():
+        torch.nn.init.normal_(parameter)
+    states = torch.randn(3, 4, 6, dtype=torch.float64, requires_grad=True)
+    found = chain.log_chances(states, LENGTHS)
+    with torch.no_grad():
+        twin = chain.chances(states, LENGTHS)
+    real = np.arange(4) < LENGTHS[:, None]
+    np.testing.assert_allclose(found.exp().detach().numpy()[real], twin[real], atol=1e-9)
+    found[0, 0].exp().sum().backward()
+    assert states.grad.isfinite().all()

@@ -52,6 +52,9 @@ COMMANDS = {
         "stream", "answer every symbol as it comes in", "stream my-run --state here.safetensors"
     ),
     "inspect": Command("inspect", "look inside a model", 'inspect my-run --text "loom"'),
+    "why": Command(
+        "why", "see which inputs moved an answer", 'why my-run --text "what a fine day"'
+    ),
     "anatomy": Command(
         "anatomy", "see how far back a memory feels", "anatomy --cell elman --cell lstm"
     ),
@@ -86,6 +89,7 @@ GROUPS = {
         "score",
         "stream",
         "inspect",
+        "why",
         "anatomy",
     ),
     "Keep": ("runs", "show", "compare", "mix", "convert", "export"),

@@ -3,13 +3,14 @@
 from abc import ABC
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from ..batch import Batch
+from ..batch import Batch, Sequences
 from ..errors import ModelError
 from ..forms import READ, Signature
 from ..model import Model, Weights
@@ -32,6 +33,46 @@ class Neural(nn.Module, Model, ABC):
     def loss(self, batch: Batch) -> Float[Tensor, ""]:
         """Nats per target symbol."""
         return -self.log_prob(batch).sum() / int(batch.target.lengths.sum())
+
+    def door(self) -> nn.Module | None:
+        """The layer that makes one vector of each symbol that is read; None where there is none."""
+        known = self._modules
+        return known.get("source_input", known.get("input"))
+
+    def log_chances(self, source: Sequences) -> Float[Tensor, "batch place classes"]:
+        """Log of the chances of all labels at each place, or the real numbers there."""
+        raise TypeError(f"{type(self).__name__} does not give labels")
+
+    def slopes(
+        self,
+        batch: Batch,
+        places: Int[np.ndarray, " batch"] | None = None,
+        *,
+        share: float | Float[np.ndarray, " batch"] = 1.0,
+    ) -> tuple[Float[np.ndarray, " batch"], Float[np.ndarray, "batch time"]]:
+        """How the log-probability of each target follows the vectors of what is read."""
+        read: list[tuple[Tensor, Tensor]] = []
+
+        def listen(layer: nn.Module, given: Any, vectors: Tensor) -> Tensor:
+            factor = torch.as_tensor(share, dtype=vectors.dtype).reshape(-1, 1, 1)
+            leaf = (factor * vectors).detach().requires_grad_()
+            read.append((vectors.detach(), leaf))
+            return leaf
+
+        if (door := self.door()) is None:
+            raise TypeError(f"{type(self).__name__} does not make one vector of each symbol")
+        heard = door.register_forward_hook(listen)
+        try:
+            with self.at_rest(), torch.enable_grad():
+                if places is None:
+                    found = self.log_prob(batch)
+                else:
+                    found = _at(self.log_chances(batch.source), places, batch.target)
+                ((vectors, leaf),) = read
+                (slope,) = torch.autograd.grad(found.sum(), leaf)
+        finally:
+            heard.remove()
+        return found.detach().numpy(), (vectors * slope).sum(-1).numpy()
 
     def check_length(self, longest: int) -> None:
         for module in self.modules():
@@ -72,3 +113,16 @@ class Neural(nn.Module, Model, ABC):
         finally:
             if trained:
                 self.train()
+
+
+def _at(
+    known: Float[Tensor, "batch place classes"],
+    places: Int[np.ndarray, " batch"],
+    target: Sequences,
+) -> Float[Tensor, " batch"]:
+    """What is known of one label at one place of each row; of real numbers, their sum."""
+    rows = torch.arange(len(known))
+    there = known[rows, torch.from_numpy(places)]
+    if target.values.ndim > 2:
+        return there.sum(-1)
+    return there[rows, torch.from_numpy(target.values[:, 0])]

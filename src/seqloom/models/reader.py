@@ -85,6 +85,10 @@ class Reader(Neural, ABC):
         chances = self.output.chances(states, lengths) if search.chances else None
         return Prediction(Sequences(best.numpy(), lengths), log_probs, chances=chances)
 
+    def log_chances(self, source: Sequences) -> Float[Tensor, "batch place classes"]:
+        states = self._states(source)
+        return self.output.log_chances(states, np.minimum(source.lengths, states.shape[1]))
+
     def begin(self, source: Sequences) -> State:
         return self._steps().initial(len(source))
 

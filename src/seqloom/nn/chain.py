@@ -103,6 +103,15 @@ class Chain(Output):
         found[mask_of(lengths, states.shape[1])] = quick.posteriors(made, places).chances
         return found
 
+    def log_chances(
+        self, states: Float[Tensor, "batch time width"], lengths: Int[np.ndarray, " batch"]
+    ) -> Float[Tensor, "batch time labels"]:
+        """log p(y_t = i | x) = a_t(i) + b_t(i) - log Σ_j exp(a_t(j) + b_t(j))."""
+        scores, (first, moves, last) = self(states), self._moves()
+        ahead = lattice.backward(scores, moves, last, lengths)
+        paths = lattice.forward(scores, first, moves) + ahead
+        return paths - lattice.add(paths, dim=-1)[..., None]
+
     def _moves(self) -> tuple[Tensor, Tensor, Tensor]:
         """Scores of beginning, of moving and of ending; -inf where that is barred."""
         barred = self.barred

@@ -28,6 +28,16 @@ def add(scores: Float[Tensor, "*any"], dim: int) -> Float[Tensor, "*rest"]:
     return torch.where(is_some, found, -torch.inf)
 
 
+def forward(
+    scores: Scores, first: Float[Tensor, " labels"], moves: Float[Tensor, "labels labels"]
+) -> Scores:
+    """a_t(i): all ways to come to each label at each place, its own score being one part."""
+    sums = [first + scores[:, 0]]
+    for here in scores.unbind(1)[1:]:
+        sums.append(add(sums[-1][..., None] + moves, dim=-2) + here)
+    return torch.stack(sums, dim=1)
+
+
 def backward(
     scores: Scores,
     moves: Float[Tensor, "labels labels"],

@@ -36,6 +36,16 @@ class Output(nn.Module, ABC):
     ) -> Float[np.ndarray, "batch time classes"] | None:
         """How likely each target is at each position, given the source; None of real numbers."""
 
+    def log_chances(
+        self, states: Float[Tensor, "batch time width"], lengths: Int[np.ndarray, " batch"]
+    ) -> Float[Tensor, "batch time classes"]:
+        """Log of `chances`, or the likeliest real numbers, in a form that gradients pass through.
+
+        It is what calling the layer gives, where places do not depend on each other.
+        """
+        found: Tensor = self(states)
+        return found
+
     def log_prob(
         self, states: Float[Tensor, "batch time width"], target: Sequences
     ) -> Float[Tensor, " batch"]:

@@ -228,6 +228,12 @@ class Decisions(Output):
         """How likely each yes is."""
         return self(states).sigmoid().numpy()
 
+    def log_chances(
+        self, states: Float[Tensor, "batch time width"], lengths: Int[np.ndarray, " batch"]
+    ) -> Float[Tensor, "batch time labels"]:
+        """Log of how likely each yes is."""
+        return logsigmoid(self(states))
+
 
 def output_layer(
     space: Space, width: int, ends: Ends = PLAIN_ENDS, aims: Aims = PLAIN_AIMS

@@ -4,6 +4,7 @@ from .attention import AttentionView
 from .gate_shares import GateShare, GateSharesView
 from .gates import GatesView
 from .hierarchy import HierarchyView
+from .influence import InfluenceView, Moved
 from .ladder import LadderView, RungPoint
 from .lengths import LengthBucket, LengthCurve, LengthView
 from .memory import Memory, MemoryView, Window
@@ -15,12 +16,14 @@ __all__ = [
     "GateSharesView",
     "GatesView",
     "HierarchyView",
+    "InfluenceView",
     "LadderView",
     "LengthBucket",
     "LengthCurve",
     "LengthView",
     "Memory",
     "MemoryView",
+    "Moved",
     "RungPoint",
     "View",
     "Window",

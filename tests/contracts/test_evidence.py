@@ -1,0 +1,43 @@
+"""What is promised by every model that can read a place as if nothing stood there."""
+
+import numpy as np
+import pytest
+
+from seqloom.batch import Sequences
+from seqloom.forms import Form
+from seqloom.model import Search, WeighsEvidence
+from seqloom.models import MODELS
+
+from .cases import CASES, IDS, batch_for, build
+
+WEIGHING = [
+    pytest.param(case, id=name)
+    for case, name in zip(CASES, IDS, strict=True)
+    if case[1].form is Form.EACH and hasattr(MODELS[case[0]], "posteriors")
+]
+
+
+@pytest.mark.parametrize("case", WEIGHING)
+def test_all_that_is_heard_gives_the_chances(case):
+    model, source = build(*case), batch_for(case[1]).source
+    assert isinstance(model, WeighsEvidence)
+    with model.at_rest():
+        found = model.posteriors(source, source.mask)
+        chances = model.predict(source, Search(chances=True)).chances
+    assert found[source.mask] == pytest.approx(chances[source.mask], abs=1e-9)
+
+
+@pytest.mark.parametrize("case", WEIGHING)
+def test_what_is_not_heard_could_be_anything(case):
+    """Another symbol there changes nothing; and one that is heard does."""
+    model, source = build(*case), batch_for(case[1]).source
+    heard = source.mask.copy()
+    heard[:, 0] = False
+    other = Sequences(source.values.copy(), source.lengths)
+    other.values[:, 0] = source.values[::-1, 1]
+    with model.at_rest():
+        found, same = (model.posteriors(read, heard) for read in (source, other))
+        all_heard = model.posteriors(source, source.mask)
+    assert found[source.mask] == pytest.approx(same[source.mask], abs=1e-9)
+    assert found[source.mask].sum(-1) == pytest.approx(1, abs=1e-9)
+    assert not np.allclose(found[source.mask], all_heard[source.mask])

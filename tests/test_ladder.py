@@ -152,7 +152,7 @@ def test_a_second_task_needs_data_only(here, monkeypatch):
              for n in ("counts", "gru")}  # fmt: skip
     assert times["gru"] == pytest.approx(2 * times["counts"], abs=0.11)
     assert sum(times.values()) == pytest.approx(3 * 0.85, abs=0.11)
-    assert [moment.rung for moment in heard if moment.climbed] == ["counts", "gru"]
+    assert [moment.name for moment in heard if moment.climbed] == ["counts", "gru"]
     whole = [moment.progress for moment in heard]
     assert whole[-1] == pytest.approx(1) and all(0 <= share <= 1 for share in whole)
 

@@ -122,7 +122,7 @@ def bought(metric: str, rung: Climbed, other: Climbed, is_further: bool = False)
     lower = METRICS[metric].lower_is_better
     amount = _amount(metric, abs(found.value))
     below = f"{other.name} (the best below it)" if is_further else other.name
-    if found.low <= 0 <= found.high:
+    if not found.is_certain:
         return f"{rung.name} buys nothing certain over {below}: {amount} may be chance."
     if (found.value < 0) == lower:
         return f"{rung.name} {'saves' if lower else 'adds'} {amount} over {below}."

@@ -66,7 +66,7 @@ class Folded:
 
     def _mean(self, name: str) -> Mean:
         found = mean_of([run.measured[name].value for run in self.runs], self.shared)
-        if not METRICS[name].percent:
+        if not METRICS[name].percent or math.isnan(found.low):
             return found
         low, high = max(0.0, found.low), min(1.0, found.high)  # no share lies beyond
         return Mean(found.value, low, high, found.deviation)

@@ -120,16 +120,16 @@ def prepare(recipe: Recipe, times: Times, name: str, runs: Path) -> Path:
         run: one.with_files(lambda path: Path(path).resolve())  # they are kept in another folder
         for run, one in times.recipes(recipe).items()
     }
+    task = recipe.build_task()
+    first = next(iter(recipes.values()))
+    if not read_parts(task, first.build_data()).test:  # a file that cannot be folded is told first
+        raise _nothing_to_judge()
     if "" in recipes and not times.folds:
         raise UsageError(
             "U107",
             "one run is no average: neither folds nor repeats were asked for",
             help=["--folds 5   or --repeat 5", "leave both out to train once"],
         )
-    task = recipe.build_task()
-    first = next(iter(recipes.values()))
-    if not read_parts(task, first.build_data()).test:  # a file that cannot be folded is told first
-        raise _nothing_to_judge()
     model = str(recipe.model["name"])
     kind = "folds" if times.folds else "seeds"
     stem = re.sub(r"[^a-z0-9]+", "-", Path(model).stem.lower()).strip("-")

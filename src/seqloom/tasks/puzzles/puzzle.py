@@ -62,7 +62,7 @@ class Puzzle(ABC):
         """How good an answer is; the headline first."""
 
     def pairs(self, right: Any, answer: Any) -> list[tuple[str, str]]:
-        """The right label and the one given; none where answers are no labels."""
+        """The right label and the one given, place by place; none where answers are no labels."""
         return []
 
     def shown(self, question: np.ndarray) -> str:
@@ -122,7 +122,7 @@ class SymbolPuzzle(Puzzle, ABC):
         return {"accuracy": Ratio(answer == right, 1)}
 
     def pairs(self, right: Any, answer: Any) -> list[tuple[str, str]]:
-        return [(self.show(right), self.show(answer))]
+        return list(zip(self.places(right), self.places(answer), strict=True))
 
     def knows(self, question: np.ndarray) -> list[bool]:
         return [number != UNKNOWN for number in question.tolist()]

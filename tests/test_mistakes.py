@@ -164,6 +164,8 @@ def test_on_the_command_line(data, monkeypatch, capsys):
     assert found["unit"] == "place" and len(found["mistakes"]) == min(3, found["all"]["wrong"])
     right = seqloom.load("tag").evaluate("tags.conll").values()["accuracy"]
     assert found["all"]["value"] == pytest.approx(1 - right)
+    alike = seqloom.load("tag").mistakes("tags.conll")
+    assert alike.as_dict(3) == {key: found[key] for key in alike.as_dict()}
     assert {rate["title"] for rate in found["by_label"]} == {"D", "N", "V"}
     assert main(["errors", "tag"]) == 0
     assert "the test part of tag" in capsys.readouterr().out

@@ -1,6 +1,7 @@
 """Folds and repeats: what is held out is never learned from, what is done is kept, all is exact."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -219,6 +220,7 @@ def test_folds_stopped_and_gone_on_with_are_as_folds_at_once(here, in_process, c
     mean = whole.means()["accuracy"]
     assert mean.value == pytest.approx(np.mean(values)) and mean.low <= mean.value <= mean.high
     assert whole.shared == pytest.approx(1 / 2)
+    assert re.fullmatch(r"accuracy .* %, the mean of 3 runs; 95 % .* % to .* %\.", whole.sentence())
 
     in_process.clear()
     stopped = seqloom.cross_validate(

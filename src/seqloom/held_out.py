@@ -1,6 +1,7 @@
 """One fold of a file held out, and the others to learn from and to choose by."""
 
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -72,9 +73,9 @@ def _make_sense(data: Data) -> None:
 def held_out(task: Task, data: Data) -> dict[str, list[Any]]:
     """The parts of one fold's run. What chooses the best step comes from the side of training."""
     examples = task.read(Path(data.train), data)
-    found = (_in_time if data.in_time else _by_chance)(task, data, examples)
+    cut = replace(data, valid_fraction=0.0) if data.valid else data  # a file stands for the share
+    found = (_in_time if data.in_time else _by_chance)(task, cut, examples)
     if data.valid:
-        found["train"] += found["valid"]
         found["valid"] = task.read(Path(data.valid), data)
     if not data.shared:
         found["valid"] = without(found["valid"], found["test"], task.key)

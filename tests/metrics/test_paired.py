@@ -65,12 +65,12 @@ def test_against_all_samples_of_few_examples(seed):
 
 
 def test_a_difference_that_is_not_there_is_seldom_found():
-    """Of models that are equally good, about one in twenty pairs may seem to differ."""
-    chance, seen = np.random.default_rng(4), 0
-    for _ in range(60):
+    """Of models that are equally good, one in twenty pairs seems to differ; 15 of 120 hardly ever."""
+    chance, seen = np.random.default_rng(5), 0
+    for _ in range(120):
         first, second = (ratios(row) for row in chance.random((2, 100)) < 0.7)
-        seen += difference(first, second, repeats=80).is_certain
-    assert seen / 60 <= 0.1
+        seen += difference(first, second, repeats=100).is_certain
+    assert 1 <= seen < 15
 
 
 def test_a_few_examples_are_never_certain():

@@ -40,16 +40,16 @@ def difference(
     for both (Efron, 1979; Koehn, 2004). Hard examples are hard for both, so this is narrower than
     the two intervals suggest.
     """
+    if len(first) != len(second) or not first:
+        raise ValueError(f"expected the same examples, not {len(first)} and {len(second)}")
     one, other = as_rows(first), as_rows(second)
-    if one.shape != other.shape or not len(one):
-        raise ValueError(f"expected tallies of the same examples, not {one.shape}, {other.shape}")
     chance, size = np.random.default_rng(1), len(one)
 
     def apart(which: np.ndarray | slice) -> float:
         return _apart(value(one[which].sum(0).tolist()), value(other[which].sum(0).tolist()))
 
     draws = [apart(chance.integers(size, size=size)) for _ in range(repeats)]
-    differing = int((one != other).any(axis=1).sum())
+    differing = sum(before != after for before, after in zip(first, second, strict=True))
     return Difference(apart(slice(None)), *middle(draws), differing)
 
 

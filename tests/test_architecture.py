@@ -29,13 +29,15 @@ LAYERS = [  # lowest first; names in one set may not import each other
         "climbed",
         "by_length",
         "why",
+        "held_out",
     },
-    {"parts", "checking", "rungs", "agreement"},
+    {"parts", "checking", "rungs", "agreement", "mistakes", "folded"},
     {"run"},
     {"card"},
     {"fitting"},
     {"converting", "exporting", "arpa", "mixing", "climbing"},
-    {"laddering"},
+    {"series"},
+    {"laddering", "folding"},
     {"cli"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

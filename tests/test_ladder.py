@@ -17,11 +17,12 @@ from seqloom import rungs
 from seqloom.cli.main import main
 from seqloom.climbed import Climb, Climbed, bought
 from seqloom.errors import SeqloomError
-from seqloom.laddering import Onlooker, Plan, prepare
+from seqloom.laddering import Plan, prepare
 from seqloom.metrics import METRICS, Measured, Ratio, measure
 from seqloom.models import MODELS
 from seqloom.recipe import Recipe
 from seqloom.run import EVENTS
+from seqloom.series import Onlooker
 from seqloom.training.events import read_events
 from tests.processes import start
 
@@ -151,7 +152,7 @@ def test_a_second_task_needs_data_only(here, monkeypatch):
              for n in ("counts", "gru")}  # fmt: skip
     assert times["gru"] == pytest.approx(2 * times["counts"], abs=0.11)
     assert sum(times.values()) == pytest.approx(3 * 0.85, abs=0.11)
-    assert [moment.rung for moment in heard if moment.climbed] == ["counts", "gru"]
+    assert [moment.name for moment in heard if moment.climbed] == ["counts", "gru"]
     whole = [moment.progress for moment in heard]
     assert whole[-1] == pytest.approx(1) and all(0 <= share <= 1 for share in whole)
 
@@ -254,9 +255,10 @@ def test_a_rung_is_held_against_the_best_below_it():
 
 def test_those_without_a_share_come_first_and_the_rest_is_shared():
     plan = Plan("language", "bits_per_character", 60.0, {"big": 2.0, "counts": 0.0, "small": 1.0})
-    assert plan.order() == ["counts", "big", "small"]
-    assert plan.progress(["counts", "big", "small"]) == pytest.approx(1)
-    assert plan.progress(["counts"], "big", 0.5) == pytest.approx(1.01 / 3.01)
+    series = plan.series(Path("ladder"))
+    assert list(series.weights) == ["counts", "big", "small"]
+    assert series.progress(["counts", "big", "small"]) == pytest.approx(1)
+    assert series.progress(["counts"], "big", 0.5) == pytest.approx(1.01 / 3.01)
 
 
 def test_the_peak_of_memory_is_seen():

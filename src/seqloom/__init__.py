@@ -9,6 +9,7 @@ from typing import Any
 _PLACES = {
     "train": "fitting",
     "resume": "fitting",
+    "cross_validate": "folding",
     "ladder": "laddering",
     "load": "run",
     "mix": "mixing",

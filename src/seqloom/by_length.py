@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -27,16 +28,22 @@ def by_length(
     metric = metric or task.headline
     if isinstance(task.signature().source, Vectors):
         raise UsageError("U085", "rows of numbers have no length in symbols to be sorted by")
-    shown, ends = METRICS[metric], len(task.ask_end())
+    shown = METRICS[metric]
     scale = 100.0 if shown.percent else 1.0
-    lengths = [len(task.ask(example)) - ends for example in score.examples]
+    lengths = lengths_of(task, score.examples)
     found = []
-    for first, last, places in _buckets(lengths, step or step_for(lengths)):
+    for first, last, places in buckets_of(lengths, step or step_for(lengths)):
         value = measure([score.tallies[metric][place] for place in places], shown.value)
         numbers = (scale * value.value, scale * value.low, scale * value.high)
         found.append(LengthBucket(first, last, len(places), *numbers))
     title = f"{shown.title}, %" if shown.percent else shown.title
     return LengthView([LengthCurve(name, tuple(found))], title)
+
+
+def lengths_of(task: Task, examples: Sequence[Any]) -> list[int]:
+    """How many symbols, or rows of numbers, each source has, without its end."""
+    ends = 0 if isinstance(task.signature().source, Vectors) else len(task.ask_end())
+    return [len(task.ask(example)) - ends for example in examples]
 
 
 def step_for(lengths: Sequence[int]) -> int:
@@ -46,7 +53,7 @@ def step_for(lengths: Sequence[int]) -> int:
     return next(step for step in found if high <= MOST * step)
 
 
-def _buckets(lengths: Sequence[int], step: int) -> list[tuple[int, int | None, list[int]]]:
+def buckets_of(lengths: Sequence[int], step: int) -> list[tuple[int, int | None, list[int]]]:
     """The first and the last length of each, and the places of its examples; none is empty."""
     last = math.ceil(_high(lengths) / step) - 1
     places: dict[int, list[int]] = {}

@@ -10,7 +10,7 @@ from .metrics.paired import difference
 from .training.checkpoints import load_arrays
 from .views import LadderView, RungPoint
 
-RESULT = "rung.safetensors"  # in the folder of a rung, once it was judged
+RESULT = "judged.safetensors"  # in the folder of a run, once it was judged on its test part
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,7 @@ class Climbed:
     bytes: int
     symbols_per_second: float  # read while it was judged
     curve: list[tuple[float, float]]  # seconds of training, and the metric on validation
+    left_out: int = 0  # test examples whose labels training never showed
 
     def as_dict(self) -> dict[str, Any]:
         """The numbers for machines."""
@@ -121,7 +122,7 @@ def bought(metric: str, rung: Climbed, other: Climbed, is_further: bool = False)
     lower = METRICS[metric].lower_is_better
     amount = _amount(metric, abs(found.value))
     below = f"{other.name} (the best below it)" if is_further else other.name
-    if found.low <= 0 <= found.high:
+    if not found.is_certain:
         return f"{rung.name} buys nothing certain over {below}: {amount} may be chance."
     if (found.value < 0) == lower:
         return f"{rung.name} {'saves' if lower else 'adds'} {amount} over {below}."

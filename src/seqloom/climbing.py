@@ -1,4 +1,4 @@
-"""One rung of a ladder in a process of its own: trained, judged on the test part, and measured.
+"""One rung, or one fold, in a process of its own: trained, judged on the test part, measured.
 
 python -m seqloom.climbing FOLDER RECIPE PARENT
 
@@ -83,7 +83,7 @@ def judge(run: Run, stop: Stop, began: float) -> None:
     if not examples:
         raise DataError(
             "D022",
-            "there is no test part to judge the rungs on",
+            "there is no test part to judge the runs on",
             help=["--set data.test_fraction=0.05, or --test FILE"],
         )
     found = evaluate(run.model, run.task, examples, Search(), stop.check)
@@ -92,6 +92,7 @@ def judge(run: Run, stop: Stop, began: float) -> None:
     facts: dict[str, Any] = {
         "measured": {name: vars(value) for name, value in found.measured().items()},
         "examples": len(found.examples),
+        "left_out": len(parts.test) - len(examples),
         "seconds": events[-1].get("seconds", 0.0),
         "wall": time.monotonic() - began,
         "memory": peak_memory(),

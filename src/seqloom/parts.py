@@ -11,6 +11,7 @@ from .data.names import files_of
 from .data.settings import Data
 from .data.splitting import split, split_in_order, without
 from .errors import DataError, UsageError
+from .held_out import held_out, must_fold
 from .task import Task, reads_no_file
 
 FILES = ("train", "valid", "test")
@@ -31,6 +32,7 @@ def read_parts(task: Task, data: Data) -> Parts:
 
     What has no file of its own is cut from the training file.
     """
+    must_fold(task, data)
     if (generated := task.generated()) is not None:
         for file in filter(None, (data.train, data.valid, data.test)):
             raise reads_no_file(file)
@@ -39,6 +41,8 @@ def read_parts(task: Task, data: Data) -> Parts:
         raise UsageError(
             "U007", "no training file", help=["seqloom train TASK FILE, or [data] train = FILE"]
         )
+    if data.folds:
+        return _apart(task, data, held_out(task, data))
     given = {name: task.read(Path(path), data) for name in FILES if (path := getattr(data, name))}
     fractions = {"valid": data.valid_fraction, "test": data.test_fraction}
     missing = [name for name in fractions if name not in given]

@@ -24,6 +24,7 @@ from .errors import DataError, ModelError, Place, UsageError, nearest
 from .forms import Form
 from .generating import Piece, generating
 from .inspecting import look
+from .mistakes import Mistakes, mistakes_of
 from .model import Generator, Model, Search
 from .parts import Parts, read_parts, with_known_labels
 from .recipe import Recipe
@@ -144,6 +145,21 @@ class Run:
         if not examples:
             raise DataError("D022", f"{path or 'the test part'} has no examples to evaluate")
         return evaluate(self.model, self.task, examples, search or Search(), tell)
+
+    def mistakes(
+        self,
+        path: str | Path = "",
+        *,
+        search: Search | None = None,
+        skip_unknown_labels: bool = False,
+        settings: dict[str, Any] | None = None,
+    ) -> Mistakes:
+        """What the run gets wrong of a file, or of its own test part, and how sure it was."""
+        asked = replace(search or Search(), chances=True)
+        score = self.evaluate(
+            path, search=asked, skip_unknown_labels=skip_unknown_labels, settings=settings
+        )
+        return mistakes_of(self.task, score)
 
     def inspect(self, text: str, *, view: str = "", beam: int = 1) -> View:
         """A picture of what happens inside while the model reads and answers."""

@@ -103,6 +103,10 @@ class Task(ABC):
         """How hard an example is, for a curriculum; None where there is nothing to tell it by."""
         return None if self.continuous else self.length(example)
 
+    def stratum(self, example: Any) -> str | None:
+        """The label of the whole, which folds keep in proportion; None where there is none."""
+        return None
+
     def extent(self, example: Any) -> int:
         """How much of a continuous text an example is, whatever its symbols: in characters."""
         return self.length(example)
@@ -183,6 +187,14 @@ class Task(ABC):
 
         The first metric is the most telling; `answer` is None where the form is NEXT.
         """
+
+    def pairs(self, example: Any, answer: Any) -> list[tuple[str, str]]:
+        """The right label and the one given, at each place or of the whole; none without labels."""
+        return []
+
+    def right_answer(self, example: Any) -> Any:
+        """The answer that an example has, as a model's answers are given."""
+        return self.answer_to(example, self.encode(example).target.tolist())
 
     def how_measured(self, examples: Sequence[Any]) -> dict[str, str]:
         """How metrics were taken that have one name and several ways, by the metric's name."""

@@ -2,6 +2,8 @@
 
 import fcntl
 import json
+import math
+import re
 import shutil
 import subprocess
 import sys
@@ -9,10 +11,10 @@ import sys
 import numpy as np
 import pytest
 
-from seqloom.cli.comparison import Contender, difference, verdict
+from seqloom.cli.comparison import Contender, difference, sentence, verdict
 from seqloom.cli.records import Record, read_record, shown_bytes, to_json
 from seqloom.cli.runs import age, thinned
-from seqloom.metrics import Ratio, measure
+from seqloom.metrics import Ratio, measure, paired
 from seqloom.recipe import Recipe
 
 from .conftest import RUNS
@@ -138,6 +140,44 @@ def test_compare_for_machines_and_on_a_file_that_was_learned_from(say, files):
     assert found["differences"]["model.attention"] == ["additive", "none"]
     assert found["paired_difference"]["plain"]["low"] <= found["paired_difference"]["plain"]["high"]
     assert "attentive has learned from" in said.err
+    paired = found["paired"]["plain"]
+    assert list(paired) == list(found["runs"][0]["metrics"]), "functions of sums among them"
+    for metric, apart in paired.items():
+        values = [one["metrics"][metric]["value"] for one in found["runs"]]
+        assert apart["value"] == pytest.approx(values[1] - values[0])
+        assert apart["certain"] <= (apart["differing"] >= 6) and metric
+    assert paired[found["metric"]]["value"] == found["paired_difference"]["plain"]["value"]
+
+
+def test_compare_tells_of_every_metric_and_by_length(say):
+    said = say("compare", "counts", "writer", "--by-length")
+    assert said.code == 0 and "writer beside counts, example by example:" in said.out
+    for title in ("bits per character", "bits per byte", "perplexity per symbol"):
+        assert f"  {title}: counts is better than writer by " in said.out
+    assert "bits per character by symbols of the source" in said.out
+    found = json.loads(say("compare", "tagger", "tagger", "--by-length", "--json").out)
+    assert [curve["name"] for curve in found["by_length"]["models"]] == ["tagger", "tagger"]
+    assert found["paired"]["tagger"]["accuracy"]["sentence"] == (
+        "accuracy: tagger and tagger are equal"
+    )
+
+
+@pytest.mark.parametrize("metric, first, second, told", [
+    ("accuracy", [0] * 40 + [1] * 60, [0] * 10 + [1] * 90,
+     r"accuracy: B is better than A by 30\.00 points, 95 % 2\d\.\d\d to \d\d\.\d\d"),
+    ("sequence_error", [1] * 40 + [0] * 60, [1] * 10 + [0] * 90,
+     r"sequence error rate: B is better than A by 30\.00 points, 95 % 2\d.+ to [34]\d.+"),
+    ("accuracy", [1] * 90 + [0] * 10, [1] * 60 + [0] * 40,
+     r"accuracy: A is better than B by 30\.00 points, 95 % 2\d.+ to [34]\d.+"),
+    ("loss", [1.0, 2.0] * 50, [1.1, 1.9] * 49 + [1.1, 1.5],
+     r"loss, .*: the difference could be chance: B is ahead by 0\.004, 95 % -0\.0\d+ to 0\.0\d+"),
+    ("accuracy", [0, 0, 1, 1], [1, 1, 0, 0], "accuracy: A and B are equal"),
+    ("loss", [1.0] * 9, [math.inf] * 9,
+     "loss, .*: A is better than B without bound"),
+])  # fmt: skip
+def test_a_difference_in_a_sentence(metric, first, second, told):
+    found = paired.difference([Ratio(x, 1) for x in first], [Ratio(x, 1) for x in second])
+    assert re.fullmatch(told, sentence(metric, "A", "B", found))
 
 
 def test_compare_needs_runs_of_one_task(say):

@@ -10,8 +10,8 @@ import pytest
 from seqloom.cli import ladder_progress
 from seqloom.cli.ladder_progress import LineLadder, LiveLadder, QuietLadder, report_for
 from seqloom.climbed import Climbed
-from seqloom.laddering import Moment
 from seqloom.metrics import Measured
+from seqloom.series import Moment
 
 
 def moment(rung="lstm", **facts):
@@ -40,10 +40,10 @@ def test_a_log_has_a_line_for_each_rung_and_one_a_minute(capsys, monkeypatch):
 
 def test_the_best_so_far_is_remembered(capsys):
     report = QuietLadder("ladder-1")
-    assert report.best() == ""
+    assert report.so_far() == ""
     for name, value in (("unigram", 4.0), ("5-gram", 2.0), ("lstm", 2.5)):
         report.tell(done(name, value))
-    assert report.best() == "best 5-gram 2"
+    assert report.so_far() == "best 5-gram 2"
     assert capsys.readouterr().err == ""
     report.tell(moment(problem="error[T130]: the loss became nan"))
     assert "lstm: error[T130]" in capsys.readouterr().err

@@ -96,6 +96,38 @@ def test_what_a_model_needs_to_know_is_known_before_the_data(prepared):
     assert (type(before.source), type(before.target)) == (type(after.source), type(after.target))
 
 
+def test_the_right_answer_is_right(prepared):
+    """Judged, it has no error; its pairs are equal; a label to stratify by is the label of all."""
+    task, examples, _ = prepared
+    for example in examples if task.form is not Form.NEXT else ():
+        answer = task.right_answer(example)
+        for name, tally in task.judge(example, answer, 0.0).items():
+            if METRICS[name].percent:
+                assert value_of(name, [tally]) == (0 if METRICS[name].lower_is_better else 1)
+        pairs = task.pairs(example, answer)
+        assert all(right == guess for right, guess in pairs)
+        assert task.stratum(example) in {None, *(right for right, _ in pairs)}
+    assert len({task.stratum(example) is None for example in examples}) == 1, "all or none"
+
+
+@pytest.mark.parametrize("name", FILE)
+def test_folds_hold_out_everything_once(data, name):
+    """What is held out is never learned from, nor does it choose the best step."""
+    held, everything = [], None
+    for fold in (1, 2, 3):
+        made = Recipe({"train": str(data / FILE[name]), "folds": 3, "fold": fold}, {"name": name})
+        task = made.build_task()
+        parts = read_parts(task, made.build_data())
+        assert parts.train and parts.valid and parts.test
+        learned = {task.key(example) for example in parts.train + parts.valid}
+        assert not learned & {task.key(example) for example in parts.test}
+        held += [example.line for example in parts.test]
+        everything = everything or sorted(
+            example.line for example in task.read(data / FILE[name], made.build_data())
+        )
+    assert sorted(held) == everything
+
+
 def test_examples_are_read_or_made(prepared, data):
     """A task without columns makes its examples, the same each time, and refuses a file."""
     task, examples, _ = prepared

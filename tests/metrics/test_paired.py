@@ -1,5 +1,6 @@
 """How far two models differ on the same examples, against its definition."""
 
+import itertools
 import math
 
 import numpy as np
@@ -40,3 +41,47 @@ def test_what_is_without_bound():
     finite, never = ratios([1.0, 2.0]), ratios([1.0, math.inf])
     assert difference(finite, never).value == math.inf
     assert difference(never, never) == difference(finite, finite)
+
+
+def f_score(sums):
+    hits, guessed, right = sums
+    return 2 * hits / max(1e-12, guessed + right)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_against_all_samples_of_few_examples(seed):
+    """Four examples have 4⁴ samples: the interval is near the middle 95 % of them all."""
+    chance = np.random.default_rng(seed)
+    first, second = chance.integers(0, 5, (2, 4, 3)).astype(float)
+    apart = [
+        f_score(second[list(which)].sum(0)) - f_score(first[list(which)].sum(0))
+        for which in itertools.product(range(4), repeat=4)
+    ]
+    found = difference([*map(tuple, first)], [*map(tuple, second)], f_score, repeats=3000)
+    low, high = np.quantile(apart, [0.025, 0.975])
+    assert found.value == pytest.approx(f_score(second.sum(0)) - f_score(first.sum(0)))
+    assert found.low == pytest.approx(low, abs=0.05)
+    assert found.high == pytest.approx(high, abs=0.05)
+
+
+def test_a_difference_that_is_not_there_is_seldom_found():
+    """Of models that are equally good, one in twenty pairs seems to differ; 15 of 120 hardly ever."""
+    chance, seen = np.random.default_rng(5), 0
+    for _ in range(120):
+        first, second = (ratios(row) for row in chance.random((2, 100)) < 0.7)
+        seen += difference(first, second, repeats=100).is_certain
+    assert 1 <= seen < 15
+
+
+def test_a_few_examples_are_never_certain():
+    """Drawn again, five of five that differ differ always; a coin does so in 1 of 16 cases."""
+    worse = ratios([0] * 5 + [1] * 200)
+    assert not difference(worse, ratios([1] * 205)).is_certain
+    worse = ratios([0] * 8 + [1] * 200)
+    found = difference(worse, ratios([1] * 208))
+    assert found.differing == 8 and found.is_certain and found.low > 0
+
+
+def test_examples_must_be_the_same():
+    with pytest.raises(ValueError, match="the same examples"):
+        difference(ratios([1]), ratios([1, 2]))

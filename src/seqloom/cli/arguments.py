@@ -81,6 +81,16 @@ def add_search(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_unknown_labels(parser: argparse.ArgumentParser) -> None:
+    """What to do with labels that a run cannot answer."""
+    parser.add_argument(
+        "--unknown-labels",
+        choices=("error", "skip"),
+        default="error",
+        help="what to do with rows whose label training never showed",
+    )
+
+
 def search_of(given: argparse.Namespace) -> Search:
     """The search that was asked for."""
     return Search(

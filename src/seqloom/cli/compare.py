@@ -2,21 +2,34 @@
 
 import argparse
 import statistics
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+from ..by_length import by_length, lengths_of, step_for
 from ..errors import ModelError, SeqloomError, UsageError
 from ..forms import Form
 from ..model import Search
 from ..parts import read_parts
 from ..run import Run
+from ..training.evaluation import Evaluation
+from ..views import LengthView
 from .arguments import at_least_one
-from .comparison import Contender, common, comparison, difference, differences, verdict
+from .comparison import (
+    Contender,
+    beside_first,
+    common,
+    comparison,
+    differences,
+    sentence,
+    verdict,
+)
 from .evaluate import searched
 from .judging import Exam, exam, judged, load_run, say_notes
 from .records import read_record, to_json
-from .terminal import say, several, show
+from .terminal import can_show, say, several, show, width
 
 TIMED_BATCHES, TIMED_SIZE = 5, 64
 UNITS = (
@@ -36,6 +49,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--beam", type=int, default=1, metavar="N", help="candidates kept; 1 is greedy search"
     )
+    parser.add_argument(
+        "--by-length", action="store_true", help="the first metric by the length of the source, too"
+    )
 
 
 def run(given: argparse.Namespace) -> int:
@@ -49,18 +65,25 @@ def run(given: argparse.Namespace) -> int:
     runs = [load_run(name, given.runs_dir) for name in given.runs]
     _must_agree(runs)
     exams = _exams(runs, given.file, limit)
-    found = [
-        _contender(run, asked, search, given.quiet) for run, asked in zip(runs, exams, strict=True)
-    ]
+    scores = [judged(run, one, search, given.quiet) for run, one in zip(runs, exams, strict=True)]
+    found = [_contender(run, score, search) for run, score in zip(runs, scores, strict=True)]
     say_notes(_doubts(runs, exams, found), given.quiet)
+    view = _by_length(runs, scores, common(found)[0]) if given.by_length else None
     if given.json:
-        show(_as_json(runs[0], exams[0], found))
+        drawn = {"by_length": view.to_json()} if view else {}
+        show(to_json(_as_dict(runs[0], exams[0], found) | drawn))
         return 0
     for line in comparison(found, given.all):
         show(line)
     number = several(len(found[0].lines), "example")
     show(f"n = {number} ({exams[0].title}), 95 % intervals{searched(runs[0], search)}")
     show(verdict(found))
+    for name, pairs in beside_first(found).items():
+        show(f"\n{name} beside {found[0].name}, example by example:")
+        for metric, apart in pairs.items():
+            show(f"  {sentence(metric, found[0].name, name, apart)}")
+    if view is not None:
+        show(f"\n{view.to_text(width(), ascii=not can_show('█', sys.stdout))}")
     equal = several(len(differences(found)[1]), "equal setting")
     if not (given.all or given.quiet):
         say(f"differences only; --all shows {equal}")
@@ -95,8 +118,18 @@ def _reading(run: Run) -> dict[str, object]:
     return {f"data.{name}": run.recipe.data[name] for name in names if name in run.recipe.data}
 
 
-def _contender(run: Run, asked: Exam, search: Search, quiet: bool) -> Contender:
-    score, record = judged(run, asked, search, quiet), read_record(run.folder)
+def _by_length(runs: list[Run], scores: list[Evaluation], metric: str) -> LengthView:
+    """The runs in one picture, in buckets as wide as those of the first."""
+    step = step_for(lengths_of(runs[0].task, scores[0].examples))
+    views = [
+        by_length(run.task, score, run.name, metric, step)
+        for run, score in zip(runs, scores, strict=True)
+    ]
+    return views[0].beside(*views[1:])
+
+
+def _contender(run: Run, score: Evaluation, search: Search) -> Contender:
+    record = read_record(run.folder)
     return Contender(
         name=run.name,
         settings=record.settings(),
@@ -160,25 +193,30 @@ def _learned(run: Run, asked: Exam) -> int:
     return len({key for example in asked.examples if (key := run.task.key(example)) in known})
 
 
-def _as_json(first: Run, asked: Exam, found: list[Contender]) -> str:
+def _as_dict(first: Run, asked: Exam, found: list[Contender]) -> dict[str, Any]:
     differ, equal = differences(found)
-    name = common(found)[0]
-    pairs = {
-        one.name: vars(difference(name, found[0], one))
-        for one in found[1:]
-        if one.lines == found[0].lines
-    }
-    return to_json(
-        {
-            "task": first.recipe.task["name"],
-            "examples": asked.title,
-            "file": str(asked.file or ""),
-            "n": len(found[0].lines),
-            "runs": [one.as_dict() for one in found],
-            "differences": differ,
-            "equal": equal,
-            "metric": name,
-            "paired_difference": pairs,
-            "verdict": verdict(found),
+    name, paired = common(found)[0], beside_first(found)
+    told = {
+        other: {
+            metric: {
+                **vars(apart),
+                "certain": apart.is_certain,
+                "sentence": sentence(metric, found[0].name, other, apart),
+            }
+            for metric, apart in pairs.items()
         }
-    )
+        for other, pairs in paired.items()
+    }
+    return {
+        "task": first.recipe.task["name"],
+        "examples": asked.title,
+        "file": str(asked.file or ""),
+        "n": len(found[0].lines),
+        "runs": [one.as_dict() for one in found],
+        "differences": differ,
+        "equal": equal,
+        "metric": name,
+        "paired_difference": {other: vars(pairs[name]) for other, pairs in paired.items()},
+        "paired": told,
+        "verdict": verdict(found),
+    }

@@ -1,5 +1,6 @@
 """Which of several runs is better, and whether chance alone could have made it so."""
 
+import math
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -90,15 +91,53 @@ def verdict(runs: Sequence[Contender]) -> str:
     return f"{told}; their intervals overlap, {_paired(name, first, second)}."
 
 
-def difference(name: str, first: Contender, second: Contender) -> Measured:
+def difference(name: str, first: Contender, second: Contender) -> paired.Difference:
     """The second's metric minus the first's on the same examples, with its 95 % interval."""
     return paired.difference(first.tallies[name], second.tallies[name], METRICS[name].value)
 
 
+def beside_first(runs: Sequence[Contender]) -> dict[str, dict[str, paired.Difference]]:
+    """Every metric of every other run, minus that of the first; only where both had the same."""
+    first, *others = runs
+    return {
+        other.name: {name: difference(name, first, other) for name in common(runs)}
+        for other in others
+        if other.lines == first.lines
+    }
+
+
+def sentence(name: str, first: str, second: str, found: paired.Difference) -> str:
+    """Which of two runs is better by a metric, by how much, or that it could be chance."""
+    metric = METRICS[name]
+    if found.value == 0:
+        return f"{metric.title}: {first} and {second} are equal"
+    is_second = (found.value < 0) == metric.lower_is_better
+    better, worse = (second, first) if is_second else (first, second)
+    if math.isinf(found.value):
+        perhaps = "" if found.is_certain else ", which could be chance"
+        return f"{metric.title}: {better} is better than {worse} without bound{perhaps}"
+    ends = [found.low, found.high] if found.value > 0 else [-found.high, -found.low]
+    low, high = (_amount(name, end + 0.0) for end in ends)  # no zero has a sign
+    by = f"by {_amount(name, abs(found.value))}{' points' if metric.percent else ''}"
+    interval = f"95 % {low} to {high}"
+    if found.is_certain:
+        return f"{metric.title}: {better} is better than {worse} {by}, {interval}"
+    return f"{metric.title}: the difference could be chance: {better} is ahead {by}, {interval}"
+
+
+def _amount(name: str, value: float) -> str:
+    """A difference in points, or in the metric's own measure."""
+    metric = METRICS[name]
+    if math.isinf(value):
+        return "without bound"
+    if metric.percent:
+        return f"{100 * value:.2f}"
+    return f"{value:.3g}" if metric.decimals is None else f"{value:.{metric.decimals}f}"
+
+
 def _paired(name: str, first: Contender, second: Contender) -> str:
     """What remains of a difference when both are asked the same."""
-    found = difference(name, first, second)
-    if found.low <= 0 <= found.high:
+    if not difference(name, first, second).is_certain:
         return "and example by example the difference may be chance"
     return "but example by example the difference is more than chance (95 %)"
 

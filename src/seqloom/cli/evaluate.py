@@ -13,7 +13,14 @@ from ..metrics import METRICS
 from ..model import Search
 from ..run import Run
 from ..training.evaluation import Evaluation
-from .arguments import add_file, add_reading, add_search, reading_of, search_of
+from .arguments import (
+    add_file,
+    add_reading,
+    add_search,
+    add_unknown_labels,
+    reading_of,
+    search_of,
+)
 from .judging import (
     Exam,
     exam,
@@ -40,12 +47,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     add_search(parser)
     add_reading(parser)
-    parser.add_argument(
-        "--unknown-labels",
-        choices=("error", "skip"),
-        default="error",
-        help="what to do with rows whose label training never showed",
-    )
+    add_unknown_labels(parser)
 
 
 def run(given: argparse.Namespace) -> int:
@@ -55,7 +57,7 @@ def run(given: argparse.Namespace) -> int:
         raise UsageError("U010", "--output draws what --by-length finds", help=["--by-length"])
     run = load_together(given)
     file = Path(name_of(given.file)) if given.file else None
-    found = exam(run, file, _settings(given), given.unknown_labels == "skip")
+    found = exam(run, file, reading_settings(given), given.unknown_labels == "skip")
     say_notes(found.notes, given.quiet)
     score = judged(run, found, search, given.quiet)
     share = run.task.unknown_share(score.examples)
@@ -112,7 +114,7 @@ def _as_dict(run: Run, found: Exam, score: Evaluation, search: Search) -> dict[s
     }
 
 
-def _settings(given: argparse.Namespace) -> dict[str, Any]:
+def reading_settings(given: argparse.Namespace) -> dict[str, Any]:
     """What is to be read otherwise than the recipe says."""
     settings = reading_of(given)
     for path in settings:

@@ -8,9 +8,10 @@ from pathlib import Path
 from ..climbed import Climb
 from ..data.names import name_of
 from ..errors import TrainingError, UsageError
-from ..laddering import Onlooker, climb, find_ladder, prepare
+from ..laddering import climb, find_ladder, prepare
 from ..metrics import METRICS
 from ..rungs import ladder_of, ladders
+from ..series import Onlooker
 from ..tasks import TASKS
 from ..training.events import Event
 from .arguments import add_file, add_parts, add_reading, parts_of, reading_of

@@ -1,41 +1,55 @@
-"""What a person sees while a ladder is climbed: a line for each rung, and a bar for the whole."""
+"""What a person sees while runs are trained one after another: a line each, a bar for the whole."""
 
 import sys
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 from ..climbed import Climbed
-from ..laddering import Moment
 from ..metrics import METRICS
+from ..series import Moment
 from .session import shown_interval
 from .terminal import MARKS, can_show, clock, duration, is_live, mark, say, width
 
 HEARTBEAT_SECONDS = 60.0
+SumUp = Callable[[Sequence[Climbed]], str]  # what is done so far, in a few words
 
 
-def report_for(name: str, *, quiet: bool = False) -> "LadderReport":
+def best_of(done: Sequence[Climbed]) -> str:
+    """The best run so far, in words."""
+    if not done:
+        return ""
+    metric = next(iter(done[0].measured))
+    sign = 1 if METRICS[metric].lower_is_better else -1
+    best = min(done, key=lambda climbed: sign * climbed.measured[metric].value)
+    return f"best {best.name} {METRICS[metric].show(best.measured[metric].value)}"
+
+
+def report_for(
+    name: str, *, quiet: bool = False, word: str = "rung", sum_up: SumUp = best_of
+) -> "LadderReport":
     """A live display on a terminal, plain lines elsewhere, nothing if asked to be quiet."""
     if quiet:
-        return QuietLadder(name)
-    return LiveLadder(name) if is_live(sys.stderr) else LineLadder(name)
+        return QuietLadder(name, word, sum_up)
+    return (LiveLadder if is_live(sys.stderr) else LineLadder)(name, word, sum_up)
 
 
 class LadderReport(ABC):
-    """Hears how a ladder stands and shows it on stderr."""
+    """Hears how a ladder, or another series, stands and shows it on stderr."""
 
-    def __init__(self, name: str) -> None:
-        self.name, self._stream = name, sys.stderr
+    def __init__(self, name: str, word: str = "rung", sum_up: SumUp = best_of) -> None:
+        self.name, self.word, self._sum_up, self._stream = name, word, sum_up, sys.stderr
         self._began = time.monotonic()
-        self._best: tuple[str, str, float] | None = None  # the metric, the rung, its value
+        self._climbed: list[Climbed] = []
 
     def tell(self, moment: Moment) -> None:
-        """Show a moment, and remember the best rung."""
+        """Show a moment, and remember what is done."""
         if moment.climbed is not None:
-            self._remember(moment.climbed)
+            self._climbed.append(moment.climbed)
             self.done(moment, moment.climbed)
         elif moment.problem:
-            self.announce(f"{mark('bad', self._stream)} {moment.rung}: {moment.problem}")
+            self.announce(f"{mark('bad', self._stream)} {moment.name}: {moment.problem}")
         else:
             self.news(moment)
 
@@ -49,28 +63,19 @@ class LadderReport(ABC):
 
     @abstractmethod
     def news(self, moment: Moment) -> None:
-        """A rung is under way."""
+        """A run is under way."""
 
     @abstractmethod
     def done(self, moment: Moment, climbed: Climbed) -> None:
-        """A rung is done."""
+        """A run is done."""
 
     def seconds(self) -> float:
         """How long this has been going on."""
         return time.monotonic() - self._began
 
-    def best(self) -> str:
-        """The best rung so far, in words."""
-        if self._best is None:
-            return ""
-        metric, rung, value = self._best
-        return f"best {rung} {METRICS[metric].show(value)}"
-
-    def _remember(self, climbed: Climbed) -> None:
-        metric, measured = next(iter(climbed.measured.items()))
-        sign = 1 if METRICS[metric].lower_is_better else -1
-        if self._best is None or sign * measured.value < sign * self._best[2]:
-            self._best = (metric, climbed.name, measured.value)
+    def so_far(self) -> str:
+        """What is done so far, in a few words."""
+        return self._sum_up(self._climbed)
 
 
 class QuietLadder(LadderReport):
@@ -86,8 +91,8 @@ class QuietLadder(LadderReport):
 class LineLadder(LadderReport):
     """For log files: a line for each rung, and at most one a minute in between."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
+    def __init__(self, name: str, word: str = "rung", sum_up: SumUp = best_of) -> None:
+        super().__init__(name, word, sum_up)
         self._said = time.monotonic()
 
     def news(self, moment: Moment) -> None:
@@ -102,15 +107,15 @@ class LineLadder(LadderReport):
     def _write(self, moment: Moment, facts: list[str]) -> None:
         self._said = time.monotonic()
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        place = f"rung={moment.rung} {moment.number}/{moment.count}"
+        place = f"{self.word}={moment.name} {moment.number}/{moment.count}"
         say(" ".join([now, self.name, place, *facts]))
 
 
 class LiveLadder(LadderReport):
     """For people: what is done above a bar of the whole."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
+    def __init__(self, name: str, word: str = "rung", sum_up: SumUp = best_of) -> None:
+        super().__init__(name, word, sum_up)
         # Drawn by hand at every moment, so that a signal never meets a second thread.
         from rich.console import Console
         from rich.live import Live
@@ -130,9 +135,9 @@ class LiveLadder(LadderReport):
         from rich.table import Table
 
         value = "" if moment.value is None else f"valid {moment.value:.4g}"
-        words = [f"{100 * moment.progress:3.0f} %", value, self.best(), clock(self.seconds())]
+        words = [f"{100 * moment.progress:3.0f} %", value, self.so_far(), clock(self.seconds())]
         told = f" {self._dot} ".join(filter(None, words))
-        head = f" {moment.number}/{moment.count} {moment.rung}"
+        head = f" {moment.number}/{moment.count} {moment.name}"
         room = max(4, min(30, width() - len(told) - len(head) - 4))
         grid = Table.grid(padding=(0, 1))
         grid.add_row(head, ProgressBar(total=1.0, completed=moment.progress, width=room), told)

@@ -40,6 +40,7 @@ COMMANDS = {
         "ladder language novel.txt --max-time 15m",
     ),
     "evaluate": Command("evaluate", "judge a run on a file", "evaluate my-run test.tsv"),
+    "errors": Command("errors", "list what a run gets wrong", "errors my-run test.csv"),
     "predict": Command("predict", "let a run answer", 'predict my-run "an input"'),
     "translate": Command("predict", "from one sequence to another", 'translate my-run "loom"'),
     "tag": Command("predict", "label every word", 'tag my-run "the cat sees a dog"'),
@@ -81,6 +82,7 @@ GROUPS = {
     "Learn": ("demo", "check", "train", "ladder"),
     "Use": (
         "evaluate",
+        "errors",
         "predict",
         "translate",
         "tag",

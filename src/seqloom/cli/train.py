@@ -9,13 +9,15 @@ from typing import Any
 from ..data.names import name_of
 from ..errors import UsageError, nearest
 from ..fitting import named
+from ..folding import PLAN, folder_of_folds, newest_folds
 from ..forms import Form
 from ..metrics import METRICS
 from ..recipe import Recipe, shipped
-from ..run import find, run_folders
+from ..run import RECIPE, find, run_folders
 from ..task import Task
 from ..tasks import TASKS
 from .arguments import add_file, add_parts, add_reading, parts_of, reading_of
+from .folds import add_times, resume_times, times_of, train_times
 from .records import to_json
 from .session import Outcome, Session, call, shown_interval
 from .terminal import count, duration, heading, say, several, show, table, visible
@@ -29,6 +31,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.usage = (
         "seqloom train TASK [FILE] [-m MODEL]... [options]\n"
         "       seqloom train RECIPE [FILE] [options]\n"
+        "       seqloom train TASK | RECIPE [FILE] --folds K | --repeat N [options]\n"
         "       seqloom train --resume [RUN] [options]"
     )
     parser.add_argument(
@@ -41,6 +44,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-n", "--name", default="", help="what to call the run")
     parser.add_argument("-s", "--seed", type=int, help="where randomness starts")
     parser.add_argument("--max-time", metavar="TIME", help="stop after, as 90s, 10m or 2h")
+    add_times(parser)
     add_parts(parser, "the result")
     add_reading(parser)
     parser.add_argument(
@@ -59,6 +63,8 @@ def run(given: argparse.Namespace) -> int:
     if given.resume is not None:
         return _resume(given)
     recipes = [recipe.with_settings(_settings(given)).checked() for recipe in _recipes(given)]
+    if times := times_of(given):
+        return train_times(recipes, times, given)
     if given.dry_run:
         show("\n".join(recipe.to_toml() for recipe in recipes).rstrip())
         return 0
@@ -98,8 +104,16 @@ def _resume(given: argparse.Namespace) -> int:
             "--resume goes on with a run as it is: it takes no task, file, model or name",
             help=["seqloom train --resume RUN", "seqloom train TASK FILE   begins a new run"],
         )
-    folder = find(given.resume, given.runs_dir) if given.resume else _newest(given.runs_dir)
+    if times_of(given):
+        raise UsageError(
+            "U001",
+            "--resume goes on as it began: it takes no --folds, --repeat, --group or --in-time",
+            help=["seqloom train --resume RUN"],
+        )
     settings = _settings(given)
+    if (several := _folds(given)) is not None:
+        return resume_times(several, settings, given)
+    folder = find(given.resume, given.runs_dir) if given.resume else _newest(given.runs_dir)
     if given.dry_run:
         recipe = Recipe.read(folder / "recipe.toml")
         show(recipe.with_settings(settings).checked().to_toml().rstrip())
@@ -177,6 +191,20 @@ def _settings(given: argparse.Namespace) -> dict[str, Any]:
 def _name(name: str, model: str, models: int) -> str:
     """Several models cannot share a name."""
     return f"{name}-{model}" if name and models > 1 else name
+
+
+def _folds(given: argparse.Namespace) -> Path | None:
+    """The folds or repeats to go on with; None where it is a single run."""
+    if given.resume:
+        return folder_of_folds(given.resume, given.runs_dir)
+    found, alone = newest_folds(given.runs_dir), run_folders(given.runs_dir)[-1:]
+    if found is None or not alone:
+        return found
+    return found if _changed(found / PLAN) > _changed(alone[0] / RECIPE) else None
+
+
+def _changed(path: Path) -> float:
+    return path.stat().st_mtime
 
 
 def _newest(runs: Path) -> Path:

@@ -23,6 +23,12 @@ class Data:
         split_seed: The number that decides which sequences are cut off; the same number gives
             the same split.
         shared: Allow the same sequence in two parts, such as train and test.
+        folds: Into how many folds train is cut, of which one is the test part; 0 is none. With
+            `seqloom train --folds` each is held out in turn.
+        fold: Which fold is held out, from 1 on.
+        group: A column of train, by name or number; rows that have the same in it are in one fold.
+        in_time: Rows of train stand in the order of time: a fold is learned from what came before.
+        stratified: Keep labels of whole sequences in proportion in all folds.
     """
 
     train: str = ""
@@ -37,3 +43,8 @@ class Data:
     test_fraction: float = 0.05
     split_seed: int = 1
     shared: bool = False
+    folds: int = 0
+    fold: int = 1
+    group: str = ""
+    in_time: bool = False
+    stratified: bool = True

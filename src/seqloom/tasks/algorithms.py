@@ -123,6 +123,9 @@ class Algorithms(Task):
         right = self.puzzle.decode(example.answer.tolist())
         return self.puzzle.judge(right, answer) | {"loss": Ratio(nats, len(example.answer))}
 
+    def pairs(self, example: Solved, answer: Any) -> list[tuple[str, str]]:
+        return self.puzzle.pairs(self.right_answer(example), answer)
+
     def show(self, answer: Any) -> str:
         return self.puzzle.show(answer)
 

@@ -59,6 +59,9 @@ class Classify(Task):
     def length(self, example: Labelled) -> int:
         return len(example.symbols)
 
+    def stratum(self, example: Labelled) -> str:
+        return example.label
+
     def prepare(self, examples: Sequence[Labelled]) -> None:
         self.vocabulary.learn((example.symbols for example in examples), self.at_least)
         self.labels.learn(example.label for example in examples)
@@ -78,6 +81,9 @@ class Classify(Task):
 
     def judge(self, example: Labelled, answer: str, nats: float) -> dict[str, Ratio]:
         return {"accuracy": Ratio(answer == example.label, 1), "loss": Ratio(nats, 1)}
+
+    def pairs(self, example: Labelled, answer: str) -> list[tuple[str, str]]:
+        return [(example.label, answer)]
 
     def show(self, answer: str) -> str:
         return answer

@@ -88,6 +88,9 @@ class Tag(Task):
             "loss": Ratio(nats, len(example.tags)),
         }
 
+    def pairs(self, example: Tagged, answer: list[str]) -> list[tuple[str, str]]:
+        return list(zip(example.tags, answer, strict=True))
+
     def show(self, answer: list[str]) -> str:
         return " ".join(answer)
 

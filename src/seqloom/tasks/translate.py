@@ -168,6 +168,10 @@ class Translate(Task):
         shown = [names[n] if n < len(names) else names[UNKNOWN] for n in row if n not in _PLACES]
         return self.writing.written(self.target.join(shown))
 
+    def right_answer(self, example: Pair) -> str:
+        """As it stands in the file, unknown symbols too."""
+        return self.writing.written(example.target)
+
     def judge(self, example: Pair, answer: str, nats: float) -> Mapping[str, Tally]:
         references = example.references or (example.target,)
         guess = self.writing.read(answer)

@@ -2,15 +2,17 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from ...errors import DataError, Place, UsageError, unknown
+from ...errors import DataError, Place, SeqloomError, UsageError, nearest, unknown
 from ..names import files_of
 from ..settings import Data
 from ..text import large_lines, read_lines, spoken
 from . import columns, json_lines, pairs, parallel, plain, table
 from .found import Reading, Request, Row, Sentence, Source, settle
-from .roles import parse_columns
+from .roles import parse_columns, shorten
 
 __all__ = [
     "EXTENSIONS",
@@ -19,6 +21,7 @@ __all__ = [
     "Sentence",
     "Source",
     "guess_format",
+    "read_column",
     "read_rows",
     "read_sentences",
 ]
@@ -89,6 +92,26 @@ def read_sentences(path: Path, roles: tuple[str, ...], settings: Data) -> Source
     return settle("columns", columns.read(lines, request), path, settings)
 
 
+def read_column(source: Source, column: str, settings: Data) -> dict[int, str]:
+    """What stands in one more column of a file that was read, by the line of each row.
+
+    Of a sentence it is what its first word has.
+    """
+    asked = replace(settings, columns=f"group={column}", skip_bad=True)
+    try:
+        if source.format == "columns":
+            found = read_sentences(source.path, ("group",), replace(asked, format="auto"))
+        elif source.format in FORMATS and source.format != "text":
+            name: Any = source.format
+            found = read_rows(source.path, ("group",), replace(asked, format=name))
+        else:
+            raise _no_column(source, column)
+    except SeqloomError as error:  # that the file can be read is known: it has no such column
+        raise _no_column(source, column) from error
+    fields = {row.line: row.fields[0] for row in found.rows}
+    return {line: field if isinstance(field, str) else field[0] for line, field in fields.items()}
+
+
 def guess_format(path: Path, lines: list[str], roles: tuple[str, ...]) -> str:
     """The format by the file's extension, or else by its content."""
     known = EXTENSIONS.get(path.suffix.lower())
@@ -108,6 +131,20 @@ def guess_format(path: Path, lines: list[str], roles: tuple[str, ...]) -> str:
         return "tsv"
     needs = f"no tab between {' and '.join(roles)}, no header, no JSON"
     raise _not_this_kind(path, needs, Place(str(path), first + 1, lines[first]))
+
+
+def _no_column(source: Source, column: str) -> DataError:
+    """An error for a column that is not there."""
+    names = [title for title in source.header or () if title.strip()]
+    near = nearest(column, names)
+    shown = shorten(", ".join(names)) or "no names of columns; they go by number, from 1 on"
+    return DataError(
+        "D160",
+        f'"{source.path.name}" has no column "{column}" to group by',
+        place=Place(str(source.path)),
+        notes=[f"found: {shown}"],
+        help=[f"did you mean {near!r}?"] if near else ["--group COLUMN   a name or a number"],
+    )
 
 
 def _not_this_kind(path: Path, found: str, place: Place | None = None) -> DataError:

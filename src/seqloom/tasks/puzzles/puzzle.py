@@ -61,6 +61,10 @@ class Puzzle(ABC):
     def judge(self, right: Any, answer: Any) -> dict[str, Ratio]:
         """How good an answer is; the headline first."""
 
+    def pairs(self, right: Any, answer: Any) -> list[tuple[str, str]]:
+        """The right label and the one given, place by place; none where answers are no labels."""
+        return []
+
     def shown(self, question: np.ndarray) -> str:
         """A question in one line, as a user would type it."""
         return " ".join(self.written(question))
@@ -116,6 +120,9 @@ class SymbolPuzzle(Puzzle, ABC):
 
     def judge(self, right: Any, answer: Any) -> dict[str, Ratio]:
         return {"accuracy": Ratio(answer == right, 1)}
+
+    def pairs(self, right: Any, answer: Any) -> list[tuple[str, str]]:
+        return list(zip(self.places(right), self.places(answer), strict=True))
 
     def knows(self, question: np.ndarray) -> list[bool]:
         return [number != UNKNOWN for number in question.tolist()]

@@ -369,7 +369,7 @@ def test_columns_are_not_rows_nor_rows_columns(tmp_path):
     assert refused(path, LABELLED).code == "D002"
     assert refused(path, LABELLED, format="columns").code == "U010"
     assert refused(path, LABELLED, format="text").help == ("choose from: csv, jsonl, tsv",)
-    assert refused(path, TAGGED, format="csv").help == ("choose from: columns",)
+    assert refused(path, TAGGED, format="csv").help == ("choose from: columns, jsonl",)
 
 
 def test_an_unknown_format_gets_the_nearest(tmp_path):

@@ -2,16 +2,18 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from ..errors import DataError, Place
+from .findings import Finding
 from .formats.found import Sentence, Source, count
 from .formats.roles import has_few_kinds
-from .schemes import Break, SchemeName, breaks, has_scheme
+from .schemes import TITLES, Break, SchemeName, breaks, has_scheme, recognised
 
 NAMED = 3  # so many places are told
 
 
+@runtime_checkable
 class TaggedSentence(Protocol):
     """A sentence with a tag for each word, and where they stand in a file."""
 
@@ -52,6 +54,28 @@ def broken(
         for found in breaks(sentence.tags, scheme):
             line = sentence.lines[found.place] if sentence.lines else sentence.line
             yield line, sentence.words[found.place], found
+
+
+def scheme_findings(source: Source) -> list[Finding]:
+    """The scheme of the tags of a file, and where it is broken."""
+    rows = [_Row(row) for row in source.rows if isinstance(row, Sentence)]
+    scheme = recognised(row.tags for row in rows)
+    if scheme == "none":
+        return []
+    found = [Finding("note", "D128", f"the tags mark entities by {TITLES[scheme]}", [])]
+    places = list(broken(rows, scheme))
+    if places:
+        lines = sorted({line for line, *_ in places})
+        found.append(Finding("warning", "D125", told_breaks(places), lines))
+    return found
+
+
+class _Row:
+    """A sentence of a file, the word first and its tag last."""
+
+    def __init__(self, row: Sentence) -> None:
+        self.words, self.tags = row.fields[0], row.fields[-1]
+        self.line, self.lines = row.line, row.lines
 
 
 def told_breaks(found: Sequence[tuple[int, str, Break]]) -> str:

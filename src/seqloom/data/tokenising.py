@@ -86,7 +86,7 @@ class Tokeniser:
             else:
                 break
         if start < end:
-            yield from self._inside(text[start:end], start)
+            yield from self._inside(text, start, end)
         yield from reversed(last)
 
     def _is_cut(self, word: str) -> bool:
@@ -100,21 +100,27 @@ class Tokeniser:
         belongs = word[0] in self.front and run < len(word) and not _is_mark(word[run])
         return 0 if belongs else run
 
-    def _inside(self, word: str, start: int) -> Iterator[Place]:
+    def _inside(self, text: str, start: int, end: int) -> Iterator[Place]:
         """A word without marks around it: whole, without its ending, or in pieces."""
-        end = start + len(word)
+        word = text[start:end]
         if not self._is_cut(word) or _ADDRESS.match(word):
             yield start, end
             return
         for place in range(1, len(word)):
             ending = word[place:]
             if ending in self.known and {*ending} & {*APOSTROPHES}:
-                yield from self._inside(word[:place], start)
+                yield from self._pieces(text, start, start + place)
                 yield start + place, end
                 return
         cuts = "".join(re.escape(mark) for mark in JOINERS if mark not in self.inside)
-        for piece in re.finditer(f"[^{cuts}]+|[{cuts}]" if cuts else ".+", word):
-            yield start + piece.start(), start + piece.end()
+        pieces = (
+            [piece.span() for piece in re.finditer(f"[^{cuts}]+|[{cuts}]", word)] if cuts else []
+        )
+        if len(pieces) < 2:
+            yield start, end
+            return
+        for first, last in pieces:
+            yield from self._pieces(text, start + first, start + last)
 
 
 def _marks_after(word: str) -> int:

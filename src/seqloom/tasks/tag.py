@@ -77,7 +77,7 @@ class Tag(Task):
         self.columns = ("word", *names, "tag")
         self.words, self.spelling, self.features = Vocabulary(), Spelling(), Features(names)
         self.tags, self.scheme, self.tokeniser = LabelSet(), Scheme(scheme), Tokeniser(tokens)
-        self._odd: list[str] = []
+        self._odd, self._barred = list[str](), frozenset[tuple[int, int]]()
 
     def open(self, path: Path, data: Data) -> Source:
         source = read_sentences(path, self.columns, data, self.tokeniser.places)
@@ -107,7 +107,7 @@ class Tag(Task):
         return question._replace(tags=answer)
 
     def key(self, example: Tagged) -> Hashable:
-        return tuple(example.words)
+        return (*example.words, *map(tuple, example.features))
 
     def length(self, example: Tagged) -> int:
         return len(example.words)
@@ -138,8 +138,7 @@ class Tag(Task):
     def signature(self) -> Signature:
         columns = Columns((self.words.space, self.spelling.space, *self.features.spaces))
         space = self.tags.space
-        barred = self.scheme.barred(self.tags.labels)
-        return Signature(self.form, columns, Labels(space.size, barred, space.counts))
+        return Signature(self.form, columns, Labels(space.size, self._barred, space.counts))
 
     def read_symbols(self) -> Sequence[str]:
         return self.words.symbols
@@ -243,7 +242,8 @@ class Tag(Task):
         return found
 
     def _settle(self) -> None:
-        """The headline follows from what the tags are."""
+        """What follows from what the tags are."""
+        self._barred = self.scheme.barred(self.tags.labels)
         self.headline = "accuracy" if self.scheme.written == "none" else "entity_f1"
 
     def _told(self) -> list[str]:

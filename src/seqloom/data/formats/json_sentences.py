@@ -65,7 +65,7 @@ def read(lines: list[str], request: Request, cutter: Cutter) -> Reading[Sentence
 
 def keys_of(item: dict[str, Any], request: Request) -> Keys:
     """Which keys of an object play which role: as the user says, or by their usual names."""
-    said = request.columns
+    said = {role: name for role, name in request.columns.items() if not name.isdigit()}
     word = said.get("word") or next((name for name in _WORDS if name in item), "words")
     usual = _SPANS if isinstance(item.get(word), str) else _TAGS
     tag = said.get("tag") or next((name for name in usual if name in item), usual[0])

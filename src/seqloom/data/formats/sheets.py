@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ _MADE_FOR |= {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl"}
 
 @dataclass(frozen=True)
 class Sheet:
-    """Sentences without their tags, and the lines of the file with tags written into them."""
+    """Sentences with no tags yet, and the lines of the file with tags written into them."""
 
     rows: Sequence[Sentence]
     write: Callable[[Sequence[list[str]]], Iterator[str]]
@@ -69,7 +69,7 @@ def _columns(path: Path, lines: list[str], roles: tuple[str, ...], data: Data) -
 
 def _sentence(words: list[Record], places: Sequence[int]) -> Sentence:
     fields = tuple([record.fields[place] for record in words] for place in places)
-    return Sentence(words[0].line, fields, tuple(record.line for record in words))
+    return Sentence(words[0].line, (*fields, []), tuple(record.line for record in words))
 
 
 def _without_tag(said: dict[str, str]) -> dict[str, str]:
@@ -84,7 +84,8 @@ def _json(
     said = parse_columns(data.columns, roles)
     request = Request(path, known, _without_tag(said))
     source = settle("jsonl", json_sentences.read(lines, request, cutter), path, data)
-    rows = [row for row in source.rows if isinstance(row, Sentence)]
+    read = [row for row in source.rows if isinstance(row, Sentence)]
+    rows = [replace(row, fields=(*row.fields, [])) for row in read]
 
     def write(answers: Sequence[list[str]]) -> Iterator[str]:
         for row, tags in zip(rows, answers, strict=True):

@@ -47,12 +47,14 @@ TAG = {
 
 
 def write_data(folder: Path) -> Path:
-    """A file for each task: text.txt, tags.tsv, labels.csv and pairs.tsv."""
+    """A file for each task: text.txt, tags.conll, labels.csv and pairs.tsv; names.conll has entities."""
     made = sentences()
     text = "\n".join(" ".join(sentence) for sentence in made) + "\n"
     (folder / "text.txt").write_text(text)
     tagged = "\n\n".join("\n".join(f"{word}\t{TAG[word]}" for word in s) for s in made)
     (folder / "tags.conll").write_text(tagged + "\n")
+    named = tagged.replace("\tN", "\tB-animal").replace("\tV", "\tO").replace("\tD", "\tO")
+    (folder / "names.conll").write_text(named + "\n")
     labels = "".join(f"{' '.join(s)},{'long' if len(s) > 3 else 'short'}\n" for s in made)
     (folder / "labels.csv").write_text("text,label\n" + labels)
     pairs = "".join(f"{' '.join(s)}\t{' '.join(reversed(s))}\n" for s in made)

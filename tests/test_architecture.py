@@ -30,6 +30,7 @@ LAYERS = [  # lowest first; names in one set may not import each other
         "by_length",
         "why",
         "held_out",
+        "by_label",
     },
     {"parts", "checking", "rungs", "agreement", "mistakes", "folded"},
     {"run"},

@@ -87,9 +87,9 @@ def test_rungs_are_chosen_by_their_names_or_by_their_models():
 
 
 @pytest.mark.parametrize("arguments, code", [
-    (["tag", "tags.conll"], "U040"),
+    (["algorithms", "tags.conll"], "U040"),
     (["language"], "U001"),
-    (["tag"], "U040"),
+    (["algorithms"], "U040"),
     (["language", "text.txt", "--models", "lsmt"], "U002"),
     (["language", "text.txt", "--set", "model.hidden=8"], "U041"),
     (["language", "text.txt", "--set", "training.max_time=8s"], "U041"),
@@ -105,6 +105,15 @@ def test_what_is_wrong_is_told_before_anything_begins(here, capsys, arguments, c
     assert main(["ladder", *arguments]) == 2
     assert code in capsys.readouterr().err
     assert not (here / "runs").exists()
+
+
+@pytest.mark.parametrize("tag, metric", [("N", "accuracy"), ("B-name", "entity_f1")])
+def test_what_rungs_are_compared_by_may_follow_from_the_data(here, tag, metric):
+    """Tags that mark entities are judged by their F1, which nobody knows before the file is read."""
+    text = (here / "tags.conll").read_text().replace("\tN", f"\t{tag}")
+    (here / "tags.conll").write_text(text.replace("\tV", "\tO").replace("\tD", "\tO"))
+    folder = prepare("tag", "tags.conll", "9s", ["recurrent"], "t", here / "runs", {})
+    assert json.loads((folder / "ladder.json").read_text())["metric"] == metric
 
 
 def test_counts_alone(here, capsys):

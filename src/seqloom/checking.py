@@ -12,11 +12,12 @@ from statistics import median
 from typing import Any
 
 from .data.findings import Finding, Side, View, find
-from .data.formats import Row, Sentence, Source, guess_format, read_rows
+from .data.formats import Row, Sentence, Source, guess_format, read_rows, read_sentences
 from .data.formats.found import count, listed
 from .data.formats.roles import has_few_kinds
 from .data.names import files_of
 from .data.settings import Data
+from .data.tag_remarks import scheme_findings
 from .data.text import read_lines
 from .data.vocabulary import cut
 from .errors import SeqloomError
@@ -119,6 +120,8 @@ def _guess(path: Path, read: list[list[str]], settings: Data) -> tuple[str, str]
     if name in _MADE_FOR:
         return _MADE_FOR[name]
     lenient = replace(settings, skip_bad=True)
+    if name == "jsonl" and _are_sentences(path, lenient):
+        return "tag", "words with tags, or texts with spans"
     for task in ("translate", "classify", "language"):
         try:
             rows = read_rows(path, TASKS[task].roles, lenient).rows
@@ -132,6 +135,14 @@ def _guess(path: Path, read: list[list[str]], settings: Data) -> tuple[str, str]
         role = TASKS[task].roles[-1]
         return task, f'2 columns; "{role}" has {count(kinds, "value")}'
     return "classify", f"a {name} file has columns"
+
+
+def _are_sentences(path: Path, settings: Data) -> bool:
+    """Whether JSON lines hold words with tags, or texts with spans."""
+    try:
+        return bool(read_sentences(path, TASKS["tag"].roles, settings).rows)
+    except SeqloomError:
+        return False
 
 
 def _layout(path: Path, lines: list[str], settings: Data) -> str:
@@ -263,7 +274,7 @@ def _report(source: Source, task: str, why: str, view: View) -> Report:
         counts={name: len(source.rows), "blank": len(source.blank), "bad": len(source.bad)},
         parts=[_part(view, side) for side in view.sides],
         labels=dict(labels.most_common()),
-        findings=find(view),
+        findings=find(view) + (scheme_findings(source) if task == "tag" else []),
     )
 
 

@@ -93,7 +93,8 @@ def prepare(  # noqa: PLR0913, PLR0917 - all that a ladder is
     }
     lowest = next(iter(recipes.values()))
     first = lowest.build_task()
-    read_parts(first, lowest.build_data())  # a file that no rung could read is told once
+    parts = read_parts(first, lowest.build_data())  # a file that no rung could read is told once
+    first.prepare(parts.train)  # what answers are judged by may follow from the data
     notes = [f"left out, as their models are not here: {', '.join(missing)}"] if missing else []
     shares = {rung.name: rung.share for rung in found.rungs}
     plan = Plan(task, first.headline, budget, shares, notes)

@@ -1,16 +1,18 @@
 """What every task can do: read files, speak to models in numbers, and judge predictions."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+from jaxtyping import Float
 
 from .batch import Batch, Item, collate
 from .data.codec import Codec
 from .data.formats import Row, Sentence, Source, read_rows
+from .data.formats.sheets import Sheet
 from .data.lazily import each
 from .data.settings import Data
 from .errors import DataError, Place, UsageError
@@ -29,6 +31,32 @@ class Generated:
     settings: dict[str, str]
     draw: Callable[[str], list[Any]]
     easier: Callable[[], list[list[Any]]] = list
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Labels of one example, place by place: what is right, and what was guessed.
+
+    Where several places are one thing, such as an entity, there are those of either side, each with
+    its label first.
+    """
+
+    what: str
+    pairs: list[tuple[str, str]]
+    right: Collection[tuple[str, int, int]] = ()
+    guessed: Collection[tuple[str, int, int]] = ()
+
+
+@dataclass(frozen=True)
+class Marked:
+    """A question in pieces, each with its label or an empty one, and what stands between them.
+
+    `labels` are all that a model may give, in an order that stays: colours go by it.
+    """
+
+    pieces: Sequence[tuple[str, str]]
+    labels: Sequence[str]
+    between: str
 
 
 class Task(ABC):
@@ -70,6 +98,10 @@ class Task(ABC):
         if not self.roles:
             raise reads_no_file(str(path))
         return read_rows(path, self.roles, data, keep_blank=self.continuous)
+
+    def sheet(self, path: Path, data: Data) -> Sheet | None:
+        """A file of questions that is answered in its own shape; None: each line is a question."""
+        return None
 
     def related(self, examples: Sequence[Any]) -> Sequence[Any]:
         """The examples, each told what the others say of it; most tasks need nothing."""
@@ -121,6 +153,10 @@ class Task(ABC):
 
     def notes(self) -> list[str]:
         """What is odd of what the codecs learned, a sentence each; told when training begins."""
+        return []
+
+    def remarks(self, examples: Sequence[Any]) -> list[str]:
+        """What is odd of examples that were read, and how they were read: a sentence each."""
         return []
 
     @abstractmethod
@@ -198,6 +234,20 @@ class Task(ABC):
 
     def how_measured(self, examples: Sequence[Any]) -> dict[str, str]:
         """How metrics were taken that have one name and several ways, by the metric's name."""
+        return {}
+
+    def judged(self, example: Any, answer: Any) -> Judged | None:
+        """The labels of an example beside those of an answer; None where there are no labels."""
+        return None
+
+    def marked(self, example: Any, answer: Any) -> Marked | None:
+        """A question with its labels in it, to be read; None where the answer stands alone."""
+        return None
+
+    def details(
+        self, example: Any, answer: Any, chances: Float[np.ndarray, "place classes"] | None
+    ) -> dict[str, Any]:
+        """What programs are told of an answer beside itself; `chances` are those of all labels."""
         return {}
 
     @abstractmethod

@@ -104,7 +104,7 @@ def test_explain_without_a_topic_lists_them(say):
     ("topic", "hint"),
     [
         ("recurent", "did you mean 'recurrent'?"),
-        ("D111", "did you mean D1"),
+        ("E311", "did you mean E310?"),
         ("x", "choose from"),
     ],
 )

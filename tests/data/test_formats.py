@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from seqloom.data.formats import Row, Sentence, read_rows, read_sentences
+from seqloom.data.formats import Row, read_rows, read_sentences
 from seqloom.data.settings import Data
 from seqloom.errors import SeqloomError
 from seqloom.options import options
@@ -289,71 +289,6 @@ def test_a_key_that_no_object_has(tmp_path):
     assert error.help == ("--columns text=text,label=stars",)
 
 
-# --- CoNLL columns
-
-
-def test_sentences_of_words_and_tags(tmp_path):
-    text = "-DOCSTART- -X- O\n\nthe DT O\ncat  NN\tB-X\n\n\n# about this\nruns VB O\n# # O\n"
-    source = read_sentences(written(tmp_path, text, "a.conll"), TAGGED, Data())
-    assert source.rows == [
-        Sentence(3, (["the", "cat"], ["O", "B-X"])),
-        Sentence(8, (["runs", "#"], ["O", "O"])),
-    ]
-    assert (source.format, source.blank) == ("columns", [])
-
-
-def test_a_word_may_begin_with_a_hash(tmp_path):
-    path = written(tmp_path, "#tag\tO\n#\tO\n# x = y\nend\tO\n", "a.bio")
-    assert read_sentences(path, TAGGED, Data()).rows == [
-        Sentence(1, (["#tag", "#", "end"], ["O", "O", "O"]))
-    ]
-
-
-def test_words_may_hold_the_other_blanks_of_unicode(tmp_path):
-    path = written(tmp_path, "a\u00a0b X\nc\u2028d Y\n", "a.conll")
-    assert read_sentences(path, TAGGED, Data()).rows[0].fields[0] == ["a\u00a0b", "c\u2028d"]
-
-
-def test_conll_u(tmp_path):
-    def line(*start: str) -> str:
-        return "\t".join([*start, *["_"] * (10 - len(start))])
-
-    lines = [
-        "# sent_id = 1",
-        line("1-2", "du"),
-        line("1", "de", "de", "ADP"),
-        line("2", "le", "le", "DET"),
-        line("2.1", "ghost", "ghost", "X"),
-        line("3", "chat noir", "chat", "NOUN", "N"),
-    ]
-    path = written(tmp_path, "\n".join(lines), "a.conllu")
-    words = ["de", "le", "chat noir"]
-    assert read_sentences(path, TAGGED, Data()).rows == [
-        Sentence(3, (words, ["ADP", "DET", "NOUN"]))
-    ]
-    other = read_sentences(path, TAGGED, Data(columns="2,5"))
-    assert other.rows[0].fields == (words, ["_", "_", "N"])
-
-
-def test_a_line_with_a_column_missing(tmp_path):
-    path = written(tmp_path, "the DT\ncat\n\nit PRP\nruns VB\n", "a.conll")
-    error = refused(path, TAGGED)
-    assert (error.code, error.problem) == ("D011", "row has 1 field, expected 2")
-    assert str(error.place) == f"{path}:2"
-    left = read_sentences(path, TAGGED, Data(skip_bad=True))
-    assert left.rows == [Sentence(4, (["it", "runs"], ["PRP", "VB"]))]
-    assert left.bad == [(2, "D011: row has 1 field, expected 2")]
-
-
-def test_words_without_tags(tmp_path):
-    assert refused(written(tmp_path, "the\ncat\n", "a.conll"), TAGGED).code == "D011"
-
-
-def test_columns_have_numbers_not_names(tmp_path):
-    error = refused(written(tmp_path, "a b\n", "a.conll"), TAGGED, columns="word=form,tag=2")
-    assert (error.code, error.help) == ("U010", ("--columns word=NUMBER,tag=NUMBER",))
-
-
 # --- the wrong kind of file
 
 
@@ -369,7 +304,7 @@ def test_columns_are_not_rows_nor_rows_columns(tmp_path):
     assert refused(path, LABELLED).code == "D002"
     assert refused(path, LABELLED, format="columns").code == "U010"
     assert refused(path, LABELLED, format="text").help == ("choose from: csv, jsonl, tsv",)
-    assert refused(path, TAGGED, format="csv").help == ("choose from: columns",)
+    assert refused(path, TAGGED, format="csv").help == ("choose from: columns, jsonl",)
 
 
 def test_an_unknown_format_gets_the_nearest(tmp_path):

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from ..by_label import by_label
 from ..by_length import by_length
 from ..data.names import name_of
 from ..errors import UsageError
@@ -31,6 +32,7 @@ from .judging import (
     unknown_note,
     with_interval,
 )
+from .label_tables import label_lines
 from .records import to_json
 from .terminal import can_show, duration, several, show, table, width
 
@@ -41,6 +43,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_file(parser, "left out: the run's own test part")
     parser.add_argument(
         "--by-length", action="store_true", help="the first metric by the length of the source, too"
+    )
+    parser.add_argument(
+        "--by-label",
+        action="store_true",
+        help="precision, recall and F1 of each label, and which were taken for which",
     )
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FILE.svg", help="draw it; also .png, .html, .json"
@@ -65,25 +72,33 @@ def run(given: argparse.Namespace) -> int:
     how = run.task.how_measured(score.examples)
     view = by_length(run.task, score, run.name) if given.by_length else None
     picture = view.save(given.output) if view and given.output else None
+    labels = by_label(run.task, score) if given.by_label else None
     if given.json:
         more = {"together_with": given.others, "unknown_share": share, "signatures": how}
         facts = _as_dict(run, found, score, search) | more
         drawn = {"by_length": view.to_json()} if view else {}
+        drawn |= {"by_label": labels.as_dict()} if labels else {}
         show(to_json(facts | drawn | ({"picture": str(picture)} if picture else {})))
         return 0
-    measured = score.measured()
-    for line in table([[METRICS[n].title, with_interval(n, m)] for n, m in measured.items()]):
-        show(line)
-    number = several(len(score.examples), "example")
-    sought = searched(run, search) + _joined_by(given.others)
-    show(f"n = {number} ({found.title}), 95 % intervals{sought}, {duration(score.seconds)}")
-    for name, words in how.items():
-        show(f"{METRICS[name].title}: {words}")
+    _print(score, found.title, searched(run, search) + _joined_by(given.others), how)
     if view is not None:
         show(f"\n{view.to_text(width(), ascii=not can_show('█', sys.stdout))}")
     if picture is not None:
         show(str(picture))
+    for line in label_lines(labels) if labels is not None else ():
+        show(line)
     return 0
+
+
+def _print(score: Evaluation, title: str, sought: str, how: dict[str, str]) -> None:
+    """Each metric with its interval, and how it was taken."""
+    measured = score.measured()
+    for line in table([[METRICS[n].title, with_interval(n, m)] for n, m in measured.items()]):
+        show(line)
+    number = several(len(score.examples), "example")
+    show(f"n = {number} ({title}), 95 % intervals{sought}, {duration(score.seconds)}")
+    for name, words in how.items():
+        show(f"{METRICS[name].title}: {words}")
 
 
 def searched(run: Run, search: Search) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..forms import END, UNKNOWN, Tokens
+from ..forms import END, UNKNOWN, Columns, Tokens
 from ..run import Run
 from .terminal import several
 
@@ -24,11 +24,12 @@ class Oddities:
     def count(self, texts: Sequence[str]) -> None:
         """Look at inputs as the model reads them."""
         task = self.run.task
-        if not isinstance(task.signature().source, Tokens):
+        if not isinstance(task.signature().source, Tokens | Columns):
             return
         for text in texts:
             self._read += 1
             symbols = np.asarray(task.ask(task.question(text)))
+            symbols = symbols[:, 0] if symbols.ndim > 1 else symbols  # of a word, not of letters
             symbols = symbols[symbols != END]
             unknown = int((symbols == UNKNOWN).sum())
             self.total += len(symbols)

@@ -13,13 +13,16 @@ from ..forms import Form, Vectors
 from ..model import Search
 from ..ruling import known
 from ..run import Run, wrong_task
+from ..search import SEARCHED
 from ..training.evaluation import Answer
 from ..views import View
 from .arguments import add_search, at_least_one, given_twice, search_of
 from .inputs import STANDARD_INPUT, arguments, batches, is_file, lines_of
 from .judging import Progress, load_together, say_notes
+from .marking import drawn
 from .oddities import Oddities
 from .records import to_json
+from .sheets import fill, sheet_given
 from .terminal import can_show, several, show, width
 from .trees import Trees
 
@@ -37,6 +40,13 @@ def add(parser: argparse.ArgumentParser) -> None:
         "-f", "--file", metavar="FILE", help="a file of inputs, one a line; - is standard input"
     )
     parser.add_argument("--encoding", default="utf-8", metavar="NAME", help="of FILE")
+    parser.add_argument(
+        "--format",
+        choices=("auto", "text", "columns", "jsonl"),
+        default="auto",
+        help="of FILE; one in columns or JSON lines is answered in its own shape",
+    )
+    parser.add_argument("--columns", metavar="ROLES", help="of FILE, such as word=1,tag=4")
     add_search(parser)
     parser.add_argument(
         "--nbest", type=int, default=1, metavar="N", help="the N best answers, with their scores"
@@ -74,6 +84,10 @@ def run(given: argparse.Namespace) -> int:
         raise wrong_task(run, given.command)
     search = _with_rules(run, search, given)
     search.must_fit(run.model.signature)
+    if given.json and run.task.form not in SEARCHED:
+        search = replace(search, chances=True)
+    if (sheet := sheet_given(run, given)) is not None:
+        return fill(run, sheet, search, given)
     inputs, where = _inputs(given)
     answer = _found(run, search, given, where == "arguments")
     odd = Oddities(run)
@@ -170,6 +184,9 @@ def _as_text(run: Run, result: Result, nbest: int) -> str:
             f"{rank}\t{one.score:.4f}\t{run.task.show(one.value)}" for rank, one in found
         )
     told = run.task.show(result.answer.value)
+    marked = run.task.marked(run.task.question(result.text), result.answer.value)
+    if marked is not None:
+        told = drawn(marked, sys.stdout)
     if run.task.form is Form.NEXT:
         told = _joined(run, result.text, told)
     if result.view is None:
@@ -189,6 +206,8 @@ def _as_json(run: Run, result: Result, nbest: int) -> str:
         if run.task.form is Form.EACH:
             symbols = run.task.symbols(run.task.question(result.text), answer.value)
             found["output"] = list(zip(*symbols, strict=True))
+        question = run.task.question(result.text)
+        found |= run.task.details(question, answer.value, answer.chances)
         if _has_chance(run, answer):
             found |= {"log_prob": answer.log_prob, "probability": math.exp(answer.log_prob)}
         if nbest > 1:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from . import translation
+from . import spans, translation
 from .tally import Measured, Ratio, Tally, Value, as_rows, measure, share
 
 __all__ = ["METRICS", "Measured", "Metric", "Ratio", "Tally", "measure", "value_of"]
@@ -43,6 +43,9 @@ METRICS: dict[str, Metric] = {
     "chrf": Metric("chrF", False, value=translation.chrf, decimals=2),
     "tokenised_bleu": Metric("tokenised BLEU", False, value=translation.tokenised_bleu, decimals=2),
     "squared_error": Metric("mean squared error", True),
+    "entity_f1": Metric("entity F1", False, percent=True, value=spans.f1),
+    "entity_precision": Metric("entity precision", False, percent=True, value=spans.precision),
+    "entity_recall": Metric("entity recall", False, percent=True, value=spans.recall),
     "accuracy": Metric("accuracy", False, percent=True),
     "sentence_accuracy": Metric("sentences all right", False, percent=True),
     "bits_per_character": Metric("bits per character", True),

@@ -10,7 +10,7 @@ from ...errors import DataError, Place, SeqloomError, UsageError, nearest, unkno
 from ..names import files_of
 from ..settings import Data
 from ..text import large_lines, read_lines, spoken
-from . import columns, json_lines, pairs, parallel, plain, table
+from . import columns, json_lines, json_sentences, pairs, parallel, plain, table
 from .found import Reading, Request, Row, Sentence, Source, settle
 from .roles import parse_columns, shorten
 
@@ -22,6 +22,7 @@ __all__ = [
     "Source",
     "guess_format",
     "read_column",
+    "guess_sentences",
     "read_rows",
     "read_sentences",
 ]
@@ -81,15 +82,40 @@ def read_rows(
     return settle(name, FORMATS[name](lines, request), path, settings)
 
 
-def read_sentences(path: Path, roles: tuple[str, ...], settings: Data) -> Source:
-    """One list for each role and sentence, from a file of columns with one word a line."""
+def read_sentences(
+    path: Path,
+    roles: tuple[str, ...],
+    settings: Data,
+    cutter: json_sentences.Cutter | None = None,
+) -> Source:
+    """One list for each role and sentence: columns with one word a line, or JSON lines.
+
+    The cutter says where the words of a text are; left out, they are what stands between blanks.
+    """
     if len(files := files_of(path)) > 1:
         raise parallel.several(files, path, ("words in columns",))
     lines = read_lines(path, settings.encoding)
-    if settings.format not in ("auto", "columns"):
-        raise _wrong_format(settings.format, roles, {"columns"})
+    if settings.format not in ("auto", "columns", "jsonl"):
+        raise _wrong_format(settings.format, roles, {"columns", "jsonl"})
+    name = guess_sentences(path, lines) if settings.format == "auto" else settings.format
     request = Request(path, roles, parse_columns(settings.columns, roles))
-    return settle("columns", columns.read(lines, request), path, settings)
+    if name == "jsonl":
+        reading = json_sentences.read(lines, request, cutter or _between_blanks)
+    else:
+        reading = columns.read(lines, request)
+    return settle(name, reading, path, settings)
+
+
+def guess_sentences(path: Path, lines: list[str]) -> str:
+    """Columns or JSON lines, by the file's extension, or else by its first line."""
+    if EXTENSIONS.get(path.suffix.lower()) == "jsonl":
+        return "jsonl"
+    first = next((line for line in lines if line.strip()), "")
+    return "jsonl" if re.match(r'\s*\{\s*"', first) else "columns"
+
+
+def _between_blanks(text: str) -> list[tuple[int, int]]:
+    return [match.span() for match in re.finditer(r"\S+", text)]
 
 
 def read_column(source: Source, column: str, settings: Data) -> dict[int, str]:

@@ -23,10 +23,17 @@ class Row:
 
 @dataclass(frozen=True)
 class Sentence:
-    """One sentence: a list for each role, one entry a word, and the line where it begins."""
+    """One sentence: a list for each role, one entry a word, and the line where it begins.
+
+    Where words have lines of their own, there are those; where they were cut from a text, there is
+    the text and where each word begins and ends in it.
+    """
 
     line: int
     fields: tuple[list[str], ...]
+    lines: tuple[int, ...] = field(default=(), compare=False)
+    text: str = field(default="", compare=False)
+    places: tuple[tuple[int, int], ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True)

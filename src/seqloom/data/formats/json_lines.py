@@ -18,7 +18,7 @@ def read(lines: list[str], request: Request) -> Reading[Row]:
         if not line.strip():
             reading.blank.append(number)
             continue
-        found = _parse(line, number)
+        found = parse(line, number)
         if isinstance(found, Fault):
             reading.faults.append(found)
         else:
@@ -45,7 +45,7 @@ def _keys(objects: list[tuple[int, dict[str, Any]]], request: Request) -> dict[s
     return {role: header[place] for role, place in zip(request.roles, places, strict=True)}
 
 
-def _parse(line: str, number: int) -> dict[str, Any] | Fault:
+def parse(line: str, number: int) -> dict[str, Any] | Fault:
     """The object on a line; numbers stay as they are written."""
     try:
         found = json.loads(line, parse_int=str, parse_float=str, parse_constant=str)

@@ -123,7 +123,7 @@ def _labels(model: Model, task: Task, question: Any, about: Question) -> Asked:
 
 
 def _decisions(task: Task, found: Sequence[Any], size: int, instead: str) -> list[Row]:
-    """The labels that are right, each by itself; if none is, the first that could be."""
+    """The labels that were given, each by itself; if there are none, all that could have been."""
     known = [task.show(task.decode([row])) for row in np.eye(size).tolist()]
     if instead:
         label = _label(instead, known)

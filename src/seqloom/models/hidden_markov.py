@@ -140,6 +140,15 @@ class HiddenMarkov(Model):
             log_probs = _given(scores, quick.totals(self._lattice, places))
         return Prediction(Sequences(found, source.lengths), log_probs, chances=chances)
 
+    def posteriors(
+        self, source: Sequences, heard: Bool[np.ndarray, "batch time"]
+    ) -> Float[np.ndarray, "batch time labels"]:
+        """The chances of all labels at each place; what is not heard fits all labels alike."""
+        places = self._places(source)
+        table = np.concatenate([places.table, np.zeros((1, self.states))])
+        which = np.where(heard[source.mask], places.which, len(places.table))
+        return self._chances(source, Places(table, which, source.lengths))
+
     def best_labels(self, source: Sequences, count: int) -> list[tuple[Hypothesis, ...]]:
         """The likeliest sequences of labels for each source, the best first."""
         places = self._places(source)

@@ -47,6 +47,10 @@ class Whole(Neural, ABC):
         chances = self.output.chances(states, lengths) if search.chances else None
         return Prediction(Sequences(best.numpy(), lengths), log_probs, chances=chances)
 
+    def log_chances(self, source: Sequences) -> Float[Tensor, "batch place classes"]:
+        lengths = np.ones(len(source), dtype=np.int64)
+        return self.output.log_chances(self.vectors(source)[:, None], lengths)
+
     def take_vectors(self, symbols: Sequence[str]) -> str:
         """Start from the vectors of a file, where one is named; says how many symbols it has."""
         return take_vectors(self.input, self.ends, symbols) if self.ends.vectors else ""

@@ -15,6 +15,7 @@ from .data.settings import Data
 from .errors import DataError, Place, UsageError
 from .forms import END, Form, Signature
 from .metrics import Tally
+from .metrics.labels import Decision
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,7 @@ class Task(ABC):
     headline: str  # the metric that chooses the best checkpoint
     variety: str = ""  # runs of different varieties have nothing in common
     continuous: bool = False  # examples follow one another: each goes on from the last
+    remedy_for_length: ClassVar[str] = ""  # what to set where a text is too long
 
     @classmethod
     def varieties(cls) -> list["Task"]:
@@ -61,7 +63,8 @@ class Task(ABC):
         for row, example in zip(source.rows, examples, strict=True):
             limited = data.max_length and not self.continuous
             if limited and self.length(example) > data.max_length:
-                raise _too_long(path, row.line, self.length(example), data.max_length)
+                error = _too_long(path, row.line, self.length(example), data.max_length)
+                raise error.with_help(self.remedy_for_length) if self.remedy_for_length else error
         return self.related(examples)
 
     def open(self, path: Path, data: Data) -> Source:
@@ -183,13 +186,36 @@ class Task(ABC):
         The first metric is the most telling; `answer` is None where the form is NEXT.
         """
 
+    def shortened(self, examples: Sequence[Any]) -> list[str]:
+        """A sentence where texts are longer than what is read of them."""
+        return []
+
     def how_measured(self, examples: Sequence[Any]) -> dict[str, str]:
         """How metrics were taken that have one name and several ways, by the metric's name."""
         return {}
 
+    def decisions(self, example: Any, answer: Any, chances: Any = None) -> list[Decision]:
+        """Every label of an answer beside the right one; none where answers are no labels.
+
+        `chances` are those of all labels at each place, (place, classes), if they are known.
+        """
+        return []
+
+    def labels_of(self, example: Any) -> list[str]:
+        """The right labels of an example, as they stand in the file; none where there are none."""
+        return []
+
+    def probabilities(self, chances: Any) -> Any:
+        """How likely each label is, as JSON can hold it; None where answers are no labels."""
+        return None
+
     @abstractmethod
     def show(self, answer: Any) -> str:
         """An answer in one line, as it is printed."""
+
+    def show_surely(self, answer: Any, chances: Any) -> str:
+        """An answer in one line for people, with how sure it is and what else it could be."""
+        return self.show(answer)
 
     def shown_symbol(self, number: int) -> str:
         """One symbol or label of an answer, as it is printed."""

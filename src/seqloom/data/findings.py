@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Literal
@@ -98,16 +98,19 @@ def _contradictions(view: View) -> Iterator[Finding]:
         yield Finding("warning", "D071", _at(say, lines), lines)
 
 
-def _labels_alike(view: View) -> Iterator[Finding]:
+def labels_alike(labels: Iterable[str]) -> list[list[str]]:
+    """Labels that differ only by case or space, each group in order."""
     written: dict[str, set[str]] = defaultdict(set)
-    for _, label in view.labels:
+    for label in labels:
         written[" ".join(label.casefold().split())].add(label)
-    for forms in written.values():
-        if len(forms) > 1:
-            names = ", ".join(repr(form) for form in sorted(forms))
-            lines = _lines_of(view, forms)
-            say = f"labels that differ only by case or space: {names}"
-            yield Finding("warning", "D072", _at(say, lines), lines)
+    return [sorted(forms) for forms in written.values() if len(forms) > 1]
+
+
+def _labels_alike(view: View) -> Iterator[Finding]:
+    for forms in labels_alike(label for _, label in view.labels):
+        lines = _lines_of(view, set(forms))
+        say = f"labels that differ only by case or space: {', '.join(map(repr, forms))}"
+        yield Finding("warning", "D072", _at(say, lines), lines)
 
 
 def _rare_labels(view: View) -> Iterator[Finding]:

@@ -2,9 +2,7 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from .tally import Measured, Tally, Value, as_rows, middle, share
+from .tally import Measured, Sums, Tally, Value, drawn_again, middle, share
 
 
 def difference(
@@ -14,14 +12,13 @@ def difference(
 
     Hard examples are hard for both, so this is narrower than the two intervals suggest.
     """
-    one, other = as_rows(first), as_rows(second)
-    chance, size = np.random.default_rng(1), len(one)
-
-    def apart(which: np.ndarray | slice) -> float:
-        return _apart(value(one[which].sum(0).tolist()), value(other[which].sum(0).tolist()))
-
-    draws = [apart(chance.integers(size, size=size)) for _ in range(repeats)]
-    return Measured(apart(slice(None)), *middle(draws))
+    one, other = Sums(first), Sums(second)
+    draws = [
+        _apart(value(before), value(after))
+        for drawn in drawn_again(len(first), repeats)
+        for before, after in zip(one.of(drawn), other.of(drawn), strict=True)
+    ]
+    return Measured(_apart(value(one.all()), value(other.all())), *middle(draws))
 
 
 def _apart(first: float, second: float) -> float:

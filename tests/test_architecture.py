@@ -28,6 +28,7 @@ LAYERS = [  # lowest first; names in one set may not import each other
         "anatomy",
         "climbed",
         "by_length",
+        "by_label",
     },
     {"parts", "checking", "rungs", "agreement"},
     {"run"},

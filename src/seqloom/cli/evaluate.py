@@ -1,7 +1,7 @@
 """seqloom evaluate: a run's metrics on a file, with how far chance could have moved them."""
 
 import argparse
-import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +24,9 @@ from .judging import (
     unknown_note,
     with_interval,
 )
+from .label_report import LabelReport, add_labels, drawn_text
 from .records import to_json
-from .terminal import can_show, duration, several, show, table, width
+from .terminal import duration, several, show, table
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -38,6 +39,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FILE.svg", help="draw it; also .png, .html, .json"
     )
+    add_labels(parser)
     add_search(parser)
     add_reading(parser)
     parser.add_argument(
@@ -56,8 +58,10 @@ def run(given: argparse.Namespace) -> int:
     run = load_together(given)
     file = Path(name_of(given.file)) if given.file else None
     found = exam(run, file, _settings(given), given.unknown_labels == "skip")
-    say_notes(found.notes, given.quiet)
-    score = judged(run, found, search, given.quiet)
+    say_notes([*found.notes, *run.task.shortened(found.examples)], given.quiet)
+    wanted = replace(search, chances=given.calibration is not None)
+    score = judged(run, found, wanted, given.quiet)
+    labels = LabelReport.of(run, score, given)
     share = run.task.unknown_share(score.examples)
     say_notes(unknown_note(share) + impossible_note(score), given.quiet)
     how = run.task.how_measured(score.examples)
@@ -66,8 +70,9 @@ def run(given: argparse.Namespace) -> int:
     if given.json:
         more = {"together_with": given.others, "unknown_share": share, "signatures": how}
         facts = _as_dict(run, found, score, search) | more
-        drawn = {"by_length": view.to_json()} if view else {}
-        show(to_json(facts | drawn | ({"picture": str(picture)} if picture else {})))
+        drawn: dict[str, Any] = {"by_length": view.to_json()} if view else {}
+        drawn |= {"picture": str(picture)} if picture else {}
+        show(to_json(facts | drawn | labels.facts))
         return 0
     measured = score.measured()
     for line in table([[METRICS[n].title, with_interval(n, m)] for n, m in measured.items()]):
@@ -78,9 +83,10 @@ def run(given: argparse.Namespace) -> int:
     for name, words in how.items():
         show(f"{METRICS[name].title}: {words}")
     if view is not None:
-        show(f"\n{view.to_text(width(), ascii=not can_show('█', sys.stdout))}")
+        show(f"\n{drawn_text(view)}")
     if picture is not None:
         show(str(picture))
+    labels.show()
     return 0
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DataError, UsageError
-from ..forms import Form, Vectors
+from ..forms import Bits, Form, Labels, Vectors
 from ..model import Search
 from ..ruling import known
 from ..run import Run, wrong_task
@@ -20,7 +20,7 @@ from .inputs import STANDARD_INPUT, arguments, batches, is_file, lines_of
 from .judging import Progress, load_together, say_notes
 from .oddities import Oddities
 from .records import to_json
-from .terminal import can_show, several, show, width
+from .terminal import can_show, is_live, several, show, width
 from .trees import Trees
 
 
@@ -72,7 +72,7 @@ def run(given: argparse.Namespace) -> int:
     run = load_together(given)
     if given.command not in ("predict", run.task.verb):
         raise wrong_task(run, given.command)
-    search = _with_rules(run, search, given)
+    search = replace(_with_rules(run, search, given), chances=_has_labels(run))
     search.must_fit(run.model.signature)
     inputs, where = _inputs(given)
     answer = _found(run, search, given, where == "arguments")
@@ -169,7 +169,7 @@ def _as_text(run: Run, result: Result, nbest: int) -> str:
         return "\n".join(
             f"{rank}\t{one.score:.4f}\t{run.task.show(one.value)}" for rank, one in found
         )
-    told = run.task.show(result.answer.value)
+    told = _told(run, result.answer)
     if run.task.form is Form.NEXT:
         told = _joined(run, result.text, told)
     if result.view is None:
@@ -191,6 +191,9 @@ def _as_json(run: Run, result: Result, nbest: int) -> str:
             found["output"] = list(zip(*symbols, strict=True))
         if _has_chance(run, answer):
             found |= {"log_prob": answer.log_prob, "probability": math.exp(answer.log_prob)}
+        if answer.chances is not None:
+            chances = run.task.probabilities(answer.chances)
+            found |= {"probabilities": chances} if chances is not None else {}
         if nbest > 1:
             found["nbest"] = [
                 {"output": one.value, "log_prob": one.log_prob, "score": one.score}
@@ -199,6 +202,19 @@ def _as_json(run: Run, result: Result, nbest: int) -> str:
     if result.view is not None:
         found["view"] = result.view.to_json()
     return to_json(found)
+
+
+def _told(run: Run, answer: Answer) -> str:
+    """An answer in one line: as it is, or on a terminal with how sure it is."""
+    if answer.chances is not None and is_live(sys.stdout):
+        return run.task.show_surely(answer.value, answer.chances)
+    return run.task.show(answer.value)
+
+
+def _has_labels(run: Run) -> bool:
+    """Whether every label has a chance: one or more of them are the answer, without a search."""
+    is_found = run.task.form in (Form.EACH, Form.WHOLE)
+    return is_found and isinstance(run.task.signature().target, Labels | Bits)
 
 
 def _has_chance(run: Run, answer: Answer) -> bool:

@@ -1,15 +1,19 @@
 """Pictures of what happens inside a model: each prints, draws, saves and shows in a notebook."""
 
 from .attention import AttentionView
+from .confusion import ConfusionView
 from .gate_shares import GateShare, GateSharesView
 from .gates import GatesView
 from .ladder import LadderView, RungPoint
 from .lengths import LengthBucket, LengthCurve, LengthView
 from .memory import Memory, MemoryView, Window
+from .reliability import Bin, ReliabilityView
 from .view import View
 
 __all__ = [
     "AttentionView",
+    "Bin",
+    "ConfusionView",
     "GateShare",
     "GateSharesView",
     "GatesView",
@@ -19,6 +23,7 @@ __all__ = [
     "LengthView",
     "Memory",
     "MemoryView",
+    "ReliabilityView",
     "RungPoint",
     "View",
     "Window",

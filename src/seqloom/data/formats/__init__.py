@@ -82,17 +82,15 @@ def read_rows(
 
 def _format(path: Path, lines: list[str], roles: tuple[str, ...], settings: Data) -> str:
     """The format the user named, or the one that can be told; one that can hold the roles."""
+    able = set(FORMATS) - (set() if roles == LABELLED else {"label-first", "trees"})
+    able -= {"text"} if len(roles) > 1 else set()
     name: str = settings.format
     if name == "auto":
         name = guess_format(path, lines, roles)
         if name == "columns":
             raise _not_this_kind(path, f"one word a line, not rows of {' and '.join(roles)}")
-    elif name not in FORMATS:
-        raise _wrong_format(name, roles, set(FORMATS))
-    if name == "text" and len(roles) > 1:
-        raise _wrong_format(name, roles, set(FORMATS) - {"text"})
-    if name in ("label-first", "trees") and roles != LABELLED:
-        raise _wrong_format(name, roles, set(FORMATS) - {"label-first", "trees"})
+    if name not in able:
+        raise _wrong_format(name, roles, able)
     return name
 
 

@@ -11,6 +11,7 @@ from .formats.found import count, listed
 
 Level = Literal["problem", "warning", "note"]
 RARE_LABEL = 5
+_NOTES = {"D061", "D147"}  # of what was learned, what needs no change
 _CONTROL = re.compile(r"[\x01-\x08\x0b-\x1f\x7f-\x9f]")
 _TRAILING = re.compile(r"[ \t]$")
 
@@ -132,7 +133,8 @@ def _one_class(view: View) -> Iterator[Finding]:
     kinds = {label for _, label in view.labels}
     if len(kinds) == 1:
         say = f'all labels are "{next(iter(kinds))}": there is nothing to learn'
-        yield Finding("warning", "D074", say, [])
+        is_problem = view.task == "classify" and len(set(view.answers)) == 1
+        yield Finding("problem" if is_problem else "warning", "D074", say, [])
 
 
 def _one_symbol(view: View) -> Iterator[Finding]:
@@ -152,7 +154,7 @@ def _one_symbol(view: View) -> Iterator[Finding]:
 def _learned(view: View) -> Iterator[Finding]:
     for side in view.sides:
         for code, text in side.notes.items():
-            yield Finding("note" if code == "D061" else "warning", code, text, [])
+            yield Finding("note" if code in _NOTES else "warning", code, text, [])
 
 
 def _lengths(view: View) -> Iterator[Finding]:

@@ -67,7 +67,7 @@ class ConfusionView(View):
         pitch = _pitch(len(self.drawn))
         above, beside = Labels.of(self.drawn, pitch), Labels.of(self.drawn, pitch)
         words = Wording(
-            f"What {self.model} takes for what",
+            f"Labels and guesses of {self.model}",
             "rows are right labels, columns are guesses",
             self.caption,
             self.notes,

@@ -78,7 +78,7 @@ class ReliabilityView(View):
     def to_picture(self) -> Picture:
         words = Wording(
             f"How far {self.model} can be trusted",
-            "accuracy by confidence; on the line both are the same",
+            "blue: how often right; orange: how sure; figures: answers",
             self.caption,
             self.notes,
         )
@@ -100,7 +100,7 @@ class ReliabilityView(View):
         picture.text("confidence", (left + _SIDE / 2, top + _SIDE + 34), _TICKS)
 
     def _draw_bins(self, picture: Picture, left: float, top: float) -> None:
-        """A bar up to the accuracy, as dark as there are many answers; a line at the confidence."""
+        """A bar up to the accuracy, a line at the confidence, and the number of answers."""
         for one in self.bins:
             x, y = _place(left, top, one.low, one.accuracy)
             width = (one.high - one.low) * _SIDE - 1

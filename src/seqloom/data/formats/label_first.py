@@ -9,8 +9,9 @@ from .found import LISTED, Fault, Reading, Request, Row
 from .roles import has_few_kinds
 
 MARK = "__label__"
-_FIRST = re.compile(r"\s*(\S+)[ \t]+(\S.*)$", re.DOTALL)
-_TABBED = re.compile(r"([^\t]*\S[^\t]*)\t+(.*\S.*)$", re.DOTALL)
+# Only spaces and tabs part a label from its text: a text may begin with other blanks of Unicode.
+_FIRST = re.compile(r"[ \t]*([^ \t]+)[ \t]+([^ \t].*)$", re.DOTALL)
+_TABBED = re.compile(r"([^\t]*[^ \t][^\t]*)\t+(.*[^ \t].*)$", re.DOTALL)
 _MARKED = re.compile(rf"\s*{MARK}(\S+)")
 
 

@@ -229,16 +229,15 @@ def _side(source: Source, place: int, role: str, task: str, options: Mapping[str
         return _language(texts, role, options)
     if task == "translate":
         return _translate(texts, role, options)
-    return _classify(texts, role, options)
+    return _classify(source, role, options)
 
 
-def _classify(texts: list[str], role: str, options: Mapping[str, Any]) -> Side:
+def _classify(source: Source, role: str, options: Mapping[str, Any]) -> Side:
     """Texts as they would be read, and what would be left out of them."""
     reader = Recipe(task={**options, "name": "classify"}).build_task()
-    examples = [reader.question(text) for text in texts]
-    notes = dict(zip(["D147"], reader.shortened(examples), strict=False))
+    examples = [reader.example(row) for row in source.rows]
     symbols = [example.symbols for example in examples]
-    return Side(role, str(options.get("symbols", "words")), symbols, notes)
+    return Side(role, str(options.get("symbols", "words")), symbols, reader.remarks(examples))
 
 
 def _translate(texts: list[str], role: str, options: Mapping[str, Any]) -> Side:

@@ -186,9 +186,9 @@ class Task(ABC):
         The first metric is the most telling; `answer` is None where the form is NEXT.
         """
 
-    def shortened(self, examples: Sequence[Any]) -> list[str]:
-        """A sentence where texts are longer than what is read of them."""
-        return []
+    def remarks(self, examples: Sequence[Any]) -> dict[str, str]:
+        """What is odd of how examples are read, such as cut short: a sentence for each code."""
+        return {}
 
     def how_measured(self, examples: Sequence[Any]) -> dict[str, str]:
         """How metrics were taken that have one name and several ways, by the metric's name."""

@@ -58,7 +58,7 @@ def run(given: argparse.Namespace) -> int:
     run = load_together(given)
     file = Path(name_of(given.file)) if given.file else None
     found = exam(run, file, _settings(given), given.unknown_labels == "skip")
-    say_notes([*found.notes, *run.task.shortened(found.examples)], given.quiet)
+    say_notes([*found.notes, *run.task.remarks(found.examples).values()], given.quiet)
     wanted = replace(search, chances=given.calibration is not None)
     score = judged(run, found, wanted, given.quiet)
     labels = LabelReport.of(run, score, given)

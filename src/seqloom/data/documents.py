@@ -71,7 +71,7 @@ class Documents:
         """The symbols of a text, BREAK between sentences; and whether some were left out."""
         found: list[list[str]] = []
         for number, column in enumerate(_COLUMNS.split(text)):
-            parts = sentences_of(column) if self.sentences else [column]
+            parts = (sentences_of(column) if self.sentences else []) or [column]
             written = [self._cut(part.lower() if lowercase else part, unit) for part in parts]
             if number:
                 written = [[NEXT, *(written[0] if written else [])], *written[1:]]

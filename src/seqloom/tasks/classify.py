@@ -1,7 +1,6 @@
 """Give a whole text its label, or its labels: tables, folders, lines of a label and a text."""
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Any, Literal, NamedTuple
@@ -85,7 +84,7 @@ class Classify(Task):
         _must_not_be_swapped(source)
         if not self.several:
             _must_have_one_label(source)
-        return _with_sentences(source, data) if self.documents.sentences else source
+        return source
 
     def example(self, row: Row | Sentence) -> Labelled:
         text, label = (str(field) for field in row.fields)
@@ -106,24 +105,28 @@ class Classify(Task):
     def prepare(self, examples: Sequence[Labelled]) -> None:
         self.vocabulary.learn((example.symbols for example in examples), self.at_least)
         self.labels.learn(label for example in examples for label in example.labels)
-        self._notes = [*_odd_labels(self.labels.state()), *self.shortened(examples)]
+        self._notes = [*_odd_labels(self.labels.state()), *self.remarks(examples).values()]
         if len({example.labels for example in examples}) == 1:
             raise _one_label(examples[0].labels)
 
     def notes(self) -> list[str]:
         return self._notes
 
-    def shortened(self, examples: Sequence[Labelled]) -> list[str]:
-        number = sum(example.is_cut for example in examples)
-        if not number:
-            return []
-        sentences, words = self.documents.max_sentences, self.documents.max_words
-        limits = [f"{sentences:,} sentences"] * bool(sentences) + [f"{words:,} {self.unit}"] * bool(
-            words
-        )
-        of = f"{number:,} of {count(len(examples), 'text')}"
-        are = "is longer than that and was" if number == 1 else "are longer than that and were"
-        return [f"at most {' and '.join(limits)} of a text are read: {of} {are} cut"]
+    def remarks(self, examples: Sequence[Labelled]) -> dict[str, str]:
+        cut = [example.line for example in examples if example.is_cut]
+        limits = {"sentences": self.documents.max_sentences, self.unit: self.documents.max_words}
+        told = {}
+        if cut:
+            most = " and ".join(f"{limit:,} {unit}" for unit, limit in limits.items() if limit)
+            of = f"{len(cut):,} of {count(len(examples), 'text')}"
+            told["D147"] = f"at most {most} of a text are read: {of} {_are(cut)} cut short"
+        if self.documents.sentences:
+            without = [example.line for example in examples if not has_words(example.text)]
+            if without:
+                have = f"{count(len(without), 'text')} {'has' if len(without) == 1 else 'have'}"
+                where = f"line {listed(without)}"
+                told["D140"] = f"{have} no sentences, only marks ({where}): read as one sentence"
+        return told
 
     def signature(self) -> Signature:
         known = self.labels.space
@@ -250,6 +253,10 @@ class Classify(Task):
         )
 
 
+def _are(lines: list[int]) -> str:
+    return "is" if len(lines) == 1 else "are"
+
+
 def _percent(chance: float) -> str:
     """As people read it; nothing is quite certain."""
     return ">99 %" if chance >= 0.995 else f"{100 * chance:.0f} %"
@@ -304,21 +311,3 @@ def _must_not_be_swapped(source: Source) -> None:
         place=Place(str(source.path), source.rows[0].line),
         help=["--columns text=LABEL,label=TEXT   by the names of the header", "--columns 2,1"],
     )
-
-
-def _with_sentences(source: Source, data: Data) -> Source:
-    """Without texts that have no sentences, or an error for the first."""
-    without = [row.line for row in source.rows if not has_words(str(row.fields[0]))]
-    if not without:
-        return source
-    if not data.skip_bad:
-        raise DataError(
-            "D140",
-            "a document has no sentences: it has neither letters nor digits",
-            place=Place(str(source.path), without[0]),
-            notes=[f"{count(len(without), 'text')} like this ({listed(without)})"],
-            help=["--skip-bad   leave them out", "--set task.sentences=false   read marks too"],
-        )
-    left, bad = set(without), [(line, "D140: no sentences") for line in without]
-    rows = [row for row in source.rows if row.line not in left]
-    return replace(source, rows=rows, bad=sorted([*source.bad, *bad]))

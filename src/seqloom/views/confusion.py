@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from .colours import INK, PAGE, viridis
 from .drawing import Lettering, Picture
 from .heat_map import LEGEND_HEIGHT, MARGIN, Labels, Wording, draw_legend
-from .symbols import visible
+from .symbols import fold, visible
 from .text_grid import block_levels, text_grid
 from .view import View
 
@@ -61,7 +61,7 @@ class ConfusionView(View):
     def grid_lines(self, width: int, ascii: bool) -> list[str]:
         blocks = block_levels(_shares(self.cells), ascii=ascii, show_largest=True)
         told = "rows: right; columns: guessed; shares of each row"
-        return [told, "", *text_grid(self.drawn, self.drawn, blocks, width, ascii)]
+        return [*fold(told, width), "", *text_grid(self.drawn, self.drawn, blocks, width, ascii)]
 
     def to_picture(self) -> Picture:
         pitch = _pitch(len(self.drawn))

@@ -72,7 +72,7 @@ class ReliabilityView(View):
             bar[min(int(_BAR * one.confidence), _BAR - 1)] = mark
             words = f"{100 * one.accuracy:.0f} % right of {one.count:,}"
             title = f"{100 * one.low:.0f}-{100 * one.high:.0f} %"
-            lines += fold(f"{title:<9}  {''.join(bar)}  {words}", max(width, 9 + _BAR + 4))
+            lines += fold(f"{title:<9}  {''.join(bar)}  {words}", width)
         return lines
 
     def to_picture(self) -> Picture:

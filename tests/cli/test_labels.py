@@ -80,6 +80,12 @@ def test_several_labels_from_file_to_answer(say, tmp_path, runs):
     assert [one["output"] for one in found] == [["blue", "red"], ["blue"], []]
     assert set(found[0]["probabilities"]) == {"red", "blue"}
     assert say("classify", folder, *texts).out == "blue, red\nblue\n(none)\n"
+    stream = seqloom.load(folder).stream()
+    replies = [stream.step(word) for word in texts[0].split()]
+    assert replies[-1].value == "blue, red"
+    assert replies[-1].numbers.tolist() == pytest.approx(
+        [found[0]["probabilities"][label] for label in ("blue", "red")], abs=1e-4
+    )
     judged = json.loads(
         say(
             "evaluate", folder, str(file), "--by-label", "--calibration", "--confusion", "--json"

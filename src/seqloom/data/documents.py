@@ -11,6 +11,7 @@ cut into words already. They end
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import accumulate
 from typing import Literal
 
@@ -23,6 +24,7 @@ BREAK = SPECIAL[2]  # stands between two sentences: the symbol END
 _COLUMNS = re.compile(rf"\s*{NEXT}\s*")
 _LINES = re.compile(rf"\n|<br\s*/?>|\s{BREAK}(?=\s)", re.IGNORECASE)
 _CLOSING = "\"'”’»)]}"
+_MARKS = f"{_CLOSING}.!?…。！？」』"
 _ENDS = re.compile(rf"[.!?…]+[{re.escape(_CLOSING)}]*$")
 _WIDE = re.compile("([。！？]+[」』”’)]*)")
 _INITIALS = re.compile(r"(?:[^\W\d_]\.)+$")
@@ -105,11 +107,7 @@ def has_words(text: str) -> bool:
 
 def words_of(text: str) -> list[str]:
     """Words, and the marks around them as words of their own."""
-    found = []
-    for token in _CLITICS.sub(r" \1", text).split():
-        whole = _CLITIC.match(token) or _INITIALS.match(token) or token.lower() in _SHORT
-        found += [token] if whole else pieces(token)
-    return found
+    return [part for token in text.split() for part in _parts(token)]
 
 
 def sentences_of(text: str) -> list[str]:
@@ -117,25 +115,32 @@ def sentences_of(text: str) -> list[str]:
     found: list[str] = []
     for line in _LINES.split(f"{text} "):
         sentence: list[str] = []
+        is_over = False
         for token in _WIDE.sub(r"\1 ", line).split():
-            # What has no letters goes with the sentence that ended: . . .  or  . "
-            if sentence and _is_over(sentence) and (has_words(token) or not _closes(token)):
+            ends, closes = _seen_at_end(token) if token[-1] in _MARKS else (False, False)
+            # Marks alone go with the sentence that ended: . . .  or  . "
+            if is_over and not closes:
                 found.append(" ".join(sentence))
                 sentence = []
             sentence.append(token)
+            is_over = ends or (closes and is_over)
         found += [" ".join(sentence)] * bool(sentence)
     return [sentence for sentence in found if has_words(sentence)]
 
 
-def _is_over(sentence: list[str]) -> bool:
-    """Whether the last word that is more than marks around it ends a sentence."""
-    token = next((t for t in reversed(sentence) if not _closes(t) or _ENDS.search(t)), "")
-    if _WIDE.search(token):
-        return True
+@lru_cache(maxsize=1 << 16)
+def _parts(token: str) -> tuple[str, ...]:
+    """What stands between two blanks, its marks apart; words come again and again."""
+    found: list[str] = []
+    for one in _CLITICS.sub(r" \1", token).split():
+        is_whole = _CLITIC.match(one) or _INITIALS.match(one) or one.lower() in _SHORT
+        found += [one] if is_whole else pieces(one)
+    return tuple(found)
+
+
+@lru_cache(maxsize=1 << 16)
+def _seen_at_end(token: str) -> tuple[bool, bool]:
+    """Whether a sentence ends with it, and whether it is only marks of what stands before it."""
     bare = token.rstrip(_CLOSING).lower()
-    return bool(_ENDS.search(token)) and bare not in _SHORT and not _INITIALS.match(bare)
-
-
-def _closes(token: str) -> bool:
-    """Whether a token is nothing but marks that belong to what stands before them."""
-    return all(mark in f"{_CLOSING}.!?…" for mark in token)
+    ends = bool(_ENDS.search(token)) and bare not in _SHORT and not _INITIALS.match(bare)
+    return ends or bool(_WIDE.search(token)), all(mark in _MARKS for mark in token)

@@ -214,7 +214,7 @@ class Classify(Task):
         return lines.join(" ".join(line.split()) for line in example.text.strip().split("\n"))
 
     def symbols(self, example: Labelled, answer: str | list[str]) -> tuple[list[str], list[str]]:
-        return [*example.symbols, BREAK], [answer] if isinstance(answer, str) else [*answer]
+        return [*example.symbols, BREAK], [self.show(answer)]
 
     def unknown_labels(self, examples: Sequence[Labelled]) -> dict[str, list[int]]:
         found: dict[str, list[int]] = {}

@@ -144,7 +144,6 @@ def test_a_wrong_encoding_gives_the_command_that_reads_it(tmp_path):
         ("a,x\nb,y\na,y\n", "D071", [2, 4], "1 text with different labels (lines 2, 4)"),
         ("a,x\nb,X\nc,y\n", "D072", [2, 3], "labels that differ only by case or space: 'X', 'x'"),
         ("a,x\nb,y\n", "D073", [2], '"x" has only 1 row: expect poor recall (line 2)'),
-        ("a,x\nb,x\n", "D074", [], 'all labels are "x": there is nothing to learn'),
         ("a,x \nb,y\n", "D076", [2], "1 line ends with a space or a tab (line 2)"),
         ("a\x07,x\nb\x85,y\n", "D077", [2, 3], "2 lines hold control characters: U+0007, U+0085"),
         ("a " * 5 + ",x\nb,y\n", "D041", [2], "1 row is longer than 4 words, the longest allowed"),

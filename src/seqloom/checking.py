@@ -13,13 +13,14 @@ from typing import Any
 
 from .data.findings import Finding, Side, View, find
 from .data.formats import Row, Sentence, Source, guess_format, read_rows, read_sentences
+from .data.formats.folders import parts_in
 from .data.formats.found import count, listed
+from .data.formats.label_first import is_plain
 from .data.formats.roles import has_few_kinds
 from .data.names import files_of
 from .data.settings import Data
 from .data.tag_remarks import scheme_findings
 from .data.text import read_lines
-from .data.vocabulary import cut
 from .errors import SeqloomError
 from .recipe import Recipe
 from .tasks import TASKS
@@ -81,8 +82,9 @@ def check(path: Path, task_name: str | None, settings: Data, options: Mapping[st
     """Read a file as a task would; whatever is wrong with it becomes a finding, not an error."""
     if task_name is not None:
         TASKS.find(task_name)
+    given, path = path, parts_in(path).get("train", path)
     try:
-        read = [read_lines(file, settings.encoding) for file in files_of(path)]
+        read = [_lines(file, settings) for file in files_of(path)]
     except SeqloomError as unreadable:
         report = Report(path, task_name or "", "", findings=[_problem(unreadable, [])])
         return replace(report, next=_next(report, settings, unreadable, options))
@@ -92,8 +94,14 @@ def check(path: Path, task_name: str | None, settings: Data, options: Mapping[st
     if source is not None:
         report = _report(source, task, why, _view(source, task, read, settings, options))
     findings = _problems(source, error) + _around(path, source) + report.findings
-    report = replace(report, findings=findings, passed=_passed(task, source, findings))
+    passed = _passed(task, source, findings)
+    report = replace(report, path=given, findings=findings, passed=passed)
     return replace(report, next=_next(report, settings, error, options))
+
+
+def _lines(path: Path, settings: Data) -> list[str]:
+    """The lines of a file; the texts of a folder have no lines of their own."""
+    return [] if path.is_dir() else read_lines(path, settings.encoding)
 
 
 def _open(path: Path, task: str, settings: Data, options: Mapping[str, Any]) -> Source:
@@ -116,12 +124,19 @@ def _read(
 
 def _guess(path: Path, read: list[list[str]], settings: Data) -> tuple[str, str]:
     """The task a file is made for, and the reason in words."""
+    if path.is_dir():
+        return "classify", "a folder of texts by label"
     name = _layout(path, read[0], settings) if len(read) == 1 else "parallel"
     if name in _MADE_FOR:
         return _MADE_FOR[name]
     lenient = replace(settings, skip_bad=True)
     if name == "jsonl" and _are_sentences(path, lenient):
         return "tag", "words with tags, or texts with spans"
+    return _by_rows(path, name, lenient)
+
+
+def _by_rows(path: Path, name: str, lenient: Data) -> tuple[str, str]:
+    """The first task whose columns a file has."""
     for task in ("translate", "classify", "language"):
         try:
             rows = read_rows(path, TASKS[task].roles, lenient).rows
@@ -160,6 +175,9 @@ def _layout(path: Path, lines: list[str], settings: Data) -> str:
             found.add(guess_format(path, lines, TASKS[task].roles))
         except SeqloomError:
             continue
+    # Sentences may well begin with the same few words.
+    if not is_plain(lines):
+        found.discard("label-first")
     written = [line for line in lines if line.strip()]
     # One stray tab does not make a table.
     if 2 * sum("\t" in line for line in written) < len(written):
@@ -197,9 +215,12 @@ def _view(
         for place, role in enumerate(roles)
         if role not in _LABELS
     ]
+    reader = Recipe(task={**options, "name": task}).build_task()
     labels = []
     for row in source.rows if roles[-1] in _LABELS else ():
-        found = row.fields[-1] if isinstance(row, Sentence) else [row.fields[-1]]
+        found = reader.labels_of(reader.example(row))
+        if isinstance(row, Sentence):
+            found = row.fields[-1]
         labels += [(row.line, label) for label in found]
     return View(
         task=task,
@@ -224,10 +245,15 @@ def _side(source: Source, place: int, role: str, task: str, options: Mapping[str
         return _language(texts, role, options)
     if task == "translate":
         return _translate(texts, role, options)
-    unit = options.get("symbols", "words")
-    return Side(
-        role, unit, [cut(text, "words" if unit == "words" else "characters") for text in texts]
-    )
+    return _classify(source, role, options)
+
+
+def _classify(source: Source, role: str, options: Mapping[str, Any]) -> Side:
+    """Texts as they would be read, and what would be left out of them."""
+    reader = Recipe(task={**options, "name": "classify"}).build_task()
+    examples = [reader.example(row) for row in source.rows]
+    symbols = [example.symbols for example in examples]
+    return Side(role, str(options.get("symbols", "words")), symbols, reader.remarks(examples))
 
 
 def _translate(texts: list[str], role: str, options: Mapping[str, Any]) -> Side:

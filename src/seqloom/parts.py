@@ -7,6 +7,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from .data.formats.folders import files_in, parts_in
 from .data.names import files_of
 from .data.settings import Data
 from .data.splitting import split, split_in_order, without
@@ -43,7 +44,7 @@ def read_parts(task: Task, data: Data) -> Parts:
         )
     if data.folds:
         return _apart(task, data, held_out(task, data))
-    given = {name: task.read(Path(path), data) for name in FILES if (path := getattr(data, name))}
+    given = {name: task.read(path, data) for name, path in _paths(data).items()}
     fractions = {"valid": data.valid_fraction, "test": data.test_fraction}
     missing = [name for name in fractions if name not in given]
     wanted = [fractions[name] for name in missing]
@@ -81,13 +82,25 @@ def fingerprint(task: Task, data: Data) -> dict[str, str]:
     if (generated := task.generated()) is not None:
         return generated.settings
     found = {}
-    for name in FILES:
-        if path := getattr(data, name):
-            found[name] = "-".join(map(_digest, files_of(path)))
+    for name, path in _paths(data).items():
+        found[name] = "-".join(map(_digest, files_of(path)))
     return found
 
 
+def _paths(data: Data) -> dict[str, Path]:
+    """The file, or folder, of each part; a folder may bring all of them, as IMDB's does."""
+    brought = parts_in(Path(data.train))
+    named = {name: Path(path) for name in FILES if (path := getattr(data, name))}
+    return {name: path for name, path in (named | brought).items() if name == "train"} | {
+        name: path for name, path in (brought | named).items() if name != "train"
+    }
+
+
 def _digest(path: Path) -> str:
+    """The sha256 of a file; of a folder, of all that is in it and what it is called."""
+    if path.is_dir():
+        inside = (f"{file.relative_to(path)} {_digest(file)}\n" for file in files_in(path))
+        return hashlib.sha256("".join(inside).encode("utf-8", "replace")).hexdigest()
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

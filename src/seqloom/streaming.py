@@ -21,7 +21,7 @@ from jaxtyping import Float
 
 from .batch import Sequences
 from .errors import DataError, ModelError
-from .forms import BEGIN, Columns, Form, Tokens, Vectors
+from .forms import BEGIN, Bits, Columns, Form, Tokens, Vectors
 from .model import Generator, Model, State, Stepper, Streams
 from .task import Task
 from .training.checkpoints import load_arrays, save_arrays
@@ -55,7 +55,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class NumbersReply:
-    """What a model of real numbers says after a step."""
+    """What a model of real numbers says after a step; or how likely each of several labels is."""
 
     numbers: Float[np.ndarray, " width"]
     is_known: bool
@@ -112,7 +112,9 @@ class Stream:
         after = self._now
         for symbol in self._end:  # as if the sequence ended here; then it goes on as if not
             answer, after = self._stepper.step(symbol, after)
-        if isinstance(self._model.signature.target, Vectors):
+        if isinstance(self._model.signature.target, Bits):
+            answer = 1 / (1 + np.exp(-answer))  # from the odds of each yes to its chance
+        if isinstance(self._model.signature.target, Bits | Vectors):
             return NumbersReply(
                 answer, is_known, self._task.show(self._task.decode([answer.tolist()]))
             )

@@ -18,6 +18,9 @@ from .data.settings import Data
 from .errors import DataError, Place, UsageError
 from .forms import END, Form, Signature
 from .metrics import Tally
+from .metrics.labels import Decision
+
+Chances = Float[np.ndarray, "place classes"]  # of all labels, at each place
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class Judged:
     """
 
     what: str
-    pairs: list[tuple[str, str]]
+    decisions: list[Decision]
     right: Collection[tuple[str, int, int]] = ()
     guessed: Collection[tuple[str, int, int]] = ()
 
@@ -73,6 +76,7 @@ class Task(ABC):
     headline: str  # the metric that chooses the best checkpoint
     variety: str = ""  # runs of different varieties have nothing in common
     continuous: bool = False  # examples follow one another: each goes on from the last
+    remedy_for_length: ClassVar[str] = ""  # what to set where a text is too long
 
     @classmethod
     def varieties(cls) -> list["Task"]:
@@ -90,7 +94,8 @@ class Task(ABC):
         for row, example in zip(source.rows, examples, strict=True):
             limited = data.max_length and not self.continuous
             if limited and self.length(example) > data.max_length:
-                raise _too_long(path, row.line, self.length(example), data.max_length)
+                error = _too_long(path, row.line, self.length(example), data.max_length)
+                raise error.with_help(self.remedy_for_length) if self.remedy_for_length else error
         return self.related(examples)
 
     def open(self, path: Path, data: Data) -> Source:
@@ -153,10 +158,6 @@ class Task(ABC):
 
     def notes(self) -> list[str]:
         """What is odd of what the codecs learned, a sentence each; told when training begins."""
-        return []
-
-    def remarks(self, examples: Sequence[Any]) -> list[str]:
-        """What is odd of examples that were read, and how they were read: a sentence each."""
         return []
 
     @abstractmethod
@@ -232,12 +233,19 @@ class Task(ABC):
         """The answer that an example has, as a model's answers are given."""
         return self.answer_to(example, self.encode(example).target.tolist())
 
+    def remarks(self, examples: Sequence[Any]) -> dict[str, str]:
+        """What is odd of examples, and how they were read: a sentence for each code."""
+        return {}
+
     def how_measured(self, examples: Sequence[Any]) -> dict[str, str]:
         """How metrics were taken that have one name and several ways, by the metric's name."""
         return {}
 
-    def judged(self, example: Any, answer: Any) -> Judged | None:
-        """The labels of an example beside those of an answer; None where there are no labels."""
+    def judged(self, example: Any, answer: Any, chances: Chances | None = None) -> Judged | None:
+        """The labels of an answer beside the right ones; None where answers are no labels.
+
+        `chances` are those of all labels at each place, if they are known.
+        """
         return None
 
     def marked(self, example: Any, answer: Any) -> Marked | None:
@@ -250,9 +258,21 @@ class Task(ABC):
         """What programs are told of an answer beside itself; `chances` are those of all labels."""
         return {}
 
+    def labels_of(self, example: Any) -> list[str]:
+        """The right labels of an example, as they stand in the file; none where there are none."""
+        return []
+
+    def probabilities(self, chances: Any) -> Any:
+        """How likely each label is, as JSON can hold it; None where answers are no labels."""
+        return None
+
     @abstractmethod
     def show(self, answer: Any) -> str:
         """An answer in one line, as it is printed."""
+
+    def show_surely(self, answer: Any, chances: Any) -> str:
+        """An answer in one line for people, with how sure it is and what else it could be."""
+        return self.show(answer)
 
     def shown_symbol(self, number: int) -> str:
         """One symbol or label of an answer, as it is printed."""

@@ -107,19 +107,19 @@ def test_evaluate_by_label(tag, named, tmp_path):
     out, err = tag("evaluate", str(wrong), "--by-label", "--json")
     found = json.loads(out)["by_label"]
     person, place = found["labels"]
-    assert (person["label"], person["support"], person["guessed"]) == ("person", 1, 2)
-    assert (place["support"], place["recall"]) == (3, pytest.approx(2 / 3))
-    assert place["precision"] == 1 and found["together"][0]["f1"] == pytest.approx(3 / 4)
+    assert (person["label"], person["right"], person["guessed"]) == ("person", 1, 2)
+    assert (place["right"], place["recall"]) == (3, pytest.approx(2 / 3))
+    assert place["precision"] == 1 and found["micro"]["f1"] == pytest.approx(3 / 4)
     labels, counts = found["confusion"]["labels"], found["confusion"]["counts"]
     assert labels == ["O", "person", "place"] and counts[2] == [0, 1, 2]
     assert 'broken in 1 place: line 7, "Oslo": I-place after O: read as the beginning' in err
     out, _ = tag("evaluate", str(wrong), "--by-label")
-    assert "right → found:\nplace  →  person  1\n" in out
+    assert "right → guessed:\nplace  →  person  1\n" in out
 
 
 def test_labels_are_asked_of_labels_only(say):
     said = say("evaluate", "counts", "--by-label")
-    assert said.code == 2 and "U092" in said.err
+    assert said.code == 2 and "U096" in said.err
     said = say("predict", "counts", "--format", "columns", "-f", "-")
     assert said.code == 2 and "U091" in said.err
 

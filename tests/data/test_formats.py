@@ -303,7 +303,8 @@ def test_columns_are_not_rows_nor_rows_columns(tmp_path):
     path = written(tmp_path, "a\tb\n", "a.conll")
     assert refused(path, LABELLED).code == "D002"
     assert refused(path, LABELLED, format="columns").code == "U010"
-    assert refused(path, LABELLED, format="text").help == ("choose from: csv, jsonl, tsv",)
+    able = ("choose from: csv, jsonl, label-first, trees, tsv",)
+    assert refused(path, LABELLED, format="text").help == able
     assert refused(path, TAGGED, format="csv").help == ("choose from: columns, jsonl",)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from seqloom.data.schemes import entities
 from seqloom.metrics import METRICS, measure, value_of
-from seqloom.metrics.spans import Found, found, rows_of_pairs
+from seqloom.metrics.spans import Found, found
 
 TAGS = ["O", "O", *(f"{letter}-{kind}" for letter in "BIES" for kind in ("X", "Y"))]
 
@@ -32,20 +32,6 @@ def test_as_seqeval_counts(letters, seed):
             warnings.simplefilter("ignore")
             expected = getattr(oracle, theirs)(right, guessed)
         assert value_of(name, tallies) == pytest.approx(expected, abs=1e-12), name
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_rows_of_labels_as_scikit_learn_counts(seed):
-    oracle = pytest.importorskip("sklearn.metrics")
-    chance = random.Random(seed)
-    right = [chance.choice("abc") for _ in range(60)]
-    guessed = [chance.choice("abcd") for _ in range(60)]
-    pairs = dict.fromkeys(zip(right, guessed, strict=True), 0)
-    for pair in zip(right, guessed, strict=True):
-        pairs[pair] += 1
-    columns = oracle.precision_recall_fscore_support(right, guessed, zero_division=0.0)
-    for row, *theirs in zip(rows_of_pairs(pairs), *columns, strict=True):
-        assert [row.precision, row.recall, row.f1, row.support] == pytest.approx(theirs)
 
 
 def test_no_entities_at_all_are_no_error():

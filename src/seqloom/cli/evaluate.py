@@ -1,11 +1,10 @@
 """seqloom evaluate: a run's metrics on a file, with how far chance could have moved them."""
 
 import argparse
-import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..by_label import by_label
 from ..by_length import by_length
 from ..data.names import name_of
 from ..errors import UsageError
@@ -32,9 +31,9 @@ from .judging import (
     unknown_note,
     with_interval,
 )
-from .label_tables import label_lines
+from .label_report import LabelReport, add_labels, drawn_text
 from .records import to_json
-from .terminal import can_show, duration, several, show, table, width
+from .terminal import duration, several, show, table
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -45,13 +44,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--by-length", action="store_true", help="the first metric by the length of the source, too"
     )
     parser.add_argument(
-        "--by-label",
-        action="store_true",
-        help="precision, recall and F1 of each label, and which were taken for which",
-    )
-    parser.add_argument(
         "-o", "--output", type=Path, metavar="FILE.svg", help="draw it; also .png, .html, .json"
     )
+    add_labels(parser)
     add_search(parser)
     add_reading(parser)
     add_unknown_labels(parser)
@@ -66,27 +61,27 @@ def run(given: argparse.Namespace) -> int:
     file = Path(name_of(given.file)) if given.file else None
     found = exam(run, file, reading_settings(given), given.unknown_labels == "skip")
     say_notes(found.notes, given.quiet)
-    score = judged(run, found, search, given.quiet)
+    wanted = replace(search, chances=given.calibration is not None)
+    score = judged(run, found, wanted, given.quiet)
+    labels = LabelReport.of(run, score, given)
     share = run.task.unknown_share(score.examples)
     say_notes(unknown_note(share) + impossible_note(score), given.quiet)
     how = run.task.how_measured(score.examples)
     view = by_length(run.task, score, run.name) if given.by_length else None
     picture = view.save(given.output) if view and given.output else None
-    labels = by_label(run.task, score) if given.by_label else None
     if given.json:
         more = {"together_with": given.others, "unknown_share": share, "signatures": how}
         facts = _as_dict(run, found, score, search) | more
-        drawn = {"by_length": view.to_json()} if view else {}
-        drawn |= {"by_label": labels.as_dict()} if labels else {}
-        show(to_json(facts | drawn | ({"picture": str(picture)} if picture else {})))
+        drawn: dict[str, Any] = {"by_length": view.to_json()} if view else {}
+        drawn |= {"picture": str(picture)} if picture else {}
+        show(to_json(facts | drawn | labels.facts))
         return 0
     _print(score, found.title, searched(run, search) + _joined_by(given.others), how)
     if view is not None:
-        show(f"\n{view.to_text(width(), ascii=not can_show('█', sys.stdout))}")
+        show(f"\n{drawn_text(view)}")
     if picture is not None:
         show(str(picture))
-    for line in label_lines(labels) if labels is not None else ():
-        show(line)
+    labels.show()
     return 0
 
 

@@ -56,7 +56,7 @@ def exam(
         notes = (f"the data of {run.name} has changed since it was trained",) * changed
         place = Path(data.test or data.train) if run.task.roles else None
         found = Exam(tested, place, f"the test part of {run.name}", notes)
-    found = replace(found, notes=(*found.notes, *run.task.remarks(found.examples)))
+    found = replace(found, notes=(*found.notes, *run.task.remarks(found.examples).values()))
     if lines is not None:
         chosen = [example for example in found.examples if example.line in lines]
         found = replace(found, examples=chosen)

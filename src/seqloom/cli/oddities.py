@@ -19,6 +19,7 @@ class Oddities:
         self.run, self.total, self.unknown, self._read = run, 0, 0, 0
         self._strange: list[int] = []  # the inputs of which nothing is known
         self._long: list[int] = []
+        self._cut: list[int] = []  # the inputs that are longer than what is read of them
         self._longest = 0
 
     def count(self, texts: Sequence[str]) -> None:
@@ -28,7 +29,9 @@ class Oddities:
             return
         for text in texts:
             self._read += 1
-            symbols = np.asarray(task.ask(task.question(text)))
+            question = task.question(text)
+            self._cut += [self._read] * ("D147" in task.remarks([question]))
+            symbols = np.asarray(task.ask(question))
             symbols = symbols[:, 0] if symbols.ndim > 1 else symbols  # of a word, not of letters
             symbols = symbols[symbols != END]
             unknown = int((symbols == UNKNOWN).sum())
@@ -58,6 +61,8 @@ class Oddities:
                 f"{_inputs(self._long)} up to {longest}, and no source of training had more than"
                 f" {self.run.task.longest_source():,}: long answers may break off or repeat"
             )
+        if self._cut:
+            told.append(f"{_inputs(self._cut)} more than is read of a text: the rest was left out")
         return told
 
 

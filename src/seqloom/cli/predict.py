@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DataError, UsageError
-from ..forms import Form, Vectors
+from ..forms import Bits, Form, Labels, Vectors
 from ..model import Search
 from ..ruling import known
 from ..run import Run, wrong_task
-from ..search import SEARCHED
 from ..training.evaluation import Answer
 from ..views import View
 from .arguments import add_search, at_least_one, given_twice, search_of
@@ -23,7 +22,7 @@ from .marking import drawn
 from .oddities import Oddities
 from .records import to_json
 from .sheets import fill, sheet_given
-from .terminal import can_show, several, show, width
+from .terminal import can_show, is_live, several, show, width
 from .trees import Trees
 
 
@@ -82,10 +81,8 @@ def run(given: argparse.Namespace) -> int:
     run = load_together(given)
     if given.command not in ("predict", run.task.verb):
         raise wrong_task(run, given.command)
-    search = _with_rules(run, search, given)
+    search = replace(_with_rules(run, search, given), chances=_has_labels(run))
     search.must_fit(run.model.signature)
-    if given.json and run.task.form not in SEARCHED:
-        search = replace(search, chances=True)
     if (sheet := sheet_given(run, given)) is not None:
         return fill(run, sheet, search, given)
     inputs, where = _inputs(given)
@@ -183,10 +180,7 @@ def _as_text(run: Run, result: Result, nbest: int) -> str:
         return "\n".join(
             f"{rank}\t{one.score:.4f}\t{run.task.show(one.value)}" for rank, one in found
         )
-    told = run.task.show(result.answer.value)
-    marked = run.task.marked(run.task.question(result.text), result.answer.value)
-    if marked is not None:
-        told = drawn(marked, sys.stdout)
+    told = _told(run, result.text, result.answer)
     if run.task.form is Form.NEXT:
         told = _joined(run, result.text, told)
     if result.view is None:
@@ -210,6 +204,9 @@ def _as_json(run: Run, result: Result, nbest: int) -> str:
         found |= run.task.details(question, answer.value, answer.chances)
         if _has_chance(run, answer):
             found |= {"log_prob": answer.log_prob, "probability": math.exp(answer.log_prob)}
+        if answer.chances is not None:
+            chances = run.task.probabilities(answer.chances)
+            found |= {"probabilities": chances} if chances is not None else {}
         if nbest > 1:
             found["nbest"] = [
                 {"output": one.value, "log_prob": one.log_prob, "score": one.score}
@@ -218,6 +215,22 @@ def _as_json(run: Run, result: Result, nbest: int) -> str:
     if result.view is not None:
         found["view"] = result.view.to_json()
     return to_json(found)
+
+
+def _told(run: Run, text: str, answer: Answer) -> str:
+    """An answer in one line: as it is, marked in the question, or with how sure it is."""
+    marked = run.task.marked(run.task.question(text), answer.value)
+    if marked is not None:
+        return drawn(marked, sys.stdout)
+    if answer.chances is not None and is_live(sys.stdout):
+        return run.task.show_surely(answer.value, answer.chances)
+    return run.task.show(answer.value)
+
+
+def _has_labels(run: Run) -> bool:
+    """Whether every label has a chance: one or more of them are the answer, without a search."""
+    is_found = run.task.form in (Form.EACH, Form.WHOLE)
+    return is_found and isinstance(run.task.signature().target, Labels | Bits)
 
 
 def _has_chance(run: Run, answer: Answer) -> bool:

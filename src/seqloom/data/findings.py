@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Literal
@@ -11,6 +11,7 @@ from .formats.found import count, listed
 
 Level = Literal["problem", "warning", "note"]
 RARE_LABEL = 5
+_NOTES = {"D061", "D147"}  # of what was learned, what needs no change
 _CONTROL = re.compile(r"[\x01-\x08\x0b-\x1f\x7f-\x9f]")
 _TRAILING = re.compile(r"[ \t]$")
 
@@ -98,16 +99,19 @@ def _contradictions(view: View) -> Iterator[Finding]:
         yield Finding("warning", "D071", _at(say, lines), lines)
 
 
-def _labels_alike(view: View) -> Iterator[Finding]:
+def labels_alike(labels: Iterable[str]) -> list[list[str]]:
+    """Labels that differ only by case or space, each group in order."""
     written: dict[str, set[str]] = defaultdict(set)
-    for _, label in view.labels:
+    for label in labels:
         written[" ".join(label.casefold().split())].add(label)
-    for forms in written.values():
-        if len(forms) > 1:
-            names = ", ".join(repr(form) for form in sorted(forms))
-            lines = _lines_of(view, forms)
-            say = f"labels that differ only by case or space: {names}"
-            yield Finding("warning", "D072", _at(say, lines), lines)
+    return [sorted(forms) for forms in written.values() if len(forms) > 1]
+
+
+def _labels_alike(view: View) -> Iterator[Finding]:
+    for forms in labels_alike(label for _, label in view.labels):
+        lines = _lines_of(view, set(forms))
+        say = f"labels that differ only by case or space: {', '.join(map(repr, forms))}"
+        yield Finding("warning", "D072", _at(say, lines), lines)
 
 
 def _rare_labels(view: View) -> Iterator[Finding]:
@@ -129,7 +133,8 @@ def _one_class(view: View) -> Iterator[Finding]:
     kinds = {label for _, label in view.labels}
     if len(kinds) == 1:
         say = f'all labels are "{next(iter(kinds))}": there is nothing to learn'
-        yield Finding("warning", "D074", say, [])
+        is_problem = view.task == "classify" and len(set(view.answers)) == 1
+        yield Finding("problem" if is_problem else "warning", "D074", say, [])
 
 
 def _one_symbol(view: View) -> Iterator[Finding]:
@@ -149,7 +154,7 @@ def _one_symbol(view: View) -> Iterator[Finding]:
 def _learned(view: View) -> Iterator[Finding]:
     for side in view.sides:
         for code, text in side.notes.items():
-            yield Finding("note" if code == "D061" else "warning", code, text, [])
+            yield Finding("note" if code in _NOTES else "warning", code, text, [])
 
 
 def _lengths(view: View) -> Iterator[Finding]:

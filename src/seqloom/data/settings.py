@@ -9,13 +9,15 @@ class Data:
     """Which files to read, how they are laid out, and how they are split.
 
     Args:
-        train: The file to learn from.
+        train: The file to learn from. To classify, it may be a folder, too: of a folder for each
+            label with a file for each text, or of a file for each label with a text on each line;
+            one with train and test in it brings its own parts.
         valid: The file that tells when to stop; without one, a part of train is cut off for it.
         test: The file for the final score; without one, a part of train is cut off for it.
         format: How the files are laid out; auto looks at the file's name, then at its content.
         encoding: How the files' bytes stand for characters, such as utf-8, cp1252 or utf-16.
         columns: Which column plays which role, as text=review,label=stars, or 1,2 for files
-            without a header.
+            without a header. Several columns can be one text, as in text=title+body.
         skip_bad: Leave out lines that cannot be read, and count them, instead of stopping.
         max_length: The longest sequence allowed, in symbols; 0 is no limit.
         valid_fraction: The part of train that is cut off where no valid file is given.
@@ -34,7 +36,9 @@ class Data:
     train: str = ""
     valid: str = ""
     test: str = ""
-    format: Literal["auto", "text", "tsv", "csv", "jsonl", "columns"] = "auto"
+    format: Literal["auto", "text", "tsv", "csv", "jsonl", "columns", "label-first", "trees"] = (
+        "auto"
+    )
     encoding: str = "utf-8"
     columns: str = ""
     skip_bad: bool = False

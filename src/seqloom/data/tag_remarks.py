@@ -1,11 +1,10 @@
 """What is odd in tagged sentences: broken schemes, tags alike, columns that look swapped."""
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Protocol, runtime_checkable
 
 from ..errors import DataError, Place
-from .findings import Finding
+from .findings import Finding, labels_alike
 from .formats.found import Sentence, Source, count
 from .formats.roles import has_few_kinds
 from .schemes import TITLES, Break, SchemeName, breaks, has_scheme, recognised
@@ -27,23 +26,17 @@ class TaggedSentence(Protocol):
     def lines(self) -> tuple[int, ...]: ...
 
 
-def remarks(sentences: Sequence[TaggedSentence], scheme: SchemeName) -> list[str]:
-    """A sentence for each oddity of examples that were read."""
-    tags = {tag for sentence in sentences for tag in sentence.tags}
-    told = [
-        f"tags that differ only by case or space: {', '.join(map(repr, sorted(forms)))}"
-        for forms in alike(tags)
-    ]
+def remarks(sentences: Sequence[TaggedSentence], scheme: SchemeName) -> dict[str, str]:
+    """A sentence for each oddity of examples that were read, by its code."""
+    told = {}
+    forms = labels_alike({tag for sentence in sentences for tag in sentence.tags})
+    if forms:
+        named = "; ".join(", ".join(map(repr, group)) for group in forms)
+        told["D072"] = f"tags that differ only by case or space: {named}"
     found = list(broken(sentences, scheme))
-    return told + ([told_breaks(found)] if found else [])
-
-
-def alike(labels: set[str]) -> list[set[str]]:
-    """Labels that differ by case or space alone, together."""
-    written: dict[str, set[str]] = defaultdict(set)
-    for label in labels:
-        written[" ".join(label.casefold().split())].add(label)
-    return [forms for forms in written.values() if len(forms) > 1]
+    if found:
+        told["D125"] = told_breaks(found)
+    return told
 
 
 def broken(

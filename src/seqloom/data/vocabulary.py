@@ -68,7 +68,11 @@ class LabelSet:
 
     def encode(self, labels: Sequence[str]) -> Int[np.ndarray, " time"]:
         """Numbers for labels; all must be known (see `unknown`)."""
-        return np.array([self._index[label] for label in labels], dtype=np.int64)
+        return np.array(self.numbers(labels), dtype=np.int64)
+
+    def numbers(self, labels: Iterable[str]) -> list[int]:
+        """The same as a list."""
+        return [self._index[label] for label in labels]
 
     def decode(self, ids: Iterable[int]) -> list[str]:
         """Labels for numbers."""

@@ -91,7 +91,7 @@ def split_marks(text: str) -> str:
     "(Hello, you!)" becomes "(⁀ Hello ⁀, you ⁀! ⁀)". What has such signs was split already.
     """
     words = join_marks(text).split()
-    return " ".join(piece for word in words for piece in _signed(_pieces(word)))
+    return " ".join(piece for word in words for piece in _signed(pieces(word)))
 
 
 def join_marks(text: str) -> str:
@@ -110,7 +110,7 @@ def _signed(pieces: list[str]) -> list[str]:
     return signed
 
 
-def _pieces(word: str) -> list[str]:
+def pieces(word: str) -> list[str]:
     """Runs of letters, and runs of one mark; a single mark inside letters is one of them."""
     if word.isalnum():
         return [word]

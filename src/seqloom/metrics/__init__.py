@@ -4,8 +4,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from . import spans, translation
-from .tally import Measured, Ratio, Tally, Value, as_rows, measure, share
+from . import labels, spans, translation
+from .tally import Measured, Ratio, Sums, Tally, Value, measure, share
 
 __all__ = ["METRICS", "Measured", "Metric", "Ratio", "Tally", "measure", "value_of"]
 
@@ -47,6 +47,12 @@ METRICS: dict[str, Metric] = {
     "entity_precision": Metric("entity precision", False, percent=True, value=spans.precision),
     "entity_recall": Metric("entity recall", False, percent=True, value=spans.recall),
     "accuracy": Metric("accuracy", False, percent=True),
+    "macro_f1": Metric("macro F1", False, percent=True, value=labels.macro_f1),
+    "micro_f1": Metric("micro F1", False, percent=True),
+    "exact_match": Metric("all labels right", False, percent=True),
+    "calibration_error": Metric(
+        "expected calibration error", True, percent=True, value=labels.calibration_error
+    ),
     "sentence_accuracy": Metric("sentences all right", False, percent=True),
     "bits_per_character": Metric("bits per character", True),
     "bits_per_byte": Metric("bits per byte", True),
@@ -57,4 +63,4 @@ METRICS: dict[str, Metric] = {
 
 def value_of(name: str, tallies: Sequence[Tally]) -> float:
     """A metric over all examples; of none there is none."""
-    return METRICS[name].value(as_rows(tallies).sum(0).tolist()) if tallies else math.nan
+    return METRICS[name].value(Sums(tallies).all()) if tallies else math.nan

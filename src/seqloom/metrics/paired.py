@@ -3,9 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from .tally import Measured, Tally, Value, as_rows, middle, share
+from .tally import Measured, Sums, Tally, Value, drawn_again, middle, share
 
 FEWEST = 6  # five that differ all fall to one side by chance in 2 of 2⁵ cases, which is over 5 %
 
@@ -42,15 +40,15 @@ def difference(
     """
     if len(first) != len(second) or not first:
         raise ValueError(f"expected the same examples, not {len(first)} and {len(second)}")
-    one, other = as_rows(first), as_rows(second)
-    chance, size = np.random.default_rng(1), len(one)
-
-    def apart(which: np.ndarray | slice) -> float:
-        return _apart(value(one[which].sum(0).tolist()), value(other[which].sum(0).tolist()))
-
-    draws = [apart(chance.integers(size, size=size)) for _ in range(repeats)]
+    one, other = Sums(first), Sums(second)
+    draws = [
+        _apart(value(before), value(after))
+        for drawn in drawn_again(len(first), repeats)
+        for before, after in zip(one.of(drawn), other.of(drawn), strict=True)
+    ]
     differing = sum(before != after for before, after in zip(first, second, strict=True))
-    return Difference(apart(slice(None)), *middle(draws), differing)
+    whole = _apart(value(one.all()), value(other.all()))
+    return Difference(whole, *middle(draws), differing)
 
 
 def _apart(first: float, second: float) -> float:

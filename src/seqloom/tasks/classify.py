@@ -1,37 +1,60 @@
-"""Give a whole text one label: tables with a text and a label column."""
+"""Give a whole text its label, or its labels: tables, folders, lines of a label and a text."""
 
-from collections.abc import Hashable, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Hashable, Iterable, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
 
 from ..batch import Item
-from ..data.formats import Row, Sentence
-from ..data.vocabulary import LabelSet, Vocabulary, cut, join
-from ..forms import Form, Signature
-from ..metrics import Ratio
-from ..task import Task
+from ..data.documents import BREAK, NEXT, Documents, has_words
+from ..data.findings import RARE_LABEL, labels_alike
+from ..data.formats import Row, Rules, Sentence, Source, read_rows
+from ..data.formats.found import LISTED, count, listed
+from ..data.settings import Data
+from ..data.vocabulary import LabelSet, Vocabulary
+from ..errors import DataError, Place
+from ..forms import END, Bits, Form, Signature
+from ..metrics import Ratio, Tally
+from ..metrics.labels import NONE, Decision, micro_f1, per_label
+from ..task import Chances, Judged, Task
+
+WHOLE_TEXTS = Documents()
+RUNNERS_UP = 2  # so many labels are shown beside the answer
+LIKELY = 0.01  # the least chance of a label that is shown
 
 
 class Labelled(NamedTuple):
-    """A text as symbols and its label."""
+    """A text as symbols, and its labels."""
 
     symbols: list[str]
-    label: str
+    labels: tuple[str, ...] = ()
     line: int = 0
+    text: str = ""
+    is_cut: bool = False  # whether the text has more symbols
 
 
 class Classify(Task):
-    """A text in, one label out.
+    """A text in, one label out; or any number of labels.
+
+    Several columns can be one text, as in data.columns = "text=title+body,label=stars": the symbol
+    <next> then stands between them.
 
     Args:
         symbols: What a symbol is.
         lowercase: Read texts without regard to case.
         at_least: How often a symbol must be seen in training not to be read as unknown.
+        documents: How texts are cut, and how much of them is read.
+        several: A text may have any number of labels, or none. In a file they are a JSON list, or
+            one field with a separator between them.
+        separator: What stands between the labels of one text.
     """
 
     form = Form.WHOLE
     verb = "classify"
     roles = ("text", "label")
-    headline = "accuracy"
+    remedy_for_length = "--set task.max_words=400   read the beginning of long texts only"
 
     def __init__(
         self,
@@ -39,19 +62,39 @@ class Classify(Task):
         symbols: Literal["characters", "words"] = "words",
         lowercase: bool = True,
         at_least: int = 2,
+        documents: Documents = WHOLE_TEXTS,
+        several: bool = False,
+        separator: str = ",",
     ) -> None:
         self.unit, self.lowercase, self.at_least = symbols, lowercase, at_least
+        self.documents, self.several, self.separator = documents, several, separator
+        self.headline = "micro_f1" if several else "accuracy"
+        self.variety = "several" if several else ""
         self.vocabulary, self.labels = Vocabulary(), LabelSet()
+        self._notes: list[str] = []
+
+    @classmethod
+    def varieties(cls) -> list[Task]:
+        return [cls(), cls(several=True)]
+
+    def open(self, path: Path, data: Data) -> Source:
+        empty = frozenset({"label"} if self.several else ())
+        rules = Rules(empty, lists=frozenset({"label"}), between=f" {NEXT} ")
+        source = read_rows(path, self.roles, data, rules=rules)
+        _must_not_be_swapped(source)
+        if not self.several:
+            _must_have_one_label(source)
+        return source
 
     def example(self, row: Row | Sentence) -> Labelled:
         text, label = (str(field) for field in row.fields)
-        return Labelled(self._cut(text), label.strip(), row.line)
+        return self._read(text, self._labels(label), row.line)
 
     def question(self, text: str) -> Labelled:
-        return Labelled(self._cut(text), "")
+        return self._read(text)
 
-    def answered(self, question: Labelled, answer: str) -> Labelled:
-        return question._replace(label=answer)
+    def answered(self, question: Labelled, answer: str | list[str]) -> Labelled:
+        return question._replace(labels=(answer,) if isinstance(answer, str) else tuple(answer))
 
     def key(self, example: Labelled) -> Hashable:
         return tuple(example.symbols)
@@ -60,49 +103,218 @@ class Classify(Task):
         return len(example.symbols)
 
     def stratum(self, example: Labelled) -> str:
-        return example.label
+        return " ".join(example.labels)
 
     def prepare(self, examples: Sequence[Labelled]) -> None:
         self.vocabulary.learn((example.symbols for example in examples), self.at_least)
-        self.labels.learn(example.label for example in examples)
+        self.labels.learn(label for example in examples for label in example.labels)
+        self._notes = [*_odd_labels(self.labels.state()), *self.remarks(examples).values()]
+        if len({example.labels for example in examples}) == 1:
+            raise _one_label(examples[0].labels)
+
+    def notes(self) -> list[str]:
+        return self._notes
+
+    def remarks(self, examples: Sequence[Labelled]) -> dict[str, str]:
+        cut = [example.line for example in examples if example.is_cut]
+        limits = {"sentences": self.documents.max_sentences, self.unit: self.documents.max_words}
+        told = {}
+        if cut:
+            most = " and ".join(f"{limit:,} {unit}" for unit, limit in limits.items() if limit)
+            of = f"{len(cut):,} of {count(len(examples), 'text')}"
+            told["D147"] = f"at most {most} of a text are read: {of} {_are(cut)} cut short"
+        if self.documents.sentences:
+            without = [example.line for example in examples if not has_words(example.text)]
+            if without:
+                have = f"{count(len(without), 'text')} {'has' if len(without) == 1 else 'have'}"
+                where = f"line {listed(without)}"
+                told["D140"] = f"{have} no sentences, only marks ({where}): read as one sentence"
+        return told
 
     def signature(self) -> Signature:
-        return Signature(self.form, self.vocabulary.space, self.labels.space)
+        known = self.labels.space
+        target = Bits(known.size) if self.several else known
+        return Signature(self.form, self.vocabulary.space, target)
 
     def read_symbols(self) -> Sequence[str]:
         return self.vocabulary.symbols
 
     def encode(self, example: Labelled) -> Item:
-        labels = [example.label] if example.label else []
-        return Item(self.vocabulary.encode(example.symbols, end=True), self.labels.encode(labels))
+        numbers = self.vocabulary.encode(example.symbols, end=True)
+        if self.documents.sentences:
+            breaks = [place for place, s in enumerate(example.symbols) if s == BREAK]
+            numbers[breaks] = END
+        if not self.several:
+            return Item(numbers, self.labels.encode(example.labels))
+        target = np.zeros((1, len(self.labels.labels)), dtype=np.float32)
+        target[0, self.labels.numbers(example.labels)] = 1
+        return Item(numbers, target)
 
-    def decode(self, row: Sequence[int]) -> str:
-        return self.labels.decode(row)[0]
+    def decode(self, row: Sequence[Any]) -> str | list[str]:
+        if not self.several:
+            return self.labels.decode(row)[0]
+        return [label for label, yes in zip(self.labels.labels, row[0], strict=True) if yes > 0.5]
 
-    def judge(self, example: Labelled, answer: str, nats: float) -> dict[str, Ratio]:
-        return {"accuracy": Ratio(answer == example.label, 1), "loss": Ratio(nats, 1)}
+    def judge(
+        self, example: Labelled, answer: str | list[str], nats: float
+    ) -> dict[str, Ratio | Tally]:
+        pairs = self._pairs(example, answer)
+        macro = per_label(pairs, len(self.labels.labels))
+        loss = Ratio(nats, 1)
+        if self.several:
+            is_right = Ratio(all(right == guess for right, guess in pairs), 1)
+            return {
+                "micro_f1": micro_f1(pairs),
+                "macro_f1": macro,
+                "exact_match": is_right,
+                "loss": loss,
+            }
+        accuracy = Ratio(answer == example.labels[0], 1)
+        return {"accuracy": accuracy, "macro_f1": macro, "micro_f1": micro_f1(pairs), "loss": loss}
 
-    def pairs(self, example: Labelled, answer: str) -> list[tuple[str, str]]:
-        return [(example.label, answer)]
+    def pairs(self, example: Labelled, answer: str | list[str]) -> list[tuple[str, str]]:
+        return [(one.right, one.guessed) for one in self.judged(example, answer).decisions]
 
-    def show(self, answer: str) -> str:
-        return answer
+    def judged(
+        self, example: Labelled, answer: str | list[str], chances: Chances | None = None
+    ) -> Judged:
+        if isinstance(answer, str):
+            sure = float("nan") if chances is None else float(max(chances[0]))
+            return Judged("label", [Decision(example.labels[0], answer, sure)])
+        yes = [float("nan")] * len(self.labels.labels) if chances is None else chances[0]
+        decisions = [
+            Decision(
+                label if label in example.labels else NONE,
+                label if label in answer else NONE,
+                float(max(chance, 1 - chance)),
+            )
+            for label, chance in zip(self.labels.labels, yes, strict=True)
+        ]
+        return Judged("label", decisions)
+
+    def labels_of(self, example: Labelled) -> list[str]:
+        return list(example.labels)
+
+    def probabilities(self, chances: Any) -> dict[str, float]:
+        """The likeliest first; of several labels each has a chance of its own."""
+        pairs = zip(self.labels.labels, map(float, chances[0]), strict=True)
+        return dict(sorted(pairs, key=lambda pair: -pair[1]))
+
+    def show(self, answer: str | list[str]) -> str:
+        if isinstance(answer, str):
+            return answer
+        return f"{self.separator} ".join(answer) if answer else "(none)"
+
+    def show_surely(self, answer: str | list[str], chances: Any) -> str:
+        likely = self.probabilities(chances)
+        chosen = [answer] if isinstance(answer, str) else answer
+        others = [label for label, chance in likely.items() if chance >= LIKELY]
+        others = [label for label in others if label not in chosen][:RUNNERS_UP]
+        said = ", ".join(f"{label} {_percent(likely[label])}" for label in chosen) or "(none)"
+        beside = ", ".join(f"{label} {_percent(likely[label])}" for label in others)
+        return f"{said}   ({beside})" if beside else said
 
     def shown_question(self, example: Labelled) -> str:
-        return join(example.symbols, self.unit)
+        if self.unit == "characters":
+            return example.text
+        lines = f" {BREAK} " if self.documents.sentences else " "
+        return lines.join(" ".join(line.split()) for line in example.text.strip().split("\n"))
 
-    def symbols(self, example: Labelled, answer: str) -> tuple[list[str], list[str]]:
-        return [*example.symbols, "</s>"], [answer]
+    def symbols(self, example: Labelled, answer: str | list[str]) -> tuple[list[str], list[str]]:
+        return [*example.symbols, BREAK], [self.show(answer)]
 
     def unknown_labels(self, examples: Sequence[Labelled]) -> dict[str, list[int]]:
         found: dict[str, list[int]] = {}
         for example in examples:
-            for label in self.labels.unknown([example.label]):
+            for label in self.labels.unknown(example.labels):
                 found.setdefault(label, []).append(example.line)
         return found
 
     def is_known(self, example: Labelled) -> list[bool]:
-        return self.vocabulary.knows(example.symbols)
+        known = self.vocabulary.knows(example.symbols)
+        if not self.documents.sentences:
+            return known
+        return [seen or s == BREAK for seen, s in zip(known, example.symbols, strict=True)]
 
-    def _cut(self, text: str) -> list[str]:
-        return cut(text.lower() if self.lowercase else text, self.unit)
+    def _read(self, text: str, labels: tuple[str, ...] = (), line: int = 0) -> Labelled:
+        symbols, is_cut = self.documents.read(text, self.unit, self.lowercase)
+        return Labelled(symbols, labels, line, text, is_cut)
+
+    def _labels(self, field: str) -> tuple[str, ...]:
+        """The labels of a field, each once."""
+        if not self.several:
+            return (" ".join(field.split()) if "\n" in field else field.strip(),)
+        mark = LISTED if LISTED in field or not self.separator else self.separator
+        labels = (label.strip() for label in field.split(mark))
+        return tuple(dict.fromkeys(label for label in labels if label))
+
+    def _pairs(self, example: Labelled, answer: str | list[str]) -> tuple[tuple[int, int], ...]:
+        """The numbers of right labels and guesses; -1 is none."""
+        if isinstance(answer, str):
+            right, guess = self.labels.numbers([example.labels[0], answer])
+            return ((right, guess),)
+        either = dict.fromkeys([*example.labels, *answer])
+        return tuple(
+            (number if label in example.labels else -1, number if label in answer else -1)
+            for label, number in zip(either, self.labels.numbers(either), strict=True)
+        )
+
+
+def _are(lines: list[int]) -> str:
+    return "is" if len(lines) == 1 else "are"
+
+
+def _percent(chance: float) -> str:
+    """As people read it; nothing is quite certain."""
+    return ">99 %" if chance >= 0.995 else f"{100 * chance:.0f} %"
+
+
+def _odd_labels(counts: dict[str, int]) -> Iterable[str]:
+    """A sentence for labels that look like one, and one for those that are rare."""
+    for forms in labels_alike(counts):
+        names = " and ".join(repr(form) for form in forms)
+        yield f"the labels {names} differ only by case or space, and are learned as {len(forms)}"
+    rare = {label: number for label, number in counts.items() if number < RARE_LABEL}
+    if rare:
+        named = ", ".join(f"{label!r} ({number:,})" for label, number in [*rare.items()][:3])
+        more = f" and {len(rare) - 3:,} more" if len(rare) > 3 else ""
+        yield f"very few texts to learn from have the labels {named}{more}: expect poor recall"
+
+
+def _one_label(labels: tuple[str, ...]) -> DataError:
+    shown = " and ".join(repr(label) for label in labels)
+    have = f"all texts to learn from are {shown}" if labels else "no text to learn from has a label"
+    return DataError(
+        "D074",
+        f"{have}: there is nothing to learn",
+        help=["add texts with other labels", "check that the right column is the label"],
+    )
+
+
+def _must_have_one_label(source: Source) -> None:
+    """Refuse a list of labels where one is wanted."""
+    for row in source.rows:
+        if LISTED in str(row.fields[-1]):
+            number = str(row.fields[-1]).count(LISTED) + 1
+            raise DataError(
+                "D142",
+                f"a text has {number} labels, and each is to have one",
+                place=Place(str(source.path), row.line),
+                help=["--set task.several=true   let texts have any number of labels"],
+            )
+
+
+def _must_not_be_swapped(source: Source) -> None:
+    """Refuse labels that look like the texts, beside texts that look like the labels."""
+    texts, labels = ([str(row.fields[place]) for row in source.rows] for place in (0, 1))
+    lengths = [median(map(len, column)) for column in (texts, labels)]
+    kinds = [len(set(column)) for column in (texts, labels)]
+    if lengths[1] <= lengths[0] or kinds[1] <= max(kinds[0], 2):
+        return
+    raise DataError(
+        "D141",
+        f"text and label look swapped: labels are longer than texts ({lengths[1]:,g} characters"
+        f" beside {lengths[0]:,g}) and of more kinds ({kinds[1]:,} beside {kinds[0]:,})",
+        place=Place(str(source.path), source.rows[0].line),
+        help=["--columns text=LABEL,label=TEXT   by the names of the header", "--columns 2,1"],
+    )

@@ -1,5 +1,6 @@
 """Give each word a tag: CoNLL columns, CoNLL-U, or JSON lines of words or of texts with spans."""
 
+import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -21,8 +22,9 @@ from ..data.vocabulary import LabelSet, Vocabulary
 from ..errors import DataError, UsageError
 from ..forms import Columns, Form, Labels, Signature
 from ..metrics import Ratio, Tally
+from ..metrics.labels import Decision
 from ..metrics.spans import found as found_spans
-from ..task import Judged, Marked, Task
+from ..task import Chances, Judged, Marked, Task
 
 
 class Tagged(NamedTuple):
@@ -122,7 +124,7 @@ class Tag(Task):
         self.tags.learn(tag for e in examples for tag in self.scheme.read(e.tags))
         if not all(example.text for example in examples):  # else it was this that cut them
             self.tokeniser.learn(word for example in examples for word in example.words)
-        self._odd = [*self._told(), *self.remarks(examples)]
+        self._odd = [*self._told(), *self.remarks(examples).values()]
         self._settle()
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -132,7 +134,7 @@ class Tag(Task):
     def notes(self) -> list[str]:
         return self._odd
 
-    def remarks(self, examples: Sequence[Tagged]) -> list[str]:
+    def remarks(self, examples: Sequence[Tagged]) -> dict[str, str]:
         return tag_remarks.remarks(examples, self.scheme.written)
 
     def signature(self) -> Signature:
@@ -174,14 +176,16 @@ class Tag(Task):
             return {}
         return {"entity_f1": "whole entities of the same kind, counted as conlleval does"}
 
-    def judged(self, example: Tagged, answer: list[str]) -> Judged:
-        right, guessed = example.tags, answer
+    def judged(self, example: Tagged, answer: list[str], chances: Chances | None = None) -> Judged:
         if self.scheme.written == "none":
-            return Judged("tag", list(zip(right, guessed, strict=True)))
+            return Judged("tag", _decided(example.tags, answer, self.tags.labels, chances))
         # B and I of one kind are no confusion: what matters is the kind of each word.
-        kinds = [[cut(tag)[1] or OUTSIDE for tag in tags] for tags in (right, guessed)]
-        pairs = list(zip(*kinds, strict=True))
-        return Judged("entity", pairs, set(entities(right)), set(entities(guessed)))
+        right, guessed, known = (
+            [cut(tag)[1] or OUTSIDE for tag in tags]
+            for tags in (example.tags, answer, self.tags.labels)
+        )
+        decisions = _decided(right, guessed, known, chances)
+        return Judged("entity", decisions, set(entities(example.tags)), set(entities(answer)))
 
     def show(self, answer: list[str]) -> str:
         return " ".join(answer)
@@ -309,3 +313,16 @@ def _no_scheme(wanted: str, examples: Sequence[Tagged]) -> DataError:
         notes=[f"found: {shown}"],
         help=["leave task.scheme out", "--columns   if the tags stand in another column"],
     )
+
+
+def _decided(
+    right: list[str], guessed: list[str], known: list[str], chances: Chances | None
+) -> list[Decision]:
+    """Place by place; how sure is the sum over all labels that count as the guessed one."""
+    sure = [math.nan] * len(right)
+    if chances is not None:
+        sure = [
+            float(row[np.array(known) == one].sum())
+            for row, one in zip(chances, guessed, strict=True)
+        ]
+    return [Decision(*one) for one in zip(right, guessed, sure, strict=True)]

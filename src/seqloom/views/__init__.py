@@ -1,6 +1,7 @@
 """Pictures of what happens inside a model: each prints, draws, saves and shows in a notebook."""
 
 from .attention import AttentionView
+from .confusion import ConfusionView
 from .gate_shares import GateShare, GateSharesView
 from .gates import GatesView
 from .hierarchy import HierarchyView
@@ -8,10 +9,13 @@ from .influence import InfluenceView, Moved
 from .ladder import LadderView, RungPoint
 from .lengths import LengthBucket, LengthCurve, LengthView
 from .memory import Memory, MemoryView, Window
+from .reliability import Bin, ReliabilityView
 from .view import View
 
 __all__ = [
     "AttentionView",
+    "Bin",
+    "ConfusionView",
     "GateShare",
     "GateSharesView",
     "GatesView",
@@ -24,6 +28,7 @@ __all__ = [
     "Memory",
     "MemoryView",
     "Moved",
+    "ReliabilityView",
     "RungPoint",
     "View",
     "Window",

@@ -10,14 +10,27 @@ from ...errors import DataError, Place, SeqloomError, UsageError, nearest, unkno
 from ..names import files_of
 from ..settings import Data
 from ..text import large_lines, read_lines, spoken
-from . import columns, json_lines, json_sentences, pairs, parallel, plain, table
-from .found import Reading, Request, Row, Sentence, Source, settle
+from . import (
+    columns,
+    folders,
+    json_lines,
+    json_sentences,
+    label_first,
+    pairs,
+    parallel,
+    plain,
+    table,
+    trees,
+)
+from .found import STRICT, Reading, Request, Row, Rules, Sentence, Source, settle
+from .joining import joined
 from .roles import parse_columns, shorten
 
 __all__ = [
     "EXTENSIONS",
     "FORMATS",
     "Row",
+    "Rules",
     "Sentence",
     "Source",
     "guess_format",
@@ -32,7 +45,10 @@ FORMATS: dict[str, Callable[[list[str], Request], Reading[Row]]] = {
     "tsv": pairs.read,
     "csv": table.read,
     "jsonl": json_lines.read,
+    "label-first": label_first.read,
+    "trees": trees.read,
 }
+LABELLED = ("text", "label")  # the roles that folders, lines with a label first and trees can fill
 EXTENSIONS = {
     ".tsv": "tsv",
     ".csv": "csv",
@@ -53,33 +69,48 @@ def read_rows(
     *,
     more: bool = False,
     keep_blank: bool = False,
+    rules: Rules = STRICT,
 ) -> Source:
     """One row for each example, with a field for each role in order.
 
     With `more`, a tab-separated row may have further fields, which are kept: other right answers.
     With `keep_blank`, blank lines of plain text are rows too. The name of several files, such as
-    train.{de,en}, is read line by line, one file for each role.
+    train.{de,en}, is read line by line, one file for each role. Several columns can be one field,
+    as in text=title+body.
     """
     if len(files := files_of(path)) > 1:
         return settle("parallel", parallel.read(files, path, roles, settings), path, settings)
-    name: str = settings.format
-    is_text = name == "text" or (name == "auto" and path.suffix.lower() not in EXTENSIONS)
-    if is_text and len(roles) == 1:
+    if path.is_dir() and roles == LABELLED:
+        return settle("folder", folders.read(path, settings), path, settings)
+    is_plain = settings.format == "auto" and path.suffix.lower() not in EXTENSIONS
+    if len(roles) == 1 and (is_plain or settings.format == "text"):
         large = large_lines(path, settings.encoding)
         if large is not None:
             return plain.on_disk(large, path, spoken(settings.encoding), keep_blank)
     lines = read_lines(path, settings.encoding)
+    name = _format(path, lines, roles, settings)
+    found = joined(parse_columns(settings.columns, roles), roles, rules)
+    allowed = replace(rules, empty=found.empty)
+    request = Request(path, found.roles, found.columns, more and name == "tsv", keep_blank, allowed)
+    try:
+        reading = FORMATS[name](lines, request)
+    except DataError as error:
+        raise found.explained(error, settings.columns) from None
+    return settle(name, found.together(reading), path, settings)
+
+
+def _format(path: Path, lines: list[str], roles: tuple[str, ...], settings: Data) -> str:
+    """The format the user named, or the one that can be told; one that can hold the roles."""
+    able = set(FORMATS) - (set() if roles == LABELLED else {"label-first", "trees"})
+    able -= {"text"} if len(roles) > 1 else set()
+    name: str = settings.format
     if name == "auto":
         name = guess_format(path, lines, roles)
         if name == "columns":
             raise _not_this_kind(path, f"one word a line, not rows of {' and '.join(roles)}")
-    elif name not in FORMATS:
-        raise _wrong_format(name, roles, set(FORMATS))
-    if name == "text" and len(roles) > 1:
-        raise _wrong_format(name, roles, set(FORMATS) - {"text"})
-    columns = parse_columns(settings.columns, roles)
-    request = Request(path, roles, columns, more and name == "tsv", keep_blank)
-    return settle(name, FORMATS[name](lines, request), path, settings)
+    if name not in able:
+        raise _wrong_format(name, roles, able)
+    return name
 
 
 def read_sentences(
@@ -146,17 +177,28 @@ def guess_format(path: Path, lines: list[str], roles: tuple[str, ...]) -> str:
     if len(roles) == 1:
         return "text"
     first = next(number for number, line in enumerate(lines) if line.strip())
-    if re.match(r"\s*\{", lines[first]):
+    name = _by_first_line(lines[first], roles) or _by_all_lines(lines, roles)
+    if name is None:
+        needs = f"no tab between {' and '.join(roles)}, no header, no JSON"
+        raise _not_this_kind(path, needs, Place(str(path), first + 1, lines[first]))
+    return name
+
+
+def _by_first_line(line: str, roles: tuple[str, ...]) -> str | None:
+    """The format, where the first line tells it: an object, a header, a tree."""
+    if re.match(r"\s*\{", line):
         return "jsonl"
-    if "\t" in lines[first]:
-        return "tsv"
-    header = re.split("[,;|]", lines[first])
-    if set(roles) <= {title.strip(' "') for title in header}:
-        return "csv"
-    if any("\t" in line for line in lines):
-        return "tsv"
-    needs = f"no tab between {' and '.join(roles)}, no header, no JSON"
-    raise _not_this_kind(path, needs, Place(str(path), first + 1, lines[first]))
+    titles = {title.strip(' "') for title in re.split("[,;|\t]", line)}
+    if set(roles) <= titles:
+        return "tsv" if "\t" in line else "csv"
+    return "trees" if roles == LABELLED and trees.fits(line) else None
+
+
+def _by_all_lines(lines: list[str], roles: tuple[str, ...]) -> str | None:
+    """The format, where it shows in all lines alone: labels before texts, or tabs."""
+    if roles == LABELLED and label_first.fits(lines):
+        return "label-first"
+    return "tsv" if any("\t" in line for line in lines) else None
 
 
 def _no_column(source: Source, column: str) -> DataError:

@@ -29,6 +29,7 @@ class Layout:
     delimiter: str
     has_header: bool = False
     more: bool = False
+    may_be_empty: frozenset[str] = frozenset()
 
 
 def numbered(request: Request, delimiter: str) -> Layout | None:
@@ -36,7 +37,8 @@ def numbered(request: Request, delimiter: str) -> Layout | None:
     if not as_numbers(request.columns):
         return None
     places = by_number(request.path, request.roles, request.columns)
-    return Layout(request.roles, places, None, delimiter, more=request.more)
+    empty = request.rules.empty
+    return Layout(request.roles, places, None, delimiter, more=request.more, may_be_empty=empty)
 
 
 def take(record: Record, layout: Layout, reading: Reading[Row]) -> None:
@@ -75,7 +77,7 @@ def _wrong_count(record: Record, layout: Layout) -> Fault | None:
 def _empty_side(record: Record, layout: Layout) -> Fault | None:
     """A fault if there is nothing in the field of some role."""
     for role, place in zip(layout.roles, layout.places, strict=True):
-        if not record.fields[place].strip():
+        if not record.fields[place].strip() and role not in layout.may_be_empty:
             return Fault("D014", record.line, f'the field "{role}" is empty', record.text)
     return None
 

@@ -51,6 +51,23 @@ class Source:
 
 
 @dataclass(frozen=True)
+class Rules:
+    """What a field may be beside one text that is not empty.
+
+    `empty` are the roles that may have nothing, `lists` those that may have a list of texts, which
+    are kept with LISTED between them. `between` stands between columns that are one field.
+    """
+
+    empty: frozenset[str] = frozenset()
+    lists: frozenset[str] = frozenset()
+    between: str = " "
+
+
+LISTED = "\x1f"  # Unicode's mark between units: no text has it
+STRICT = Rules()
+
+
+@dataclass(frozen=True)
 class Request:
     """What to look for: the roles in order, and the columns the user named for them."""
 
@@ -59,6 +76,7 @@ class Request:
     columns: dict[str, str]
     more: bool = False
     keep_blank: bool = False
+    rules: Rules = STRICT
 
 
 @dataclass(frozen=True)

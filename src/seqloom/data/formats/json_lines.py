@@ -1,10 +1,10 @@
 """JSON lines: each line is one object, and its keys are the columns."""
 
 import json
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..text import unwritable
-from .found import Fault, Reading, Request, Row
+from .found import LISTED, Fault, Reading, Request, Row, Rules
 from .roles import by_name, shorten
 
 _WHOLE = 'each line must be one whole object, such as {"text": "…", "label": "…"}'
@@ -27,7 +27,14 @@ def read(lines: list[str], request: Request) -> Reading[Row]:
         reading.header = list(objects[0][1])
         keys = _keys(objects, request)
         for number, item in objects:
-            _take(number, item, lines[number - 1], keys, reading)
+            fields = _fields(item, keys, request.rules)
+            if isinstance(fields, _Unfit):
+                text = lines[number - 1]
+                mark = (0, len(text)) if fields.note else None
+                fault = Fault(fields.code, number, fields.reason, text, mark, fields.note)
+                reading.faults.append(fault)
+            else:
+                reading.rows.append(Row(number, fields))
     return reading
 
 
@@ -35,7 +42,9 @@ def _keys(objects: list[tuple[int, dict[str, Any]]], request: Request) -> dict[s
     """The key of each role; one that only the first object lacks is not missing."""
     header = list(objects[0][1])
     wanted = {role: request.columns.get(role, role) for role in request.roles}
-    if any(all(key in item for key in wanted.values()) for _, item in objects):
+    needed = [key for role, key in wanted.items() if role not in request.rules.empty]
+    is_somewhere = all(any(key in item for _, item in objects) for key in wanted.values())
+    if is_somewhere and any(all(key in item for key in needed) for _, item in objects):
         return wanted
 
     def values(place: int) -> list[str]:
@@ -59,29 +68,35 @@ def parse(line: str, number: int) -> dict[str, Any] | Fault:
     return found
 
 
-def _take(
-    line: int, item: dict[str, Any], text: str, keys: dict[str, str], reading: Reading[Row]
-) -> None:
-    """Add an object to what was read, as a row or a fault."""
+def _fields(item: dict[str, Any], keys: dict[str, str], rules: Rules) -> "tuple[str, ...] | _Unfit":
+    """The fields of an object, or why it is none of the rows."""
     fields = []
     for role, key in keys.items():
-        if key not in item:
+        if key not in item and role not in rules.empty:
             note = f"found: {shorten(', '.join(item))}" if item else "the object is empty"
-            reading.faults.append(
-                Fault("D010", line, f'the object has no key "{key}"', text, (0, len(text)), note)
-            )
-            return
-        value = _plain(item[key])
-        fault = _unfit(value, role, key)
-        if fault is not None:
-            reading.faults.append(Fault(fault[0], line, fault[1], text))
-            return
+            return _Unfit("D010", f'the object has no key "{key}"', note)
+        value = _plain(item.get(key), role in rules.lists)
+        unfit = _unfit(value, role, key, role in rules.empty)
+        if unfit is not None:
+            return unfit
         fields.append(value or "")
-    reading.rows.append(Row(line, tuple(fields)))
+    return tuple(fields)
 
 
-def _plain(value: Any) -> str | None:
+class _Unfit(NamedTuple):
+    """Why a value cannot be used."""
+
+    code: str
+    reason: str
+    note: str = ""
+
+
+def _plain(value: Any, may_be_list: bool) -> str | None:
     """A value as text, written as in the file; nothing for a nested one."""
+    if isinstance(value, list) and may_be_list:
+        found = [_plain(one, False) for one in value]
+        texts = [one for one in found if one is not None]
+        return LISTED.join(texts) if len(texts) == len(found) else None
     if isinstance(value, bool):
         return "true" if value else "false"
     if value is None:
@@ -89,12 +104,13 @@ def _plain(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _unfit(value: str | None, role: str, key: str) -> tuple[str, str] | None:
+def _unfit(value: str | None, role: str, key: str, may_be_empty: bool) -> _Unfit | None:
     """The code and the reason if a value cannot be used."""
     if value is None:
-        return "D013", f'"{key}" must be text, a number or true or false, not a list or an object'
-    if not value.strip():
-        return "D014", f'the field "{role}" is empty'
+        reason = f'"{key}" must be text, a number or true or false, not a list or an object'
+        return _Unfit("D013", reason)
+    if not value.strip() and not may_be_empty:
+        return _Unfit("D014", f'the field "{role}" is empty')
     if unwritable(value) is not None:
-        return "D031", f'"{key}" holds a character that no text can: NUL or half a pair'
+        return _Unfit("D031", f'"{key}" holds a character that no text can: NUL or half a pair')
     return None

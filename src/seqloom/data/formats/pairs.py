@@ -1,5 +1,7 @@
 """Tab-separated fields, without quotation: what stands between tabs is the field."""
 
+from dataclasses import replace
+
 from .fields import Layout, Record, numbered, take
 from .found import Reading, Request, Row
 from .roles import by_name
@@ -28,15 +30,17 @@ def _layout(records: list[Record], request: Request) -> tuple[Layout, bool]:
         return given, header_at(header, given)
     roles = request.roles
     if not request.columns and not set(roles) <= set(header):
-        width = None if request.more else len(roles)
-        return Layout(roles, tuple(range(len(roles))), width, "\t", more=request.more), False
+        width, places = None if request.more else len(roles), tuple(range(len(roles)))
+        layout = Layout(roles, places, width, "\t", more=request.more)
+        return replace(layout, may_be_empty=request.rules.empty), False
 
     def values(place: int) -> list[str]:
         return [record.fields[place] for record in records[1:] if place < len(record.fields)]
 
     places = by_name(request.path, roles, request.columns, header, values)
     width = None if request.more else len(header)
-    return Layout(roles, places, width, "\t", has_header=True, more=request.more), True
+    layout = Layout(roles, places, width, "\t", has_header=True, more=request.more)
+    return replace(layout, may_be_empty=request.rules.empty), True
 
 
 def header_at(fields: list[str], layout: Layout) -> bool:

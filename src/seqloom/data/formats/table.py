@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 
 from .fields import Layout, Record, numbered, take
@@ -101,4 +102,5 @@ def _layout(records: list[Record], request: Request, delimiter: str) -> tuple[La
         return [record.fields[place] for record in records[1:] if place < len(record.fields)]
 
     places = by_name(request.path, request.roles, request.columns, header, values)
-    return Layout(request.roles, places, len(header), delimiter, has_header=True), True
+    layout = Layout(request.roles, places, len(header), delimiter, has_header=True)
+    return replace(layout, may_be_empty=request.rules.empty), True

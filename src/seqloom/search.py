@@ -70,9 +70,12 @@ class Search:
 
     def must_fit(self, signature: Signature) -> None:
         """Refuse what has no meaning for such a model."""
+        meant = {"beam", "length_penalty", "limit", "chances"}
+        if signature.form is Form.EACH and isinstance(signature.target, Labels):
+            meant.add("nbest")  # the best labels of all places together are found without a search
         for field in fields(self):
             is_given = getattr(self, field.name) != field.default
-            if is_given and field.name not in ("beam", "length_penalty", "limit", "chances"):
+            if is_given and field.name not in meant:
                 must_search(signature, field.name)
         if signature.form not in SEARCHED or not isinstance(signature.target, Tokens | Labels):
             return

@@ -23,7 +23,7 @@ def test_models_lists_all_or_those_that_can(say):
     found = [one["name"] for one in lines(say("models", "translate", "--json").out)]
     assert found == [name for name in MODELS if Form.TRANSDUCE in MODELS[name].forms]
     assert found[0] == "encoder-decoder" and len(found) < len(MODELS)
-    labelling = ["recurrent", "window", "convolutional", "transformer"]
+    labelling = ["recurrent", "window", "hidden-markov", "convolutional", "transformer"]
     assert say("models", "tag", "--quiet").out.split() == labelling
     able = say("models", "algorithms", "--quiet").out.split()
     assert able == [n for n in MODELS if {Form.EACH, Form.WHOLE, Form.TRANSDUCE} & MODELS[n].forms]

@@ -244,10 +244,16 @@ def test_runs_of_different_vocabularies(runs, files, tmp_path, capsys):
     assert "error[M193]: the vocabularies of attentive and gnu differ" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("option", [["--beam", "2", "--nbest", "2"], ["--prefix", "N"]])
+@pytest.mark.parametrize("option", [["--shortest", "2"], ["--prefix", "N"]])
 def test_a_tagger_does_not_search(say, option):
     said = say("tag", "tagger", "the cat", *option)
     assert said.code == 2 and "error[U062]" in said.err
+
+
+def test_a_tagger_gives_its_best_few_answers_without_a_search(say):
+    said = say("tag", "tagger", "the cat", "--beam", "3", "--nbest", "3", "--json")
+    told = json.loads(said.out)["nbest"]
+    assert said.code == 0 and len({str(answer) for answer in told}) == 3
 
 
 def test_coverage_without_attention(say):

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from seqloom.batch import Sequences
+from seqloom.batch import Batch, Sequences
 from seqloom.errors import ModelError
 from seqloom.forms import Form, Labels, Signature, Tokens, Vectors
 from seqloom.lattice import readable
+from seqloom.model import Search
 from seqloom.models.recurrent import Recurrent
 from seqloom.nn import lattice
 from seqloom.nn.chain import Chain
@@ -110,6 +111,22 @@ def test_labels_that_are_barred_cannot_be_learned_from():
     assert told.value.code == "M302"
     with pytest.raises(ModelError, match="label 1 stands right after the border"):
         chain.loss(states, Sequences(np.array([[1, 1, 1, 2]]), np.array([4])))
+
+
+@pytest.mark.parametrize("chain", [False, True])
+def test_the_best_few_answers_are_the_best_of_all(chain):
+    labels = Labels(3, BARRED if chain else frozenset())
+    model = Recurrent(
+        Signature(Form.EACH, Tokens(6), labels), width=4, hidden=4, ends=Ends(chain=chain)
+    )
+    source, every = Sequences(np.array([[4, 5, 3]]), np.array([3])), every_target(3)
+    many = Sequences(np.repeat(source.values, len(every), 0), every.lengths)
+    with model.at_rest():
+        right = model.log_prob(Batch(many, every)).numpy()
+        found = model.predict(source, Search(beam=4, nbest=4))
+    order = np.argsort(-right)[:4]
+    assert [h.symbols.tolist() for h in found.ranked[0]] == every.values[order].tolist()
+    assert [h.log_prob for h in found.ranked[0]] == pytest.approx(right[order].tolist(), abs=1e-5)
 
 
 @pytest.mark.parametrize(

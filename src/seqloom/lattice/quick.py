@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
-from . import paths, sums
+from .loops import loops
 from .states import Lattice, Places
 
 MULTIPLE = 4  # states are padded to so many, with some that cannot be
@@ -31,7 +31,7 @@ class Sums:
 
 def totals(lattice: Lattice, places: Places) -> Float[np.ndarray, " batch"]:
     """Z of each sequence; 0 of one that has no places."""
-    found: np.ndarray = sums.totals(*_made(lattice), *_in_order(places))
+    found: np.ndarray = loops("sums").totals(*_made(lattice), *_in_order(places))
     return found
 
 
@@ -43,7 +43,7 @@ def posteriors(
     Without weights nothing is summed over sequences.
     """
     weighed = np.zeros(len(places.lengths)) if weights is None else weights.astype(np.float64)
-    return Sums(*sums.posteriors(*_made(lattice), *_in_order(places), weighed))
+    return Sums(*loops("sums").posteriors(*_made(lattice), *_in_order(places), weighed))
 
 
 def viterbi(
@@ -54,7 +54,7 @@ def viterbi(
     found: tuple[np.ndarray, np.ndarray]
     if not lattice.is_dense:
         shape = (lattice.first, lattice.moves, lattice.last, lattice.onto, lattice.seen)
-        found = paths.viterbi_sparse(*shape, table, which, starts)
+        found = loops("paths").viterbi_sparse(*shape, table, which, starts)
         return found
     more = -len(lattice.first) % MULTIPLE
     first, last = (
@@ -63,7 +63,7 @@ def viterbi(
     moves = np.pad(lattice.moves, (0, more), constant_values=-np.inf)
     wider = np.pad(table, ((0, 0), (0, more))) if more else table
     columns = np.ascontiguousarray(moves.T)
-    found = paths.viterbi_dense(first, moves, columns, last, wider, which, starts)
+    found = loops("paths").viterbi_dense(first, moves, columns, last, wider, which, starts)
     return found
 
 
@@ -77,7 +77,9 @@ def best_paths(
         if len(scores) == 0:
             found.append([(np.zeros(0, dtype=np.int64), 0.0)])
             continue
-        states, tops = paths.best_paths(*shape, np.ascontiguousarray(scores, np.float64), count)
+        states, tops = loops("paths").best_paths(
+            *shape, np.ascontiguousarray(scores, np.float64), count
+        )
         possible = zip(states, tops.tolist(), strict=True)
         found.append([(path, score) for path, score in possible if score > -np.inf])
     return found
@@ -91,10 +93,10 @@ def samples(
     """Paths of one sequence drawn with their probability; chances are numbers from 0 to 1."""
     first, moves, products, last, onto, seen = _made(lattice)
     exact = np.ascontiguousarray(scores, dtype=np.float64)
-    before = sums.forward(first, moves, products, onto, seen, exact)
+    before = loops("sums").forward(first, moves, products, onto, seen, exact)
     if not np.isfinite(before[-1] + last).any():
         raise ValueError("there is no path that can be")
-    found: np.ndarray = paths.sample(before, moves, last, onto, chances)
+    found: np.ndarray = loops("paths").sample(before, moves, last, onto, chances)
     return found
 
 

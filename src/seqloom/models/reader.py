@@ -23,6 +23,7 @@ from ..nn.ends import PLAIN_ENDS, Ends
 from ..nn.inputs import Embedding, input_layer, tensors, words_of
 from ..nn.outputs import Output, Symbols, output_layer
 from ..nn.pooling import Body, Pooling, PoolingName
+from ..search import Hypothesis
 from .neural import Neural
 from .stepping import ReaderStepper, Steps
 
@@ -81,6 +82,9 @@ class Reader(Neural, ABC):
             return find(self, source, search, prefix=source)
         states = self._states(source)
         lengths = np.minimum(source.lengths, states.shape[1])
+        if search.nbest > 1:
+            ranked = self.output.ranked(states, lengths, search.nbest)
+            return Prediction.of([tuple(Hypothesis(p, s, s) for p, s in few) for few in ranked])
         best, log_probs = self.output.best(states, lengths)
         chances = self.output.chances(states, lengths) if search.chances else None
         return Prediction(Sequences(best.numpy(), lengths), log_probs, chances=chances)

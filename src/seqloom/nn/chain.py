@@ -112,6 +112,18 @@ class Chain(Output):
         paths = lattice.forward(scores, first, moves) + ahead
         return paths - lattice.add(paths, dim=-1)[..., None]
 
+    def ranked(
+        self,
+        states: Float[Tensor, "batch time width"],
+        lengths: Int[np.ndarray, " batch"],
+        count: int,
+    ) -> list[list[tuple[Int[np.ndarray, " _"], float]]]:
+        """The likeliest few sequences of labels with their log-probabilities, the best first."""
+        made, places = lattice.lattice_of(*self._moves()), lattice.places_of(self(states), lengths)
+        totals = quick.totals(made, places)
+        several = zip(quick.best_paths(made, places, count), totals.tolist(), strict=True)
+        return [[(path, score - total) for path, score in paths] for paths, total in several]
+
     def _moves(self) -> tuple[Tensor, Tensor, Tensor]:
         """Scores of beginning, of moving and of ending; -inf where that is barred."""
         barred = self.barred

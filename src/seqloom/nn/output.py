@@ -46,6 +46,15 @@ class Output(nn.Module, ABC):
         found: Tensor = self(states)
         return found
 
+    def ranked(
+        self,
+        states: Float[Tensor, "batch time width"],
+        lengths: Int[np.ndarray, " batch"],
+        count: int,
+    ) -> list[list[tuple[Int[np.ndarray, " _"], float]]]:
+        """The likeliest few sequences of labels with their log-probabilities, the best first."""
+        raise TypeError(f"{type(self).__name__} does not rank sequences of labels")
+
     def log_prob(
         self, states: Float[Tensor, "batch time width"], target: Sequences
     ) -> Float[Tensor, " batch"]:

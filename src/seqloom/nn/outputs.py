@@ -11,6 +11,8 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy,
 from ..batch import Sequences, mask_of
 from ..errors import ModelError
 from ..forms import Bits, Columns, Labels, Space, Tokens, Vectors
+from ..lattice.quick import best_paths
+from ..lattice.states import Lattice, Places
 from .aims import PLAIN_AIMS, Aims, limit
 from .chain import Chain
 from .chunked import chunked_cross_entropy, rows_at_once
@@ -82,6 +84,17 @@ class Symbols(Output):
     ) -> Float[np.ndarray, "batch time classes"]:
         """How likely each symbol is at each position."""
         return self(states).exp().numpy()
+
+    def ranked(
+        self,
+        states: Float[Tensor, "batch time width"],
+        lengths: Int[np.ndarray, " batch"],
+        count: int,
+    ) -> list[list[tuple[Int[np.ndarray, " _"], float]]]:
+        """The likeliest few sequences: paths through a lattice in which all moves are free."""
+        size = self.scores.out_features
+        free = Lattice.of(np.zeros(size), np.zeros((size, size)), np.zeros(size))
+        return best_paths(free, Places.of(self(states).double().numpy(), lengths), count)
 
 
 class AdaptiveSymbols(Output):

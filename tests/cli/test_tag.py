@@ -147,3 +147,33 @@ def test_colours_are_by_kind_and_only_where_they_are_welcome(monkeypatch):
     monkeypatch.setenv("NO_COLOR", "1")
     plain = drawn(Marked([("the", "D"), ("cat", "N")], ["D", "N"], " "), Terminal())
     assert plain == "the/D cat/N"
+
+
+@pytest.mark.parametrize("name, text, told", [
+    ("a.conll", "Ada\t_\nleft\t_\n", ["D120", "this sentence has no tags", "a.conll:1"]),
+    ("a.conll", "B-per Ada\nO left\n", ["D124", "words and tags look swapped", "--columns"]),
+    ("a.conllu", "1\ta\ta\tX\t_\t_\t_\t_\t_\t_\n2\tb\tb\tX\n", ["D011", "4 fields, expected 10"]),
+    ("a.jsonl", '{"text": "Ada", "spans": [[0, 9, "per"]]}\n', ["D122", "lies outside the text"]),
+    ("a.jsonl", '{"text": "Ada", "spans": [[0, 2, "a"], [1, 3, "b"]]}\n', ["D123", "overlap"]),
+    ("a.jsonl", '{"words": ["Ada"], "tags": []}\n', ["D014", '"tags" is empty']),
+    ("a.jsonl", '{"words": ["Ada"], "tags": ["X", "Y"]}\n', ["D121", '1 words, but 2 in "tags"']),
+    ("a.conll", "a X\nb Y\n\nc X\nd Y\n\ne X\nf Y\n", ["D127", "no scheme", "found: X, Y"]),
+])  # fmt: skip
+def test_bad_files_get_a_sentence(tmp_path, monkeypatch, capsys, name, text, told):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).write_text(text)
+    assert main(["train", "tag", name, "--set", "task.scheme=bio", "-q"]) == 3
+    err = capsys.readouterr().err
+    assert all(words in err for words in told), err
+    assert "Traceback" not in err and not list(tmp_path.glob("runs/*/recipe.toml"))
+
+
+def test_a_broken_scheme_is_told_when_training_begins(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.conll").write_text("\n\n".join([*rows(), "in\tO\nRome\tI-place"]) + "\n")
+    small = ["--set", "model.width=4", "--set", "model.hidden=4", "--set", "training.steps=1"]
+    small += ["--set", "data.shared=true", "--set", "data.split_seed=2"]
+    assert main(["train", "tag", "a.conll", "-m", "recurrent", *small]) == 0
+    err = capsys.readouterr().err
+    assert "the tags mark entities by BIO (IOB2)" in err
+    assert '"Rome": I-place after O: read as the beginning of a new place' in err

@@ -97,6 +97,14 @@ def test_entities_are_judged_as_a_whole():
     assert pairs == [("per", "per"), ("per", "O"), ("O", "O"), ("per", "per"), ("O", "O")]
 
 
+def test_unknown_tags_are_told_as_the_file_has_them():
+    """Another scheme of the same kinds is no stranger; another kind is, by the name it has."""
+    task = prepared(BIO, scheme="bioes")
+    assert task.unknown_labels(IOB1) == {}
+    strange = Tagged(["in", "Acme", "Inc"], ["O", "B-org", "I-org"], 25)
+    assert task.unknown_labels([strange]) == {"B-org": [25], "I-org": [25]}
+
+
 def test_offsets_are_those_of_the_users_own_string():
     task = prepared(BIO)
     text = "  Ada  Lovelace,\tmet New York."

@@ -18,7 +18,9 @@ _STANDARD_INPUT = Path("/dev/stdin")
 
 def sheet_given(run: Run, given: argparse.Namespace) -> Sheet | None:
     """The file to be filled in, if what is given is such a file."""
-    asked = given.file or (given.inputs[0] if len(given.inputs) == 1 else "")
+    if given.explain or len(given.inputs) > 1 or (given.inputs and given.file):
+        return None
+    asked = given.file or "".join(given.inputs)
     is_named = given.format not in ("auto", "text")
     if given.format == "text" or not (asked or is_named) or (asked and not is_file(asked)):
         return None

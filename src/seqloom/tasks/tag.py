@@ -226,7 +226,9 @@ class Tag(Task):
     def unknown_labels(self, examples: Sequence[Tagged]) -> dict[str, list[int]]:
         found: dict[str, list[int]] = {}
         for example in examples:
-            for tag in self.tags.unknown(dict.fromkeys(self.scheme.read(example.tags))):
+            pairs = zip(self.scheme.read(example.tags), example.tags, strict=True)
+            unknown = dict.fromkeys(own for tag, own in pairs if self.tags.unknown([tag]))
+            for tag in unknown:
                 found.setdefault(tag, []).append(example.line)
         return found
 

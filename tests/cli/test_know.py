@@ -103,7 +103,7 @@ def test_explain_without_a_topic_lists_them(say):
     ("topic", "hint"),
     [
         ("recurent", "did you mean 'recurrent'?"),
-        ("E3021", "did you mean E302?"),
+        ("D111", "did you mean D1"),
         ("x", "choose from"),
     ],
 )

@@ -36,6 +36,34 @@ def write(name: str, content: str | bytes) -> None:
 GOOD = "".join(f"word{n}\tW {n}\n" for n in range(30))
 # name, content, arguments, what the message says, exit code
 FILES = {
+    "one label": (
+        "o.csv",
+        "text,label\n" + "".join(f"text {n},good\n" for n in range(30)),
+        ["train", "classify", "o.csv"],
+        ["D074", "all texts to learn from are 'good'", "nothing to learn"],
+        3,
+    ),
+    "text and label swapped": (
+        "s.csv",
+        "text,label\n" + "".join(f"{'yes' if n % 2 else 'no'},a text of {n}\n" for n in range(30)),
+        ["train", "classify", "s.csv"],
+        ["D141", "labels are longer than texts", "--columns text=LABEL,label=TEXT"],
+        3,
+    ),
+    "several labels": (
+        "l.txt",
+        "__label__a __label__b text\n__label__a other text\n",
+        ["train", "classify", "l.txt"],
+        ["D142", "a text has 2 labels", "task.several=true"],
+        3,
+    ),
+    "a label and no text": (
+        "t.txt",
+        "".join(f"{n % 2} text {n}\n" for n in range(30)) + "1\n",
+        ["train", "classify", "t.txt"],
+        ["D145", "no text", "t.txt:31", "--skip-bad"],
+        3,
+    ),
     "missing": (
         None,
         None,

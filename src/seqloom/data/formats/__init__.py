@@ -221,7 +221,7 @@ def _not_this_kind(path: Path, found: str, place: Place | None = None) -> DataEr
         "D002",
         f'cannot tell how "{path.name}" is laid out: {found}',
         place=place or Place(str(path)),
-        help=["--format tsv   or csv, jsonl, columns, if you know it"],
+        help=["--format tsv   or csv, jsonl, label-first, columns, if you know it"],
     )
 
 

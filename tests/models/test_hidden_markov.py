@@ -155,6 +155,13 @@ def test_options_that_cannot_be_are_refused():
         assert told.value.code == "M300"
 
 
+def test_too_many_labels_for_two_back_are_refused():
+    with pytest.raises(ModelError, match="too many moves") as told:
+        counted(Labels(300))
+    assert told.value.code == "M300" and told.value.help == ("--set model.order=1",)
+    assert HiddenMarkov(Signature(Form.EACH, Tokens(9), Labels(300)), order=1).states == 300
+
+
 def test_counting_and_tagging_need_no_torch(data):
     program = (
         "import sys; from seqloom.cli.main import main\n"

@@ -182,7 +182,13 @@ def test_options_that_cannot_be_are_refused():
         assert told.value.code == "M301"
 
 
-def test_a_continuous_text_is_refused():
-    with pytest.raises(ModelError) as told:
-        Expectation(HiddenStates(signature(8)), items(0), Training(), continuous=True)
-    assert told.value.code == "M126"
+def test_a_continuous_text_is_one_sequence():
+    """Learned as the whole is, and as likely read in windows as at once."""
+    whole = np.concatenate([item.target for item in items(0)])
+    ways = []
+    for some, continuous in ((items(0), True), ([Item(whole, whole)], False)):
+        HiddenStates.seed(2)
+        model = HiddenStates(signature(8), states=3)
+        ways.append(Expectation(model, some, Training(epochs=4), continuous=continuous))
+    losses = [[step.values["loss"] for step in way.steps()] for way in ways]
+    assert losses[0] == pytest.approx(losses[1]) and len(losses[0]) == 4

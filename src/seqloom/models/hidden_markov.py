@@ -17,6 +17,7 @@ from ..lattice.states import Lattice, Places
 from ..model import Model, Prediction, Search, Weights
 from ..search import Hypothesis
 
+MOST = 1 << 24  # moves that are counted; several arrays of so many numbers are held at once
 RARE = 10  # words seen no more often than this tell what endings mean
 
 
@@ -85,6 +86,11 @@ class HiddenMarkov(Model):
         self.labels, self._pairs = target.size, target.barred
         self._capitals = sorted(self._letters.capitals) if case and self._letters else []
         self.states = self.labels * (2 if self._capitals else 1)  # a label, with a capital or not
+        if (self.states + 1) ** (order + 1) > MOST:
+            raise _wrong(
+                f"order = {order}: with {self.labels:,} labels there are too many moves to count",
+                f"order={max(1, order - 1)}" if order > 1 else "case=false",
+            )
         even = np.full((self.states + 1,) * (order + 1), 1 / (self.states + 1))
         prior = np.full(self.states, 1 / self.states)
         endings = Endings.none(self._letters.size if self._letters else 1, self.labels)

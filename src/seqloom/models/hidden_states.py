@@ -39,6 +39,7 @@ class HiddenStates(Model):
 
     forms = frozenset({Form.NEXT})
     reads = writes = frozenset({Tokens})
+    in_order = True
 
     def __init__(
         self,
@@ -100,13 +101,36 @@ class HiddenStates(Model):
     def step(
         self, symbols: Int[np.ndarray, " batch"], state: State
     ) -> tuple[Float[np.ndarray, "batch vocabulary"], State]:
-        (ahead,) = state  # how likely each state is next, given all before these symbols
-        here = ahead * self._shown.T[symbols]
-        total = here.sum(1, keepdims=True)
-        is_real = total > 0  # BEGIN comes before the first state; nothing is learned from PAD
-        after = np.where(is_real, here / np.where(is_real, total, 1) @ self._moves, ahead)
+        after = self._after(symbols, state[0])
         with np.errstate(divide="ignore"):
             return np.log(after @ self._shown), (after,)
+
+    def log_probs_from(
+        self, window: Batch, state: State
+    ) -> tuple[Float[np.ndarray, "batch time"], State]:
+        """Log-probability of every target symbol, and the state after the window."""
+        (ahead,), mask = state, window.target.mask
+        found = np.zeros(mask.shape)
+        for t in range(mask.shape[1]):
+            ahead = np.where(
+                mask[:, t, None], self._after(window.source.values[:, t], ahead), ahead
+            )
+            chances = (ahead * self._shown.T[window.target.values[:, t]]).sum(1)
+            with np.errstate(divide="ignore"):
+                found[:, t] = np.where(mask[:, t], np.log(chances), 0.0)
+        return found, (ahead,)
+
+    def _after(
+        self, symbols: Int[np.ndarray, " batch"], ahead: Float[np.ndarray, "batch states"]
+    ) -> Float[np.ndarray, "batch states"]:
+        """How likely each state is next, once these symbols are read, from how likely it was now.
+
+        BEGIN comes before the first state, and nothing is learned from what cannot be.
+        """
+        here = ahead * self._shown.T[symbols]
+        total = here.sum(1, keepdims=True)
+        is_real = total > 0
+        return np.where(is_real, here / np.where(is_real, total, 1) @ self._moves, ahead)
 
     def best_states(self, symbols: Sequences) -> tuple[Sequences, Float[np.ndarray, " batch"]]:
         """The likeliest states together (Viterbi), and log p(symbols, states)."""

@@ -6,9 +6,9 @@ from math import inf
 from typing import Any
 
 from ..batch import Item
-from ..errors import ModelError
+from ..data.windows import one_stream
 from ..model import LearnsInPasses
-from .counting import batches
+from .counting import SYMBOLS_AT_ONCE, batches
 from .settings import Training
 from .way import Snapshot, Step, Way
 
@@ -17,7 +17,8 @@ class Expectation(Way):
     """Count over all data with the model as it is, set the model from the sums, and repeat.
 
     A start ends when a pass gains too little, or after so many passes as there are epochs. Then the
-    model starts again, if it should. A pass that is stopped begins again.
+    model starts again, if it should. A pass that is stopped begins again. A continuous text is cut
+    into long pieces, each a sequence.
     """
 
     runs_away = False
@@ -26,16 +27,11 @@ class Expectation(Way):
         self, model: LearnsInPasses, items: Sequence[Item], settings: Training, *, continuous: bool
     ) -> None:
         self.model, self.settings = model, settings
-        self.batches = list(batches(items))
+        windows = one_stream(items, SYMBOLS_AT_ONCE) if continuous else batches(items)
+        self.batches = list(windows)
         self.symbols = sum(len(item.target) for item in items)
         self.start, self.passes, self.step, self.seconds = 0, 0, 0, 0.0
         self.likelihood = -inf  # of all data in the last pass, in nats per symbol
-        if continuous:
-            raise ModelError(
-                "M126",
-                f"{type(model).__name__} cannot count a continuous text",
-                help=["--set task.layout=lines   each line is a sequence of its own"],
-            )
 
     def steps(self) -> Iterator[Step]:
         while self.start < self.model.restarts and self._progress(0.0) < 1:

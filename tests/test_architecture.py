@@ -31,6 +31,7 @@ LAYERS = [  # lowest first; names in one set may not import each other
         "why",
         "held_out",
         "by_label",
+        "guessing",
     },
     {"parts", "checking", "rungs", "agreement", "mistakes", "folded"},
     {"run"},

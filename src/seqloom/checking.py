@@ -6,22 +6,20 @@ import shlex
 from collections import Counter
 from collections.abc import Hashable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from itertools import groupby
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from .data.findings import Finding, Side, View, find
-from .data.formats import Row, Sentence, Source, guess_format, read_rows, read_sentences
+from .data.formats import Sentence, Source
 from .data.formats.folders import parts_in
 from .data.formats.found import count, listed
-from .data.formats.label_first import is_plain
-from .data.formats.roles import has_few_kinds
 from .data.names import files_of
 from .data.settings import Data
 from .data.tag_remarks import scheme_findings
 from .data.text import read_lines
 from .errors import SeqloomError
+from .guessing import guess_task
 from .recipe import Recipe
 from .tasks import TASKS
 from .tasks.language import Language, Text
@@ -29,12 +27,6 @@ from .tasks.translate import Translate
 
 # The roles whose fields come from a closed set.
 _LABELS = {"label", "tag"}
-# Layouts that one task alone is made for.
-_MADE_FOR = {
-    "columns": ("tag", "one word a line, a blank line between sentences"),
-    "text": ("language", "plain text"),
-    "parallel": ("translate", "parallel files"),
-}
 
 
 @dataclass(frozen=True)
@@ -88,7 +80,7 @@ def check(path: Path, task_name: str | None, settings: Data, options: Mapping[st
     except SeqloomError as unreadable:
         report = Report(path, task_name or "", "", findings=[_problem(unreadable, [])])
         return replace(report, next=_next(report, settings, unreadable, options))
-    task, why = (task_name, "as you say") if task_name else _guess(path, read, settings)
+    task, why = (task_name, "as you say") if task_name else guess_task(path, read, settings)
     source, error = _read(path, task, settings, options)
     report = Report(path, task, why)
     if source is not None:
@@ -120,89 +112,6 @@ def _read(
             return _open(path, task, replace(settings, skip_bad=True), options), error
         except SeqloomError:
             return None, error
-
-
-def _guess(path: Path, read: list[list[str]], settings: Data) -> tuple[str, str]:
-    """The task a file is made for, and the reason in words."""
-    if path.is_dir():
-        return "classify", "a folder of texts by label"
-    name = _layout(path, read[0], settings) if len(read) == 1 else "parallel"
-    if name in _MADE_FOR:
-        return _MADE_FOR[name]
-    lenient = replace(settings, skip_bad=True)
-    if name == "jsonl" and _are_sentences(path, lenient):
-        return "tag", "words with tags, or texts with spans"
-    return _by_rows(path, name, lenient)
-
-
-def _by_rows(path: Path, name: str, lenient: Data) -> tuple[str, str]:
-    """The first task whose columns a file has."""
-    for task in ("translate", "classify", "language"):
-        try:
-            rows = read_rows(path, TASKS[task].roles, lenient).rows
-        except SeqloomError:
-            continue
-        kinds = len({row.fields[-1] for row in rows if isinstance(row, Row)})
-        if task == "language":
-            return task, "one column of text"
-        if task == "translate" and name == "tsv" and _is_label([*rows]):
-            return "classify", f"2 columns; the second has {count(kinds, 'value')}"
-        role = TASKS[task].roles[-1]
-        return task, f'2 columns; "{role}" has {count(kinds, "value")}'
-    return "classify", f"a {name} file has columns"
-
-
-def _are_sentences(path: Path, settings: Data) -> bool:
-    """Whether JSON lines hold words with tags, or texts with spans."""
-    try:
-        return bool(read_sentences(path, TASKS["tag"].roles, settings).rows)
-    except SeqloomError:
-        return False
-
-
-def _layout(path: Path, lines: list[str], settings: Data) -> str:
-    """The format, by the user's word, the file's name or its lines."""
-    if settings.format != "auto":
-        return settings.format
-    named = guess_format(path, lines, TASKS["language"].roles)
-    if named != "text":
-        return named
-    if _is_columns(lines):
-        return "columns"
-    found = set()
-    for task in ("translate", "classify"):
-        try:
-            found.add(guess_format(path, lines, TASKS[task].roles))
-        except SeqloomError:
-            continue
-    # Sentences may well begin with the same few words.
-    if not is_plain(lines):
-        found.discard("label-first")
-    written = [line for line in lines if line.strip()]
-    # One stray tab does not make a table.
-    if 2 * sum("\t" in line for line in written) < len(written):
-        found.discard("tsv")
-    return min(found, default="text")
-
-
-def _is_columns(lines: list[str]) -> bool:
-    """Whether lines of equally many words stand in groups, the last words being of few kinds."""
-    parted = [not line.strip() for line in lines]
-    groups = [len(list(group)) for is_blank, group in groupby(parted) if not is_blank]
-    words = [line for line in lines if line.strip() and not re.match(r"#(\s|$)", line)]
-    if len(groups) < 2 or 2 * len(groups) > sum(groups) or not words:
-        return False
-    tabbed = all("\t" in line for line in words)
-    cells = [line.split("\t") if tabbed else line.split() for line in words]
-    width, times = Counter(len(cell) for cell in cells).most_common(1)[0]
-    is_even = width > 1 and times > 0.95 * len(cells)
-    single = all(len(cell[0].split()) == 1 for cell in cells)
-    return is_even and single and has_few_kinds([cell[-1] for cell in cells])
-
-
-def _is_label(rows: list[Row | Sentence]) -> bool:
-    """Whether the last fields repeat as labels do."""
-    return has_few_kinds([str(row.fields[-1]) for row in rows])
 
 
 def _view(

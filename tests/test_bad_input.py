@@ -199,7 +199,7 @@ def test_every_problem_of_a_recipe_is_told_at_once(say):
 def test_a_model_that_cannot_do_the_task(say):
     code, told = say("train", "tag", "tags.conll", "-m", "ngram")
     assert code == 4 and "error[M120]: 'ngram' cannot predict one answer for each position" in told
-    assert "models that can: convolutional, recurrent, transformer, window" in told
+    assert "models that can: convolutional, hidden-markov, recurrent, transformer, window" in told
 
 
 CELLS = {

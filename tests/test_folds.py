@@ -92,7 +92,7 @@ def test_every_example_is_held_out_once_and_never_learned_from(here, settings):
 
 
 def test_labels_are_in_proportion_unless_chance_alone_is_wanted(here):
-    shares = [[one.label for one in parts_of(fold)[1].test].count("no") for fold in range(1, 5)]
+    shares = [[one.labels for one in parts_of(fold)[1].test].count(("no",)) for fold in range(1, 5)]
     assert shares == [4, 4, 4, 4], "sixteen, of which three are one text"
     rows = [(f"text {n}", "no" if n < 2 else "yes", "a") for n in range(30)]
     write(here / "texts.csv", rows)

@@ -141,7 +141,8 @@ def test_of_puzzles_with_a_real_model(problem):
 
 
 def test_what_is_neither_right_nor_wrong():
-    task, texts = learned("classify", [("a b c", "x")])
+    task, texts = learned("classify", [("a b c", "x"), ("d", "y")])
+    texts = texts[:1]
     with pytest.raises(UsageError, match="U110.*how likely"):
         mistakes_of(task, Evaluation(texts, [None], {"loss": [Ratio(1, 1)]}, 1.0))
     with pytest.raises(UsageError, match="U110.*near or far"):

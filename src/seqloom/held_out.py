@@ -7,6 +7,7 @@ from typing import Any
 
 from .data.folds import block_of_each, fold_of_each, must_fill, too_many_folds, units_of
 from .data.formats import read_column
+from .data.formats.folders import parts_in
 from .data.settings import Data
 from .data.splitting import split, without
 from .errors import DataError, Place, UsageError
@@ -72,7 +73,7 @@ def _make_sense(data: Data) -> None:
 
 def held_out(task: Task, data: Data) -> dict[str, Sequence[Any]]:
     """The parts of one fold's run. What chooses the best step comes from the side of training."""
-    examples = task.read(Path(data.train), data)
+    examples = task.read(_folded(data), data)
     cut = replace(data, valid_fraction=0.0) if data.valid else data  # a file stands for the share
     found = (_in_time if data.in_time else _by_chance)(task, cut, examples)
     if data.valid:
@@ -80,6 +81,12 @@ def held_out(task: Task, data: Data) -> dict[str, Sequence[Any]]:
     if not data.shared:
         found["valid"] = without(found["valid"], found["test"], task.key)
     return found
+
+
+def _folded(data: Data) -> Path:
+    """What is cut into folds: the file, or the training part of a folder that has parts."""
+    path = Path(data.train)
+    return parts_in(path).get("train", path)
 
 
 def _by_chance(task: Task, data: Data, examples: Sequence[Any]) -> dict[str, Sequence[Any]]:
@@ -125,7 +132,7 @@ def _strata(task: Task, examples: Sequence[Any]) -> list[Hashable] | None:
 
 def _groups(task: Task, data: Data, examples: Sequence[Any]) -> list[str]:
     """What stands in the column to group by."""
-    path = Path(data.train)
+    path = _folded(data)
     column = read_column(task.open(path, data), data.group, data)
     for example in examples:
         if example.line not in column:

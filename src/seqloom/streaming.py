@@ -113,7 +113,7 @@ class Stream:
         for symbol in self._end:  # as if the sequence ended here; then it goes on as if not
             answer, after = self._stepper.step(symbol, after)
         if isinstance(self._model.signature.target, Bits):
-            answer = 1 / (1 + np.exp(-answer))  # from the odds of each yes to its chance
+            answer = np.exp(answer)  # how likely each yes is
         if isinstance(self._model.signature.target, Bits | Vectors):
             return NumbersReply(
                 answer, is_known, self._task.show(self._task.decode([answer.tolist()]))

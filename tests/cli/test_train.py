@@ -125,7 +125,7 @@ def test_json_and_quiet(here, capsys):
     )
     assert found["best_step"] >= 1
     assert 0 <= found["test"]["accuracy"]["low"] <= found["test"]["accuracy"]["high"] <= 1
-    assert {"accuracy", "loss"} == found["valid"].keys()
+    assert {"accuracy", "macro_f1", "micro_f1", "loss"} == found["valid"].keys()
     assert found["size"] > 0 and found["seconds"] >= 0
 
 

@@ -19,13 +19,14 @@ from .cases import CASES, IDS, SIGNATURES, batch_for, build, numbers
 
 READ = [4, 5, 3, 5, 5, 4, 3]
 LABELS = [0, 2, 1, 1, 0, 2, 2]
+NEED_THE_WHOLE = {"transformer", "hidden-markov", "bag", "hierarchical-attention"}  # but for NEXT
 CAUSAL = [
     (case, number)
     for case, number in zip(CASES, IDS, strict=True)
     if case[1].form is not Form.TRANSDUCE
     and case[2].get("directions") != "both"
-    and (case[0] not in ("transformer", "hidden-markov") or case[1].form is Form.NEXT)
-    and not case[2].get("chain")
+    and (case[0] not in NEED_THE_WHOLE or case[1].form is Form.NEXT)
+    and not {"chain", "filters"} & case[2].keys()
 ]
 OF = {form: SIGNATURES[form.name] for form in (Form.NEXT, Form.EACH, Form.WHOLE, Form.TRANSDUCE)}
 OPTIONS = [

@@ -107,7 +107,7 @@ def test_what_is_recorded_sums_to_one():
 
 def test_a_picture_of_a_document(tmp_path):
     task = Classify(at_least=1)
-    task.prepare([task.question("a good film but a long one")._replace(label=x) for x in "pn"])
+    task.prepare([task.question("a good film but a long one")._replace(labels=(x,)) for x in "pn"])
     torch.manual_seed(0)
     model = HierarchicalAttention(task.signature(), width=6, hidden=8)
     question = task.question("a long film")

@@ -212,3 +212,18 @@ def test_check_tells_labels_from_words(tmp_path, lines, task):
     assert check(file, None, Data(), {}).task == task
     if task == "language":
         assert check(file, "classify", Data(), {}).format == "label-first"
+
+
+def test_letters_stand_beside_words_and_ends_have_none():
+    task = Classify(at_least=1, letters=True, documents=Documents(sentences=True))
+    examples = [
+        task.answered(task.question(text), x) for text, x in (("ab c. dd", "p"), ("e", "n"))
+    ]
+    task.prepare(examples)
+    source = task.encode(examples[0]).source
+    words, letters = task.signature().source.parts
+    assert source.shape == (len(examples[0].symbols) + 1, 1 + letters.length)
+    assert (source[:, 0] == task.vocabulary.encode(examples[0].symbols, end=True)).all()
+    is_end = source[:, 0] == 2
+    assert is_end[-1] and (source[is_end, 1:] == 0).all() and (source[~is_end, 1] > 3).all()
+    assert words == task.vocabulary.space

@@ -13,9 +13,10 @@ from ..data.findings import RARE_LABEL, labels_alike
 from ..data.formats import Row, Rules, Sentence, Source, read_rows
 from ..data.formats.found import LISTED, count, listed
 from ..data.settings import Data
+from ..data.spelling import Spelling
 from ..data.vocabulary import LabelSet, Vocabulary
 from ..errors import DataError, Place
-from ..forms import END, Bits, Form, Signature
+from ..forms import END, Bits, Columns, Form, Signature
 from ..metrics import Ratio, Tally
 from ..metrics.labels import NONE, Decision, micro_f1, per_label
 from ..task import Chances, Judged, Task
@@ -49,6 +50,7 @@ class Classify(Task):
         several: A text may have any number of labels, or none. In a file they are a JSON list, or
             one field with a separator between them.
         separator: What stands between the labels of one text.
+        letters: Give models the letters of each word, too; what reads them is model.letters.
     """
 
     form = Form.WHOLE
@@ -65,12 +67,14 @@ class Classify(Task):
         documents: Documents = WHOLE_TEXTS,
         several: bool = False,
         separator: str = ",",
+        letters: bool = False,
     ) -> None:
         self.unit, self.lowercase, self.at_least = symbols, lowercase, at_least
         self.documents, self.several, self.separator = documents, several, separator
         self.headline = "micro_f1" if several else "accuracy"
         self.variety = "several" if several else ""
         self.vocabulary, self.labels = Vocabulary(), LabelSet()
+        self.spelling = Spelling() if letters else None
         self._notes: list[str] = []
 
     @classmethod
@@ -107,6 +111,8 @@ class Classify(Task):
 
     def prepare(self, examples: Sequence[Labelled]) -> None:
         self.vocabulary.learn((example.symbols for example in examples), self.at_least)
+        if self.spelling is not None:
+            self.spelling.learn(word for example in examples for word in example.symbols)
         self.labels.learn(label for example in examples for label in example.labels)
         self._notes = [*_odd_labels(self.labels.state()), *self.remarks(examples).values()]
         if len({example.labels for example in examples}) == 1:
@@ -134,7 +140,10 @@ class Classify(Task):
     def signature(self) -> Signature:
         known = self.labels.space
         target = Bits(known.size) if self.several else known
-        return Signature(self.form, self.vocabulary.space, target)
+        words = self.vocabulary.space
+        if self.spelling is None:
+            return Signature(self.form, words, target)
+        return Signature(self.form, Columns((words, self.spelling.space)), target)
 
     def read_symbols(self) -> Sequence[str]:
         return self.vocabulary.symbols
@@ -144,6 +153,9 @@ class Classify(Task):
         if self.documents.sentences:
             breaks = [place for place, s in enumerate(example.symbols) if s == BREAK]
             numbers[breaks] = END
+        if self.spelling is not None:
+            words = ["" if s == BREAK else s for s in (*example.symbols, BREAK)]
+            numbers = np.column_stack([numbers, self.spelling.encode(words)])
         if not self.several:
             return Item(numbers, self.labels.encode(example.labels))
         target = np.zeros((1, len(self.labels.labels)), dtype=np.float32)

@@ -15,6 +15,7 @@ import pytest
 from seqloom.cli.main import COMMANDS
 from seqloom.recipe import Recipe
 
+from . import warm
 from .test_architecture import LAYERS
 
 ROOT = Path(__file__).parents[1]
@@ -73,10 +74,22 @@ def that_run(page: Path) -> bool:
 every_page = pytest.mark.parametrize("page", PAGES, ids=name)
 
 
+@pytest.fixture(scope="module")
+def command(tmp_path_factory):
+    """The folder of a `seqloom` that has imported already what commands need."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OMP_NUM_THREADS", "1")
+        with warm.ready(tmp_path_factory.mktemp("warm")) as folder:
+            yield folder
+
+
 @pytest.mark.parametrize("page", [p for p in PAGES if that_run(p)], ids=name)
-def test_every_block_runs(page, tmp_path, monkeypatch):
+def test_every_block_runs(page, tmp_path, monkeypatch, command):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    installed = Path(sys.executable).parent
+    # The first page of all is run by what is installed, as its readers do.
+    first = [installed] if page.name == "README.md" else [command, installed]
+    monkeypatch.setenv("PATH", os.pathsep.join([*map(str, first), os.environ["PATH"]]))
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     monkeypatch.delenv("SEQLOOM_RUNS", raising=False)
     names = {"__name__": "__main__"}

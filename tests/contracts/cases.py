@@ -120,6 +120,8 @@ VARIANTS = {
         {"kernel": 4, "encoder_layers": 1, "decoder_layers": 1},
     ],
 }
+# Options that reach the output: what it decides is tried with these alone.
+OF_OUTPUT = {"features", "balance", "max_norm", "smoothing"}
 # Options that never see what it was that became vectors, so that each is tried with symbols only.
 INSIDE = {
     "filters",
@@ -156,8 +158,11 @@ def is_worth_trying(signature, options):
     if signature.form is Form.NEXT and {"both", "filters"} & {options.get("directions"), *options}:
         return False
     is_labelled = signature.form is Form.EACH and isinstance(signature.target, Labels)
-    if ("pooling" in options and signature.form is not Form.WHOLE) or (
-        "chain" in options and not is_labelled
+    is_decided = isinstance(signature.target, Bits) and options
+    if (
+        ("pooling" in options and signature.form is not Form.WHOLE)
+        or ("chain" in options and not is_labelled)
+        or (is_decided and not OF_OUTPUT & set(options))
     ):
         return False
     if signature.source is COLUMNS and not {"feature_width", "order"} & set(options):

@@ -176,7 +176,7 @@ class _Training:
         self, folder: Path, recipe: Recipe, task: Task, parts: Parts, watcher: Watcher
     ) -> None:
         self.folder, self.recipe, self.task, self.parts = folder, recipe, task, parts
-        self.watcher, self.notes = watcher, [*parts.notes, *task.notes()]
+        self.watcher, self.notes = watcher, [*parts.notes, *task.notes(), *_odd(task, parts)]
         self.settings = recipe.build_training()
         self.model: Model = recipe.build_model(task.signature())
         easier: list[Sequence[Any]] = []
@@ -250,6 +250,13 @@ class _Training:
     def _tell(self, story: Story, event: Event) -> None:
         story.append(event)
         self.watcher.tell(event)
+
+
+def _odd(task: Task, parts: Parts) -> list[str]:
+    """What is odd of examples that are only judged; of those to learn from, the task tells."""
+    judged = {"validation": parts.valid, "test": parts.test}
+    found = [(name, task.remarks(examples).values()) for name, examples in judged.items()]
+    return [f"{name}: {sentence}" for name, sentences in found for sentence in sentences]
 
 
 def _placed(recipe: Recipe) -> Recipe:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..climbed import Climbed
-from ..errors import TrainingError, UsageError
+from ..errors import UsageError
 from ..folded import Folded
 from ..folding import Times, fold, prepare
 from ..metrics import METRICS, Measured
@@ -19,7 +19,7 @@ from ..training.events import Event
 from .judging import say_notes
 from .ladder_progress import report_for
 from .records import to_json
-from .session import call, shown_interval
+from .session import call, shown_interval, untrained
 from .stopping import Stopper
 from .terminal import duration, heading, say, several, show, table
 
@@ -95,7 +95,7 @@ def _fold(folder: Path, given: argparse.Namespace) -> int:
         say(f"Continue with:  seqloom train --resume {call(folder)}")
         return stopper.exit_code
     if came.failed:
-        raise _failed(came)
+        raise untrained(came.failed, "train", came.folder)
     if not (given.json or given.quiet):
         say(f"Next: seqloom errors {call(came.runs[0].folder)}")
     return 0
@@ -162,14 +162,3 @@ def _show(came: Folded, given: argparse.Namespace) -> None:
     else:
         show("\n".join(["", *lines(came), str(came.folder)]))
     sys.stdout.flush()
-
-
-def _failed(came: Folded) -> TrainingError:
-    """Runs that could not be trained; the others stand."""
-    notes = [f"{name}: {line}" for name, words in came.failed.items() for line in words]
-    return TrainingError(
-        "T140",
-        f"{', '.join(came.failed)} could not be trained; the table holds the others",
-        notes=notes,
-        help=[f"seqloom train --resume {call(came.folder)}   tries again"],
-    )

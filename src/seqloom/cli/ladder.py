@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..climbed import Climb
 from ..data.names import name_of
-from ..errors import TrainingError, UsageError
+from ..errors import UsageError
 from ..laddering import climb, find_ladder, prepare
 from ..metrics import METRICS
 from ..rungs import ladder_of, ladders
@@ -18,7 +18,7 @@ from .arguments import add_file, add_parts, add_reading, parts_of, reading_of
 from .judging import say_notes
 from .ladder_progress import report_for
 from .records import shown_bytes, to_json
-from .session import call, shown_interval
+from .session import call, shown_interval, untrained
 from .stopping import Stopper
 from .terminal import count, duration, mark, say, several, show, table
 
@@ -68,7 +68,7 @@ def run(given: argparse.Namespace) -> int:
         say(f"Continue with:  seqloom ladder --resume {call(folder)}")
         return stopper.exit_code
     if came.failed:
-        raise _failed(came)
+        raise untrained(came.failed, "ladder", came.folder)
     if not (given.json or given.quiet):
         _say_next(came)
     return 0
@@ -134,17 +134,6 @@ def _show(came: Climb, given: argparse.Namespace) -> None:
     else:
         show("\n".join(["", *lines(came), *([str(picture)] if picture else [])]))
     sys.stdout.flush()
-
-
-def _failed(came: Climb) -> TrainingError:
-    """Rungs that could not be trained; the others stand."""
-    notes = [f"{name}: {line}" for name, words in came.failed.items() for line in words]
-    return TrainingError(
-        "T140",
-        f"{', '.join(came.failed)} could not be trained; the table holds the others",
-        notes=notes,
-        help=[f"seqloom ladder --resume {call(came.folder)}   tries again"],
-    )
 
 
 def _say_next(came: Climb) -> None:

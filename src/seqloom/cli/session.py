@@ -4,7 +4,7 @@ import contextlib
 import os
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -135,6 +135,16 @@ def call(folder: Path) -> str:
     """How to name a run on the command line so that it is found again."""
     usual = Path(os.environ.get("SEQLOOM_RUNS") or RUNS)
     return folder.name if folder.parent == usual else shlex.quote(str(folder))
+
+
+def untrained(failed: Mapping[str, list[str]], command: str, folder: Path) -> TrainingError:
+    """Runs of a series that could not be trained, with what they said; the others stand."""
+    return TrainingError(
+        "T140",
+        f"{', '.join(failed)} could not be trained; the table holds the others",
+        notes=[f"{name}: {line}" for name, words in failed.items() for line in words],
+        help=[f"seqloom {command} --resume {call(folder)}   tries again"],
+    )
 
 
 def shown_interval(name: str, measured: Measured) -> str:

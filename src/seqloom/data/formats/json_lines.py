@@ -1,6 +1,7 @@
 """JSON lines: each line is one object, and its keys are the columns."""
 
 import json
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ..text import unwritable
@@ -13,18 +14,8 @@ _WHOLE = 'each line must be one whole object, such as {"text": "…", "label": "
 def read(lines: list[str], request: Request) -> Reading[Row]:
     """One row a line, its fields by the keys of the first object."""
     reading: Reading[Row] = Reading()
-    objects: list[tuple[int, dict[str, Any]]] = []
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            reading.blank.append(number)
-            continue
-        found = parse(line, number)
-        if isinstance(found, Fault):
-            reading.faults.append(found)
-        else:
-            objects.append((number, found))
+    objects = list(objects_of(lines, reading))
     if objects:
-        reading.header = list(objects[0][1])
         keys = _keys(objects, request)
         for number, item in objects:
             fields = _fields(item, keys, request.rules)
@@ -54,7 +45,22 @@ def _keys(objects: list[tuple[int, dict[str, Any]]], request: Request) -> dict[s
     return {role: header[place] for role, place in zip(request.roles, places, strict=True)}
 
 
-def parse(line: str, number: int) -> dict[str, Any] | Fault:
+def objects_of(lines: list[str], reading: Reading[Any]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The number and the object of each line; what is none, and the first keys, are noted."""
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            reading.blank.append(number)
+            continue
+        found = _parse(line, number)
+        if isinstance(found, Fault):
+            reading.faults.append(found)
+            continue
+        if reading.header is None:
+            reading.header = list(found)
+        yield number, found
+
+
+def _parse(line: str, number: int) -> dict[str, Any] | Fault:
     """The object on a line; numbers stay as they are written."""
     try:
         found = json.loads(line, parse_int=str, parse_float=str, parse_constant=str)

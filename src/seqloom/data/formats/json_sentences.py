@@ -12,7 +12,7 @@ from typing import Any
 from ..schemes import Entity, tags_of
 from ..text import unwritable
 from .found import Fault, Reading, Request, Sentence
-from .json_lines import parse
+from .json_lines import objects_of
 from .roles import shorten
 
 Cutter = Callable[[str], list[tuple[int, int]]]  # where the words of a text begin and end
@@ -42,21 +42,13 @@ class Keys:
 def read(lines: list[str], request: Request, cutter: Cutter) -> Reading[Sentence]:
     """A sentence a line; texts are cut into words, and at the ends of spans as well."""
     reading: Reading[Sentence] = Reading()
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            reading.blank.append(number)
-            continue
-        found = parse(line, number)
-        if isinstance(found, Fault):
-            reading.faults.append(found)
-            continue
-        if reading.header is None:
-            reading.header = list(found)
+    for number, found in objects_of(lines, reading):
         try:
             reading.rows.append(_sentence(number, found, request, cutter))
         except _UnfitError as unfit:
             help = (unfit.help,) if unfit.help else ()
             found_keys = f"found: {shorten(', '.join(found))}" if unfit.code == "D010" else ""
+            line = lines[number - 1]
             mark = (0, len(line)) if found_keys else None
             fault = Fault(unfit.code, number, unfit.reason, line, mark, found_keys, help)
             reading.faults.append(fault)

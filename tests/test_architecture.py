@@ -11,7 +11,7 @@ ROOT = Path(__file__).parent.parent / "src" / "seqloom"
 LAYERS = [  # lowest first; names in one set may not import each other
     {"errors"},
     {"options", "forms", "registry", "explanations"},
-    {"batch", "trace"},
+    {"batch", "trace", "foreseen"},
     {"search", "lattice"},
     {"nn", "grams", "data", "metrics", "views"},
     {"model", "task"},

@@ -34,7 +34,7 @@ class Sequences:
         lengths = np.fromiter((len(item) for item in items), dtype=np.int64, count=len(items))
         width = items[0].shape[1:] if len(items) else ()
         whole = not width or np.issubdtype(items[0].dtype, np.integer)
-        kind = np.int64 if whole else np.float32
+        kind = np.int64 if whole else items[0].dtype  # of real numbers the precision is kept
         values = np.full((len(items), int(lengths.max(initial=0)), *width), fill, dtype=kind)
         values[mask_of(lengths, values.shape[1])] = np.concatenate(items) if len(items) else 0
         return cls(values, lengths)
@@ -45,7 +45,10 @@ class Sequences:
         return mask_of(self.lengths, self.values.shape[1])
 
     def late(self, begin: int) -> "Sequences":
-        """Ids one step late: what a model has read when it must predict each of them."""
+        """Ids one step late: what a model has read when it must predict each of them.
+
+        Rows of numbers begin with `begin` in every place.
+        """
         values = np.empty_like(self.values)
         values[:, :1] = begin
         values[:, 1:] = self.values[:, :-1]
@@ -71,7 +74,12 @@ class Sequences:
 
 @dataclass(frozen=True)
 class Batch:
-    """What to read and what to predict."""
+    """What to read and what to predict.
+
+    Where series are forecast, the last rows of each source are those to be predicted: as many as
+    the target has, with their inputs, and NaN for what is not known yet. A source without any rows
+    before them is a series to be learned from as a whole.
+    """
 
     source: Sequences
     target: Sequences

@@ -79,10 +79,26 @@ class Vectors:
     width: int
 
 
-Space = Tokens | Labels | Bits | Columns | Vectors
+@dataclass(frozen=True)
+class Series:
+    """Rows of real numbers at equal steps of time, NaN where one is missing.
+
+    A row has `width` numbers that are observed, and behind them, in a source, `known` inputs that
+    are never missing: they are known beforehand, of the future, too. A season comes again after
+    `period` steps, 1 where there is none; `horizon` is how many steps ahead the task looks. Neither
+    is asked when two spaces are compared.
+    """
+
+    width: int
+    known: int = 0
+    period: int = field(default=1, compare=False)
+    horizon: int = field(default=1, compare=False)
+
+
+Space = Tokens | Labels | Bits | Columns | Vectors | Series
 SYMBOLS: frozenset[type[Space]] = frozenset({Tokens, Labels})  # spaces whose values can be counted
-READ: frozenset[type[Space]] = frozenset({Tokens, Labels, Columns, Vectors})
-WRITTEN: frozenset[type[Space]] = frozenset({Tokens, Labels, Bits, Vectors})
+READ: frozenset[type[Space]] = frozenset({Tokens, Labels, Columns, Vectors, Series})
+WRITTEN: frozenset[type[Space]] = frozenset({Tokens, Labels, Bits, Vectors, Series})
 PAD, BEGIN, END, UNKNOWN = range(4)
 
 
@@ -95,5 +111,10 @@ class Signature:
     target: Space
 
     def __post_init__(self) -> None:
-        if self.form is Form.NEXT and Vectors in (type(self.source), type(self.target)):
+        kinds = (type(self.source), type(self.target))
+        if self.form is Form.NEXT and {Vectors, Series} & {*kinds}:
             raise ValueError("the next of symbols is a symbol; real numbers are FORECAST")
+        if (self.form is Form.FORECAST) != (kinds[1] is Series) or (
+            self.form is Form.FORECAST and kinds[0] is not Series
+        ):
+            raise ValueError("series are forecast from series")

@@ -153,11 +153,22 @@ class Stepper(Protocol):
         """The state before the first value."""
         ...
 
-    def step(self, value: Any, state: State) -> tuple[Float[np.ndarray, " classes"], State]:
+    def step(self, value: Any, state: State) -> tuple[Float[np.ndarray, "*classes"], State]:
         """Log-probabilities once this symbol, or this row of numbers, is read, and the new state.
 
-        They are what the model would say if the sequence ended here.
+        They are what the model would say if the sequence ended here. Of a series they are rows of
+        numbers, one for each that is observed: the mean of the next step, then its quantiles at
+        LEVELS, with inputs as they were in this step.
         """
+        ...
+
+
+@runtime_checkable
+class Filters(Protocol):
+    """Knows, after every step, what the past says of what cannot be seen: a hidden state."""
+
+    def posterior(self, state: State) -> dict[str, Float[np.ndarray, "..."]]:
+        """What is known of the hidden state, by name; `state` is one that a stepper gave."""
         ...
 
 
@@ -240,6 +251,16 @@ class LearnsByGradient(Protocol):
 
     def parameters(self) -> Iterable[Any]:
         """What descent moves."""
+        ...
+
+
+@runtime_checkable
+class LooksBack(Protocol):
+    """Learns to forecast from pieces of series: so many steps, and those that follow them."""
+
+    @property
+    def look_back(self) -> int:
+        """The most steps it reads before those it forecasts."""
         ...
 
 

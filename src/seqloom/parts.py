@@ -33,7 +33,8 @@ def read_parts(task: Task, data: Data) -> Parts:
 
     What has no file of its own is cut from the training file.
     """
-    must_fold(task, data)
+    if not task.in_time:
+        must_fold(task, data)
     if (generated := task.generated()) is not None:
         for file in filter(None, (data.train, data.valid, data.test)):
             raise reads_no_file(file)
@@ -42,9 +43,11 @@ def read_parts(task: Task, data: Data) -> Parts:
         raise UsageError(
             "U007", "no training file", help=["seqloom train TASK FILE, or [data] train = FILE"]
         )
-    if data.folds:
+    if data.folds and not task.in_time:
         return _apart(task, data, held_out(task, data))
     given = {name: task.read(path, data) for name, path in _paths(data).items()}
+    if task.in_time:
+        return Parts(**task.parted(given, data), notes=[])
     fractions = {"valid": data.valid_fraction, "test": data.test_fraction}
     missing = [name for name in fractions if name not in given]
     wanted = [fractions[name] for name in missing]

@@ -9,9 +9,11 @@ from jaxtyping import Float, Int
 
 from .batch import Sequences
 from .errors import UsageError
+from .foreseen import Foreseen
 from .forms import BEGIN, PAD, Form, Labels, Signature, Tokens
 
 SEARCHED = (Form.NEXT, Form.TRANSDUCE)
+FORESEEING = frozenset({"horizon", "samples", "seed"})  # settings that are for forecasts alone
 Fate = Literal["grows", "ended", "dropped", "cut"]
 
 
@@ -32,6 +34,9 @@ class Search:
         prefix: The numbers of the symbols that every answer begins with.
         tree: Whether everything that was looked at is kept.
         chances: Whether a model that does not search tells how likely every label is, too.
+        horizon: How many steps ahead a forecast goes; 0 as many as were learned.
+        samples: How many futures are drawn beside a forecast.
+        seed: Where chance starts when futures are drawn.
     """
 
     beam: int = 1
@@ -45,6 +50,9 @@ class Search:
     prefix: tuple[int, ...] = ()
     tree: bool = False
     chances: bool = False
+    horizon: int = 0
+    samples: int = 0
+    seed: int = 1
 
     def __post_init__(self) -> None:
         whole = "expected a whole number of at least"
@@ -57,6 +65,9 @@ class Search:
             "block_ngrams": (self.block_ngrams >= 0, f"{whole} 1, or 0 for none"),
             "shortest": (self.shortest >= 0, f"{whole} 0"),
             "limit": (self.limit >= 1, f"{whole} 1"),
+            "horizon": (self.horizon >= 0, f"{whole} 1"),
+            "samples": (self.samples >= 0, f"{whole} 0"),
+            "seed": (self.seed >= 0, f"{whole} 0"),
         }
         for name, (is_right, expected) in right.items():
             if not is_right:
@@ -73,9 +84,13 @@ class Search:
         meant = {"beam", "length_penalty", "limit", "chances"}
         if signature.form is Form.EACH and isinstance(signature.target, Labels):
             meant.add("nbest")  # the best labels of all places together are found without a search
+        if signature.form is Form.FORECAST:
+            meant |= FORESEEING
         for field in fields(self):
             is_given = getattr(self, field.name) != field.default
             if is_given and field.name not in meant:
+                if field.name in FORESEEING:
+                    raise UsageError("U300", f"{field.name}: this model forecasts nothing")
                 must_search(signature, field.name)
         if signature.form not in SEARCHED or not isinstance(signature.target, Tokens | Labels):
             return
@@ -147,6 +162,7 @@ class Prediction:
     Where it searched, there are the best of each source, best first, with `target` in front; and
     what it looked at, where that was asked for. Where it did not, and was asked for them, there are
     the chances of all labels at each place: given the whole source, whatever other places have.
+    Of series there is what was foreseen for each, of which `target` is the mean.
     """
 
     target: Sequences
@@ -154,6 +170,7 @@ class Prediction:
     ranked: tuple[tuple[Hypothesis, ...], ...] = ()
     trees: tuple[Tree, ...] = ()
     chances: Float[np.ndarray, "batch place classes"] | None = None
+    foreseen: tuple[Foreseen, ...] = ()
 
     @classmethod
     def of(cls, ranked: list[tuple[Hypothesis, ...]], trees: tuple[Tree, ...] = ()) -> "Prediction":
@@ -162,3 +179,9 @@ class Prediction:
         chances = np.array([hypothesis.log_prob for hypothesis in first], dtype=np.float64)
         target = Sequences.pad([hypothesis.symbols for hypothesis in first])
         return cls(target, chances, tuple(ranked), trees)
+
+    @classmethod
+    def ahead(cls, foreseen: list[Foreseen], log_prob: Float[np.ndarray, " batch"]) -> "Prediction":
+        """From what was foreseen for each series, and the log of the density of its mean."""
+        target = Sequences.pad([found.mean for found in foreseen])
+        return cls(target, log_prob, foreseen=tuple(foreseen))

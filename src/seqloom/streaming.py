@@ -21,8 +21,9 @@ from jaxtyping import Float
 
 from .batch import Sequences
 from .errors import DataError, ModelError
-from .forms import BEGIN, Bits, Columns, Form, Tokens, Vectors
-from .model import Generator, Model, State, Stepper, Streams
+from .foreseen import Foreseen
+from .forms import BEGIN, Bits, Columns, Form, Series, Tokens, Vectors
+from .model import Filters, Generator, Model, State, Stepper, Streams
 from .task import Task
 from .training.checkpoints import load_arrays, save_arrays
 
@@ -60,6 +61,21 @@ class NumbersReply:
     numbers: Float[np.ndarray, " width"]
     is_known: bool
     value: str  # the numbers as the task shows them
+
+
+@dataclass(frozen=True)
+class ForecastReply:
+    """What a model of series says after a step, in the numbers it reads.
+
+    What it expects next, with quantiles at LEVELS, and what it knows of its hidden state, if it has
+    one.
+    """
+
+    mean: Float[np.ndarray, " width"]
+    quantiles: Float[np.ndarray, "width levels"]
+    posterior: Mapping[str, np.ndarray]
+    value: str  # what is expected, as the task shows it
+    is_known: bool = True
 
 
 @dataclass(frozen=True)
@@ -104,7 +120,7 @@ class Stream:
         """Forget all that was read: the next value is the first."""
         self.steps, self._now = 0, self._begin()
 
-    def step(self, value: Any) -> Reply | NumbersReply:
+    def step(self, value: Any) -> Reply | NumbersReply | ForecastReply:
         """Read one symbol, or one row of numbers, and answer."""
         number, is_known = self._encoded(value)
         answer, self._now = self._stepper.step(number, self._now)
@@ -112,6 +128,8 @@ class Stream:
         after = self._now
         for symbol in self._end:  # as if the sequence ended here; then it goes on as if not
             answer, after = self._stepper.step(symbol, after)
+        if self._task.form is Form.FORECAST:
+            return self._foreseen(answer)
         if isinstance(self._model.signature.target, Bits):
             answer = np.exp(answer)  # how likely each yes is
         if isinstance(self._model.signature.target, Bits | Vectors):
@@ -119,6 +137,12 @@ class Stream:
                 answer, is_known, self._task.show(self._task.decode([answer.tolist()]))
             )
         return Reply(answer, is_known, self._task.shown_symbol)
+
+    def _foreseen(self, answer: Float[np.ndarray, "rows width"]) -> ForecastReply:
+        mean, quantiles = answer[0], answer[1:].T
+        known = self._stepper.posterior(self._now) if isinstance(self._stepper, Filters) else {}
+        shown = self._task.show(self._task.decode(Foreseen(mean[None], quantiles[None])))
+        return ForecastReply(mean, quantiles, known, shown)
 
     @property
     def state(self) -> StreamState:
@@ -157,13 +181,15 @@ class Stream:
             return self._read[value], True
         number, is_known = self._task.ask_one(value)
         source = self._model.signature.source
-        if not is_known and not isinstance(source, Tokens | Columns | Vectors):
+        if not is_known and not isinstance(source, Tokens | Columns | Vectors | Series):
             raise DataError(
                 "D050",
                 f"{value!r} was not in the training data, and this model has no symbol for that",
             )
         if isinstance(source, Vectors):
             return _row(number, source.width), is_known
+        if isinstance(source, Series):
+            return _row(number, source.width + source.known, np.float64), is_known
         if is_known:
             self._read[value] = number
         return number, is_known
@@ -208,13 +234,13 @@ def stepper_of(model: Model) -> Stepper:
     )
 
 
-def _row(numbers: Any, width: int) -> Float[np.ndarray, " {width}"]:
-    """So many numbers, as a neural model reads them."""
+def _row(numbers: Any, width: int, kind: type = np.float32) -> Float[np.ndarray, " {width}"]:
+    """So many numbers, as a model reads them."""
     if np.shape(numbers) != (width,):
         raise DataError(
             "D050", f"a step has {np.size(numbers)} numbers; this model reads {width} at a time"
         )
-    return np.asarray(numbers, dtype=np.float32)
+    return np.asarray(numbers, dtype=kind)
 
 
 def _is_like(part: Any, array: np.ndarray) -> bool:

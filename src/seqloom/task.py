@@ -76,6 +76,7 @@ class Task(ABC):
     headline: str  # the metric that chooses the best checkpoint
     variety: str = ""  # runs of different varieties have nothing in common
     continuous: bool = False  # examples follow one another: each goes on from the last
+    in_time: ClassVar[bool] = False  # the task cuts its parts itself, at points of time
     remedy_for_length: ClassVar[str] = ""  # what to set where a text is too long
 
     @classmethod
@@ -107,6 +108,15 @@ class Task(ABC):
     def sheet(self, path: Path, data: Data) -> Sheet | None:
         """A file of questions that is answered in its own shape; None: each line is a question."""
         return None
+
+    def parted(self, given: Mapping[str, Sequence[Any]], data: Data) -> dict[str, Sequence[Any]]:
+        """The parts train, valid and test of what the files of some of them gave.
+
+        It is asked of tasks that are `in_time`. Examples to learn from are whole series; those to
+        be judged are a past and a future, which follows what was learned from. `data` has the
+        shares and the folds.
+        """
+        raise TypeError(f"{type(self).__name__} does not cut its parts itself")
 
     def related(self, examples: Sequence[Any]) -> Sequence[Any]:
         """The examples, each told what the others say of it; most tasks need nothing."""
@@ -203,8 +213,8 @@ class Task(ABC):
         return self.ask(self.question(""))
 
     @abstractmethod
-    def decode(self, row: Sequence[Any]) -> Any:
-        """A predicted row as an answer."""
+    def decode(self, row: Any) -> Any:
+        """A predicted row, a sequence of numbers or a `Foreseen`, as an answer."""
 
     def written(self, text: str) -> tuple[list[int], list[str]]:
         """The symbols of an answer without its end, as numbers and as they are called."""
@@ -214,8 +224,11 @@ class Task(ABC):
         numbers = self.encode(self.answered(question, text)).target
         return [int(i) for i in numbers if i != END], self.symbols(question, text)[1]
 
-    def answer_to(self, example: Any, row: Sequence[Any]) -> Any:
-        """A predicted row as the answer to an example, of which it may hold symbols."""
+    def answer_to(self, example: Any, row: Any) -> Any:
+        """A predicted row as the answer to an example, of which it may hold symbols.
+
+        Where series are forecast, the row is a `Foreseen`.
+        """
         return self.decode(row)
 
     @abstractmethod

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from seqloom.batch import Batch, Sequences
-from seqloom.forms import Bits, Columns, Form, Labels, Letters, Signature, Tokens, Vectors
+from seqloom.forms import Bits, Columns, Form, Labels, Letters, Series, Signature, Tokens, Vectors
 from seqloom.grams.smoothing import Smoothing
 from seqloom.model import LearnsFromStatistics
 from seqloom.models import MODELS
@@ -30,6 +30,10 @@ SIGNATURES = {
     "WHOLE-vectors": Signature(Form.WHOLE, Vectors(3), Labels(3)),
     "WHOLE-to-vectors": Signature(Form.WHOLE, Vectors(3), Vectors(2)),
     "TRANSDUCE-vectors": Signature(Form.TRANSDUCE, Vectors(3), Tokens(SIZE)),
+    "FORECAST": Signature(Form.FORECAST, Series(1, 0, 2, 3), Series(1, 0, 2, 3)),
+    "FORECAST-several": Signature(Form.FORECAST, Series(2, 1, 2, 3), Series(2, 0, 2, 3)),
+    "WHOLE-series": Signature(Form.WHOLE, Series(3), Labels(3)),
+    "EACH-series": Signature(Form.EACH, Series(3), Labels(3)),
     "TRANSDUCE-unknowns": Signature(Form.TRANSDUCE, Tokens(SIZE, 2), Tokens(SIZE, 2)),
 }
 GATES = {  # by the name of the cell
@@ -169,10 +173,10 @@ def is_worth_trying(signature, options):
         return False
     if signature.source is not COLUMNS and "letters" in options:
         return False
-    return not INSIDE & set(options) or Vectors not in (
-        type(signature.source),
-        type(signature.target),
-    )
+    spaces = {type(signature.source), type(signature.target)}
+    # Series that are not forecast are read as vectors are, which are tried with everything.
+    is_plain = Series not in spaces or signature.form is Form.FORECAST or not options
+    return is_plain and (not INSIDE & set(options) or Vectors not in spaces)
 
 
 CASES = [
@@ -208,9 +212,21 @@ def batch_for(signature, lengths=(4, 2), seed=1):
                 known = target.values < signature.target.size
                 target.values[:] = np.where(known, target.values, source.values.max(1)[:, None])
             return Batch(source, target)
+        case Form.FORECAST:
+            ahead = [min(signature.target.horizon, length - 1) for length in lengths]
+            return hidden(source, sequences_in(signature.target, ahead, chance))
         case Form.WHOLE:
             return Batch(source, sequences_in(signature.target, [1] * len(lengths), chance))
     return Batch(source, sequences_in(signature.target, lengths, chance))
+
+
+def hidden(source, target):
+    """A forecast: the last rows of the source have inputs only, and one number before is missing."""
+    width = target.values.shape[-1]
+    for row, (length, ahead) in enumerate(zip(source.lengths, target.lengths, strict=True)):
+        source.values[row, length - ahead : length, :width] = np.nan
+        source.values[row, 0, 0] = np.nan
+    return Batch(source, target)
 
 
 def sequences_in(space, lengths, chance):
@@ -229,7 +245,11 @@ def sequences_in(space, lengths, chance):
         case Labels(size):
             return Sequences.pad([chance.integers(0, size, n) for n in lengths])
         case Vectors(width):
-            return Sequences.pad([chance.normal(size=(n, width)) for n in lengths])
+            return Sequences.pad(
+                [chance.normal(size=(n, width)).astype(np.float32) for n in lengths]
+            )
+        case Series(width, known):
+            return Sequences.pad([chance.normal(size=(n, width + known)) for n in lengths])
 
 
 def columns_in(part, length, chance):

@@ -15,13 +15,15 @@ from types import FrameType
 from typing import Any, NoReturn
 
 from ..errors import DataError, Place
-from ..streaming import NumbersReply, Reply, Stream, StreamState
+from ..streaming import ForecastReply, NumbersReply, Reply, Stream, StreamState
 from ..task import Task
 from .arguments import at_least_one
 from .inputs import STANDARD_INPUT, lines_of
 from .judging import load_run, say_notes
 from .records import to_json
 from .terminal import show, visible
+
+AnyReply = Reply | NumbersReply | ForecastReply
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -86,7 +88,7 @@ def _is_blank(task: Task, line: str) -> bool:
     return not line or len(task.ask(task.question(line))) == len(task.ask_end())
 
 
-def _answer(stream: Stream, line: str, number: int, file: str) -> Reply | NumbersReply:
+def _answer(stream: Stream, line: str, number: int, file: str) -> AnyReply:
     try:
         return stream.step(line)
     except DataError as error:
@@ -95,10 +97,14 @@ def _answer(stream: Stream, line: str, number: int, file: str) -> Reply | Number
         raise DataError(error.code, error.problem, place=place, help=error.help) from error
 
 
-def _as_dict(line: str, reply: Reply | NumbersReply, top: int) -> dict[str, Any]:
+def _as_dict(line: str, reply: AnyReply, top: int) -> dict[str, Any]:
     if isinstance(reply, NumbersReply):
         numbers = [float(number) for number in reply.numbers]
         return {"input": line, "output": reply.value, "numbers": numbers}
+    if isinstance(reply, ForecastReply):
+        known = {name: found.tolist() for name, found in reply.posterior.items()}
+        expected = {"mean": reply.mean.tolist(), "quantiles": reply.quantiles.tolist()}
+        return {"input": line, "output": reply.value, **expected, "posterior": known}
     return {
         "input": line,
         "output": reply.value,

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from ..batch import Sequences
 from ..errors import ModelError
-from ..forms import PAD, UNKNOWN, Bits, Columns, Labels, Letters, Space, Tokens, Vectors
+from ..forms import PAD, UNKNOWN, Bits, Columns, Labels, Letters, Series, Space, Tokens, Vectors
 from .dropout import SequenceDropout
 from .ends import PLAIN_ENDS, Ends
 from .letters import LetterReader
@@ -57,6 +57,26 @@ class Projection(nn.Module):
     def forward(self, vectors: Float[Tensor, "*place numbers"]) -> Float[Tensor, "*place width"]:
         exact = vectors.to(self.project.weight.dtype)  # a copy of a model may be more precise
         return self.dropout(self.project(exact))
+
+
+class Observed(nn.Module):
+    """Rows of a series: W [x; m; u] + b, with m = 1 and x = 0 where a number is missing.
+
+    u are the inputs that are known beforehand.
+    """
+
+    def __init__(self, space: Series, width: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.numbers = space.width
+        self.project = nn.Linear(2 * space.width + space.known, width)
+        self.dropout = SequenceDropout(dropout)
+
+    def forward(self, rows: Float[Tensor, "*place numbers"]) -> Float[Tensor, "*place width"]:
+        exact = rows.to(self.project.weight.dtype)
+        seen, known = exact[..., : self.numbers], exact[..., self.numbers :]
+        missing = seen.isnan()
+        read = torch.cat([seen.masked_fill(missing, 0.0), missing.to(exact.dtype), known], dim=-1)
+        return self.dropout(self.project(read))
 
 
 class Beside(nn.Module):
@@ -125,7 +145,7 @@ def words_of(layer: nn.Module) -> Embedding | None:
 
 def input_layer(
     space: Space, width: int, dropout: float = 0.0, ends: Ends = PLAIN_ENDS
-) -> Embedding | Beside | Projection:
+) -> Embedding | Beside | Projection | Observed:
     """Symbols are looked up, real numbers are multiplied."""
     match space:
         case Tokens(size, unknowns):
@@ -134,10 +154,10 @@ def input_layer(
             return Embedding(size, width, dropout, ends)
         case Columns():
             return Beside(space, width, dropout, ends)
-        case Vectors(numbers):
+        case Vectors(numbers) | Bits(numbers):
             return Projection(numbers, width, dropout)
-        case Bits():
-            raise TypeError("decisions are written, not read")
+        case Series():
+            return Observed(space, width, dropout)
 
 
 def as_known(symbols: Int[Tensor, "*place"], size: int) -> Int[Tensor, "*place"]:

@@ -10,7 +10,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy,
 
 from ..batch import Sequences, mask_of
 from ..errors import ModelError
-from ..forms import Bits, Columns, Labels, Space, Tokens, Vectors
+from ..forms import Bits, Columns, Labels, Series, Space, Tokens, Vectors
 from ..lattice.quick import best_paths
 from ..lattice.states import Lattice, Places
 from .aims import PLAIN_AIMS, Aims, limit
@@ -272,8 +272,8 @@ def output_layer(
             return Decisions(width, size, aims)
         case Vectors(numbers):
             return Numbers(width, numbers)
-        case Columns():
-            raise TypeError("several columns can be read, not written")
+        case Columns() | Series():
+            raise TypeError(f"{space} can be read, not written")
 
 
 def _real(

@@ -182,7 +182,8 @@ def _answers(
         several = zip(examples, prediction.ranked, trees, strict=True)
         return [_best(task, *found) for found in several]
     chances = _rows_of_chances(prediction)
-    rows, log_probs = prediction.target.rows(), prediction.log_prob.tolist()
+    rows: Sequence[Any] = prediction.foreseen or prediction.target.rows()
+    log_probs = prediction.log_prob.tolist()
     return [
         Answer(task.answer_to(example, row), log_prob, chances=known)
         for example, row, log_prob, known in zip(examples, rows, log_probs, chances, strict=True)

@@ -10,11 +10,19 @@ from ..batch import Item
 from ..data.batching import Batches, Course
 from ..data.lazily import each
 from ..data.lessons import Lessons, Plan
+from ..data.pieces import Pieces
 from ..data.windows import Windows
 from ..errors import ModelError, TrainingError
-from ..forms import Form
+from ..forms import Form, Series
 from ..metrics import METRICS
-from ..model import LearnsByGradient, LearnsFromStatistics, LearnsInPasses, Model, Search
+from ..model import (
+    LearnsByGradient,
+    LearnsFromStatistics,
+    LearnsInPasses,
+    LooksBack,
+    Model,
+    Search,
+)
 from ..task import Task
 from .counting import Counting
 from .evaluation import carrying, evaluate
@@ -72,6 +80,9 @@ def way_of(model: Model, task: Task, train: Graded, settings: Training) -> Way:
     if task.continuous:
         rows, length = settings.batch_size, settings.window
         batches = Windows(items, rows, length, settings.seed, carrying(model).in_order)
+    elif isinstance(model, LooksBack) and isinstance(space := model.signature.target, Series):
+        shape = model.look_back, space.horizon
+        batches = Pieces(items, *shape, rows=settings.batch_size, seed=settings.seed)
     else:
         batches = _batches(items, train, settings)
     way: Way = gradient.Descent(model, batches, settings)

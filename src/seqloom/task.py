@@ -227,7 +227,8 @@ class Task(ABC):
     def answer_to(self, example: Any, row: Any) -> Any:
         """A predicted row as the answer to an example, of which it may hold symbols.
 
-        Where series are forecast, the row is a `Foreseen`.
+        Where series are forecast, the row is a `Foreseen`; where the next row of bits is predicted,
+        the `Odds` of all, each from those before it.
         """
         return self.decode(row)
 
@@ -235,7 +236,7 @@ class Task(ABC):
     def judge(self, example: Any, answer: Any, nats: float) -> Mapping[str, Tally]:
         """How good an answer is, `nats` being how much the right one surprised the model.
 
-        The first metric is the most telling; `answer` is None where the form is NEXT.
+        The first metric is the most telling; `answer` is None where the form is NEXT, but of bits.
         """
 
     def pairs(self, example: Any, answer: Any) -> list[tuple[str, str]]:

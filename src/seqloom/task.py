@@ -90,12 +90,19 @@ class Task(ABC):
 
     def read(self, path: Path, data: Data) -> Sequence[Any]:
         """The examples in a file, none longer than the settings allow."""
-        source = self.open(path, data)
+        return self.examples(self.open(path, data), data)
+
+    def brought(self, path: Path, data: Data) -> dict[str, Sequence[Any]]:
+        """The examples of the parts train, valid and test that one file has in it; often none."""
+        return {}
+
+    def examples(self, source: Source, data: Data) -> Sequence[Any]:
+        """The examples of what was read, none longer than the settings allow."""
         examples = each(self.example, source.rows)
         for row, example in zip(source.rows, examples, strict=True):
             limited = data.max_length and not self.continuous
             if limited and self.length(example) > data.max_length:
-                error = _too_long(path, row.line, self.length(example), data.max_length)
+                error = _too_long(source.path, row.line, self.length(example), data.max_length)
                 raise error.with_help(self.remedy_for_length) if self.remedy_for_length else error
         return self.related(examples)
 

@@ -20,6 +20,7 @@ FILE = {  # a task that is not here makes its own examples
     "tag": "tags.conll",
     "classify": "labels.csv",
     "translate": "pairs.tsv",
+    "music": "pieces.json",
 }
 MADE_FOR = {"entities": "names.conll"}  # recipes that need more than any file of their task
 every_recipe = pytest.mark.parametrize("name", shipped())

@@ -17,7 +17,7 @@ Frame = tuple[int, ...]  # rising
 REST = "-"
 LOWEST, HIGHEST = 21, 108  # the keys of a piano
 MOST_FRAMES = 100_000  # of one piece: at four steps to a quarter note, more than two hours
-_FRAME = re.compile(r"\d{1,3}(,\d{1,3})*|-")
+_FRAME = re.compile(r"[0-9]{1,3}(,[0-9]{1,3})*|-")
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,9 @@ class Keys:
             row[[pitch - self.lowest for pitch in frame]] = 1
         return rows
 
-    def frames(self, rows: Iterable[Sequence[float]]) -> list[Frame]:
+    def frames(
+        self, rows: Sequence[Sequence[float]] | Float[np.ndarray, "time size"]
+    ) -> list[Frame]:
         """What sounds in rows of bits, or of chances: what is at least as likely as not."""
         return [
             tuple(self.lowest + place for place, bit in enumerate(row) if bit >= 0.5)

@@ -57,9 +57,9 @@ def is_midi(path: Path) -> bool:
     return path.suffix.lower() in MIDI
 
 
-def looks_like_rolls(text: str) -> bool:
+def looks_like_rolls(lines: list[str]) -> bool:
     """Whether JSON begins as pieces of music do: lists in lists of numbers."""
-    return _BEGINS.match(text) is not None
+    return _BEGINS.match("\n".join(lines[:10])) is not None
 
 
 def _files(path: Path) -> list[Path]:

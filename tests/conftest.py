@@ -39,7 +39,7 @@ def sentences(count: int = 60) -> list[list[str]]:
     ]
 
 
-def tunes(count: int = 40) -> list[list[list[int]]]:
+def tunes(count: int = 28) -> list[list[list[int]]]:
     """Short pieces: a chord that moves up or down a few keys, held now and then, and a rest."""
     chance, made = random.Random(0), []
     for _ in range(count):

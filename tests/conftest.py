@@ -1,5 +1,6 @@
 """What all tests share: one thread, fixed seeds, and a few lines of every kind of data."""
 
+import json
 import os
 import random
 import signal
@@ -38,6 +39,19 @@ def sentences(count: int = 60) -> list[list[str]]:
     ]
 
 
+def tunes(count: int = 28) -> list[list[list[int]]]:
+    """Short pieces: a chord that moves up or down a few keys, held now and then, and a rest."""
+    chance, made = random.Random(0), []
+    for _ in range(count):
+        root, way, piece = chance.randrange(48, 60), chance.choice([-2, 1, 3]), []
+        for step in range(chance.choice([5, 7])):
+            place = root + way * step
+            piece.append([] if step == 4 else [place, place + 4, place + 7])
+            piece += [piece[-1]] * chance.choice([0, 1])
+        made.append(piece)
+    return made
+
+
 TAG = {
     **dict.fromkeys(["cat", "dog", "bird", "fish"], "N"),
     **dict.fromkeys(["sees", "hears", "likes"], "V"),
@@ -47,7 +61,10 @@ TAG = {
 
 
 def write_data(folder: Path) -> Path:
-    """A file for each task: text.txt, tags.conll, labels.csv and pairs.tsv; names.conll has entities."""
+    """A file for each task: text.txt, tags.conll, labels.csv, pairs.tsv and pieces.json.
+
+    names.conll has entities.
+    """
     made = sentences()
     text = "\n".join(" ".join(sentence) for sentence in made) + "\n"
     (folder / "text.txt").write_text(text)
@@ -59,6 +76,7 @@ def write_data(folder: Path) -> Path:
     (folder / "labels.csv").write_text("text,label\n" + labels)
     pairs = "".join(f"{' '.join(s)}\t{' '.join(reversed(s))}\n" for s in made)
     (folder / "pairs.tsv").write_text(pairs)
+    (folder / "pieces.json").write_text(json.dumps(tunes()))
     return folder
 
 

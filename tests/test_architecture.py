@@ -23,6 +23,7 @@ LAYERS = [  # lowest first; names in one set may not import each other
         "inspecting",
         "streaming",
         "generating",
+        "composing",
         "scoring",
         "ruling",
         "anatomy",

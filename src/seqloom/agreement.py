@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any, Protocol, runtime_checkable
 
+from .forms import Bits
 from .model import Generator, Model
 from .options import filled
 from .recipe import Recipe
@@ -31,7 +32,8 @@ class Answering(Protocol):
 
 def goes_by_symbols(run: Answering) -> bool:
     """Whether its model writes an answer symbol by symbol."""
-    return isinstance(run.model, Generator) and run.task.form in SEARCHED
+    is_written = not isinstance(run.model.signature.target, Bits)
+    return isinstance(run.model, Generator) and run.task.form in SEARCHED and is_written
 
 
 def is_read_alike(runs: Iterable[Answering]) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from .forms import PAD
+from .forms import BEGIN, PAD, Bits, Space
 
 Ids = Int[np.ndarray, " _"]  # of any length: each row of a list has its own
 Rows = Int[np.ndarray, "_ columns"] | Float[np.ndarray, "_ width"]
@@ -44,11 +44,8 @@ class Sequences:
         """True where a position is real."""
         return mask_of(self.lengths, self.values.shape[1])
 
-    def late(self, begin: int) -> "Sequences":
-        """Ids one step late: what a model has read when it must predict each of them.
-
-        Rows of numbers begin with `begin` in every place.
-        """
+    def late(self, begin: int | Float[np.ndarray, " width"]) -> "Sequences":
+        """Ids, or rows, one step late: what a model has read when it must predict each of them."""
         values = np.empty_like(self.values)
         values[:, :1] = begin
         values[:, 1:] = self.values[:, :-1]
@@ -102,6 +99,11 @@ def collate(items: Sequence[Item]) -> Batch:
         Sequences.pad([item.source for item in items]),
         Sequences.pad([item.target for item in items]),
     )
+
+
+def before_the_first(space: Space) -> int | Float[np.ndarray, " size"]:
+    """What is read before the first of a sequence is predicted: BEGIN, or a row without a yes."""
+    return np.zeros(space.size, dtype=np.float32) if isinstance(space, Bits) else BEGIN
 
 
 def mask_of(lengths: Int[np.ndarray, " batch"], time: int) -> Bool[np.ndarray, "batch {time}"]:

@@ -14,6 +14,7 @@ from .data.findings import Finding, Side, View, find
 from .data.formats import Sentence, Source
 from .data.formats.folders import parts_in
 from .data.formats.found import count, listed
+from .data.formats.piano_rolls import is_midi
 from .data.names import files_of
 from .data.settings import Data
 from .data.tag_remarks import scheme_findings
@@ -92,8 +93,8 @@ def check(path: Path, task_name: str | None, settings: Data, options: Mapping[st
 
 
 def _lines(path: Path, settings: Data) -> list[str]:
-    """The lines of a file; the texts of a folder have no lines of their own."""
-    return [] if path.is_dir() else read_lines(path, settings.encoding)
+    """The lines of a file; folders and MIDI files have none."""
+    return [] if path.is_dir() or is_midi(path) else read_lines(path, settings.encoding)
 
 
 def _open(path: Path, task: str, settings: Data, options: Mapping[str, Any]) -> Source:
@@ -148,6 +149,8 @@ def _side(source: Source, place: int, role: str, task: str, options: Mapping[str
     """The fields of one role as symbols."""
     fields = [row.fields[place] for row in source.rows]
     texts = [found for found in fields if isinstance(found, str)]
+    if task == "music":
+        return Side(role, "frames", [text.split() for text in texts])
     if task == "tag":
         return Side(role, "words", [list(found) for found in fields])
     if task == "language":
@@ -197,7 +200,7 @@ def _frozen(found: str | list[str]) -> Hashable:
 def _report(source: Source, task: str, why: str, view: View) -> Report:
     """The counts of what was read."""
     labels = Counter(label for _, label in view.labels)
-    name = {"tag": "sentences", "language": "lines"}.get(task, "rows")
+    name = {"tag": "sentences", "language": "lines", "music": "pieces"}.get(task, "rows")
     return Report(
         path=source.path,
         task=task,

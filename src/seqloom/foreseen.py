@@ -1,4 +1,4 @@
-"""What a model says of the future of a series: what to expect, and how far it may be off."""
+"""What a model says of what is to come: what to expect, and how far it may be off."""
 
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -13,6 +13,25 @@ LEVELS = (
     *(0.6, 0.7, 0.75, 0.8, 0.9, 0.95, 0.975),
 )
 NORMAL = np.array([NormalDist().inv_cdf(level) for level in LEVELS])  # quantiles of N(0, 1)
+
+
+@dataclass(frozen=True)
+class Odds:
+    """What a model expects of rows of bits: the log of the odds of each yes.
+
+    log p(row) = Σ_k -log(1 + e^{-s_k}) where the k-th is yes, and -log(1 + e^{s_k}) where it is no
+    """
+
+    values: Float[np.ndarray, "time size"]
+
+    def log_probs(self, rows: Float[np.ndarray, "time size"]) -> Float[np.ndarray, " time"]:
+        """The natural log-probability of each of these rows."""
+        found: np.ndarray = -np.logaddexp(0.0, np.where(rows > 0, -self.values, self.values))
+        return found.sum(-1)
+
+    def likelier(self) -> Float[np.ndarray, "time size"]:
+        """The likelier of yes and no, each by itself."""
+        return (self.values > 0).astype(np.float32)
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,10 @@ class Labels:
 
 @dataclass(frozen=True)
 class Bits:
-    """Rows of `size` answers of yes or no, each 1.0 or 0.0: labels of which any number is right."""
+    """Rows of `size` answers of yes or no, each 1.0 or 0.0, of which any number is yes.
+
+    Labels of which several are right; or, as a source, what sounds at each step, note by note.
+    """
 
     size: int
 
@@ -97,7 +100,7 @@ class Series:
 
 Space = Tokens | Labels | Bits | Columns | Vectors | Series
 SYMBOLS: frozenset[type[Space]] = frozenset({Tokens, Labels})  # spaces whose values can be counted
-READ: frozenset[type[Space]] = frozenset({Tokens, Labels, Columns, Vectors, Series})
+READ: frozenset[type[Space]] = frozenset({Tokens, Labels, Bits, Columns, Vectors, Series})
 WRITTEN: frozenset[type[Space]] = frozenset({Tokens, Labels, Bits, Vectors, Series})
 PAD, BEGIN, END, UNKNOWN = range(4)
 
@@ -114,6 +117,8 @@ class Signature:
         kinds = (type(self.source), type(self.target))
         if self.form is Form.NEXT and {Vectors, Series} & {*kinds}:
             raise ValueError("the next of symbols is a symbol; real numbers are FORECAST")
+        if self.form is Form.NEXT and Bits in kinds and self.source != self.target:
+            raise ValueError("the next of rows of bits is such a row")
         if (self.form is Form.FORECAST) != (kinds[1] is Series) or (
             self.form is Form.FORECAST and kinds[0] is not Series
         ):

@@ -9,6 +9,7 @@ from pathlib import Path
 from .data.formats import Row, Sentence, guess_format, read_rows, read_sentences
 from .data.formats.found import count
 from .data.formats.label_first import is_plain
+from .data.formats.piano_rolls import JSON, is_midi, looks_like_rolls
 from .data.formats.roles import has_few_kinds
 from .data.settings import Data
 from .errors import SeqloomError
@@ -24,8 +25,12 @@ _MADE_FOR = {
 
 def guess_task(path: Path, read: list[list[str]], settings: Data) -> tuple[str, str]:
     """The task a file is made for, and the reason in words."""
+    if is_midi(path):
+        return "music", "MIDI files"
     if path.is_dir():
         return "classify", "a folder of texts by label"
+    if settings.format == "auto" and path.suffix.lower() in JSON and looks_like_rolls(read[0]):
+        return "music", "lists of frames of pitches"
     name = _layout(path, read[0], settings) if len(read) == 1 else "parallel"
     if name in _MADE_FOR:
         return _MADE_FOR[name]

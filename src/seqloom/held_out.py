@@ -73,7 +73,8 @@ def _make_sense(data: Data) -> None:
 
 def held_out(task: Task, data: Data) -> dict[str, Sequence[Any]]:
     """The parts of one fold's run. What chooses the best step comes from the side of training."""
-    examples = task.read(_folded(data), data)
+    path = _folded(data)
+    examples = task.brought(path, data).get("train") or task.read(path, data)
     cut = replace(data, valid_fraction=0.0) if data.valid else data  # a file stands for the share
     found = (_in_time if data.in_time else _by_chance)(task, cut, examples)
     if data.valid:
@@ -84,7 +85,7 @@ def held_out(task: Task, data: Data) -> dict[str, Sequence[Any]]:
 
 
 def _folded(data: Data) -> Path:
-    """What is cut into folds: the file, or the training part of a folder that has parts."""
+    """What is cut into folds: the file, or the training part of what has parts."""
     path = Path(data.train)
     return parts_in(path).get("train", path)
 

@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from .batch import Batch, Sequences
+from .foreseen import Odds
 from .forms import SYMBOLS, Form, Signature, Space
 from .search import Prediction as Prediction
 from .search import Search as Search
@@ -102,8 +103,18 @@ class Generator(Protocol):
     ) -> tuple[Float[np.ndarray, "batch vocabulary"], State]:
         """Log-probabilities of what follows these symbols, and the state after them.
 
-        What is not `Still` of that state is the caller's: it may be changed in place.
+        After rows of bits it is the log of the odds of each yes of the next row. What is not
+        `Still` of that state is the caller's: it may be changed in place.
         """
+        ...
+
+
+@runtime_checkable
+class Expects(Protocol):
+    """Says of rows of bits, given all of them, what it expected of each from those before it."""
+
+    def odds(self, source: Sequences) -> list[Odds]:
+        """Of every source, the log of the odds of each yes at every place."""
         ...
 
 

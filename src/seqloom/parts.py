@@ -45,7 +45,7 @@ def read_parts(task: Task, data: Data) -> Parts:
         )
     if data.folds and not task.in_time:
         return _apart(task, data, held_out(task, data))
-    given = {name: task.read(path, data) for name, path in _paths(data).items()}
+    given = _given(task, data)
     if task.in_time:
         return Parts(**task.parted(given, data), notes=[])
     fractions = {"valid": data.valid_fraction, "test": data.test_fraction}
@@ -58,6 +58,15 @@ def read_parts(task: Task, data: Data) -> Parts:
     given["train"] = cut.pop()
     given |= dict(zip(missing, cut, strict=True))
     return _apart(task, data, given)
+
+
+def _given(task: Task, data: Data) -> dict[str, Sequence[Any]]:
+    """The parts that have files, or that the training file brings; a named file stands for both."""
+    brought = task.brought(Path(data.train), data)
+    if not brought:
+        return {name: task.read(path, data) for name, path in _paths(data).items()}
+    named = {name: Path(path) for name in FILES[1:] if (path := getattr(data, name))}
+    return brought | {name: task.read(path, data) for name, path in named.items()}
 
 
 def easier_parts(task: Task, data: Data, parts: Parts) -> list[Sequence[Any]]:

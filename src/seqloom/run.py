@@ -19,9 +19,11 @@ import numpy as np
 from .agreement import goes_by_symbols, has_same_symbols, is_read_alike, told
 from .anatomy.gates import gates_of_model
 from .batch import Batch
+from .composing import Composed, Composing, compose
+from .data.rolls import Frame, written
 from .decoding import Ensemble, Sampling
 from .errors import DataError, ModelError, Place, UsageError, nearest
-from .forms import Form
+from .forms import Bits, Form
 from .generating import Piece, generating
 from .inspecting import look
 from .mistakes import Mistakes, mistakes_of
@@ -32,6 +34,7 @@ from .ruling import ruled
 from .scoring import Score, score
 from .streaming import Stream
 from .task import Task
+from .tasks.music import Music
 from .training.checkpoints import load_arrays
 from .training.evaluation import Answer, Evaluation, evaluate, predict
 from .training.events import read_events
@@ -113,14 +116,39 @@ class Run:
         Each draws from a random stream of its own, `sampling.stream(row)` unless `streams` are
         given, so that it goes on the same whatever stands beside it.
         """
-        self._must_be(Form.NEXT, "generate")
+        must_predict_symbols(self, "generate")
         if not isinstance(self.model, Generator):
             raise ModelError("M120", f"{self.recipe.model['name']!r} cannot generate")
         return generating(self.model, self.task, prompts, sampling or Sampling(), stop, streams)
 
+    def compose(
+        self,
+        composing: Composing | None = None,
+        *,
+        prompt: str | Path | Sequence[Frame] = (),
+        prompt_steps: int | None = None,
+    ) -> Composed:
+        """A piece of music that goes on from a prompt: frames, or the first piece of a file.
+
+        `prompt_steps` takes only the first so many of its steps.
+        """
+        task = self.must_compose()
+        if not isinstance(self.model, Generator):
+            raise ModelError("M120", f"{self.recipe.model['name']!r} cannot generate")
+        if isinstance(prompt, str | Path):
+            prompt = task.read(Path(prompt), self.recipe.build_data())[0].frames
+        frames = task.question(written(prompt)).frames[:prompt_steps]
+        return compose(self.model, task, composing or Composing(), frames)
+
+    def must_compose(self) -> Music:
+        """The task, which has to be one of music."""
+        if not isinstance(self.task, Music):
+            raise wrong_task(self, "compose")
+        return self.task
+
     def score(self, texts: Sequence[str]) -> list[Score]:
         """How likely the model thinks each text is, symbol by symbol."""
-        self._must_be(Form.NEXT, "score")
+        must_predict_symbols(self, "score")
         return score(self.model, self.task, texts)
 
     def stream(self) -> Stream:
@@ -213,10 +241,6 @@ class Run:
             examples = [self.task.answered(question, answer) for question, answer in pairs]
         return [self.task.batch([example]) for example in examples]
 
-    def _must_be(self, form: Form, verb: str) -> None:
-        if self.task.form is not form:
-            raise wrong_task(self, verb)
-
 
 def load(folder: str | Path) -> Run:
     """Bring a run back to life, from a folder or by the name of one in runs/."""
@@ -273,6 +297,12 @@ def wrong_task(run: Run, verb: str) -> ModelError:
         f"{run.folder} is a {task} run; {verb!r} is for another task",
         help=[f"seqloom {run.task.verb} {run.name} …"],
     )
+
+
+def must_predict_symbols(run: Run, verb: str) -> None:
+    """Refuse runs that do not say which symbol is next."""
+    if run.task.form is not Form.NEXT or isinstance(run.model.signature.target, Bits):
+        raise wrong_task(run, verb)
 
 
 def must_agree(runs: Sequence[Run]) -> None:

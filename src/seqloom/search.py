@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from .batch import Sequences
 from .errors import UsageError
 from .foreseen import Foreseen
-from .forms import BEGIN, PAD, Form, Labels, Signature, Tokens
+from .forms import BEGIN, PAD, Bits, Form, Labels, Signature, Tokens
 
 SEARCHED = (Form.NEXT, Form.TRANSDUCE)
 FORESEEING = frozenset({"horizon", "samples", "seed"})  # settings that are for forecasts alone
@@ -81,11 +81,7 @@ class Search:
 
     def must_fit(self, signature: Signature) -> None:
         """Refuse what has no meaning for such a model."""
-        meant = {"beam", "length_penalty", "limit", "chances"}
-        if signature.form is Form.EACH and isinstance(signature.target, Labels):
-            meant.add("nbest")  # the best labels of all places together are found without a search
-        if signature.form is Form.FORECAST:
-            meant |= FORESEEING
+        meant = _meant(signature)
         for field in fields(self):
             is_given = getattr(self, field.name) != field.default
             if is_given and field.name not in meant:
@@ -103,13 +99,27 @@ class Search:
             )
 
 
+def _meant(signature: Signature) -> set[str]:
+    """The settings that have a meaning for such a model, beside those of search."""
+    if signature.form is Form.NEXT and isinstance(signature.target, Bits):
+        return {"chances"}  # what follows is drawn
+    meant = {"beam", "length_penalty", "limit", "chances"}
+    if signature.form is Form.EACH and isinstance(signature.target, Labels):
+        meant.add("nbest")  # the best labels of all places together are found without a search
+    return meant | FORESEEING if signature.form is Form.FORECAST else meant
+
+
 def must_search(signature: Signature, setting: str) -> None:
     """Refuse a setting of search for a model that finds its answers without one."""
-    if signature.form not in SEARCHED:
+    if signature.form not in SEARCHED or isinstance(signature.target, Bits):
         raise UsageError(
             "U062",
             f"{setting.replace('_', ' ')}: this model does not search for its answers",
-            notes=["It answers every place, or the whole, at once."],
+            notes=[
+                "It answers every place, or the whole, at once."
+                if signature.form not in SEARCHED
+                else "How rows of bits go on is drawn: seqloom compose RUN -o piece.mid"
+            ],
         )
 
 

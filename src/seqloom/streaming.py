@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from .batch import Sequences
+from .batch import Sequences, before_the_first
 from .errors import DataError, ModelError
 from .foreseen import Foreseen
-from .forms import BEGIN, Bits, Columns, Form, Series, Tokens, Vectors
+from .forms import Bits, Columns, Form, Series, Tokens, Vectors
 from .model import Filters, Generator, Model, State, Stepper, Streams
 from .task import Task
 from .training.checkpoints import load_arrays, save_arrays
@@ -172,7 +172,7 @@ class Stream:
         """A model that predicts what is next has read the beginning before any symbol."""
         state = self._stepper.begin()
         if self._task.form is Form.NEXT:
-            state = self._stepper.step(BEGIN, state)[1]
+            state = self._stepper.step(before_the_first(self._model.signature.source), state)[1]
         return state
 
     def _encoded(self, value: Any) -> tuple[Any, bool]:
@@ -181,13 +181,15 @@ class Stream:
             return self._read[value], True
         number, is_known = self._task.ask_one(value)
         source = self._model.signature.source
-        if not is_known and not isinstance(source, Tokens | Columns | Vectors | Series):
+        if not is_known and not isinstance(source, Tokens | Columns | Bits | Vectors | Series):
             raise DataError(
                 "D050",
                 f"{value!r} was not in the training data, and this model has no symbol for that",
             )
         if isinstance(source, Vectors):
             return _row(number, source.width), is_known
+        if isinstance(source, Bits):
+            return _row(number, source.size), is_known
         if isinstance(source, Series):
             return _row(number, source.width + source.known, np.float64), is_known
         if is_known:

@@ -90,12 +90,19 @@ class Task(ABC):
 
     def read(self, path: Path, data: Data) -> Sequence[Any]:
         """The examples in a file, none longer than the settings allow."""
-        source = self.open(path, data)
+        return self.examples(self.open(path, data), data)
+
+    def brought(self, path: Path, data: Data) -> dict[str, Sequence[Any]]:
+        """The examples of the parts train, valid and test that one file has in it; often none."""
+        return {}
+
+    def examples(self, source: Source, data: Data) -> Sequence[Any]:
+        """The examples of what was read, none longer than the settings allow."""
         examples = each(self.example, source.rows)
         for row, example in zip(source.rows, examples, strict=True):
             limited = data.max_length and not self.continuous
             if limited and self.length(example) > data.max_length:
-                error = _too_long(path, row.line, self.length(example), data.max_length)
+                error = _too_long(source.path, row.line, self.length(example), data.max_length)
                 raise error.with_help(self.remedy_for_length) if self.remedy_for_length else error
         return self.related(examples)
 
@@ -227,7 +234,8 @@ class Task(ABC):
     def answer_to(self, example: Any, row: Any) -> Any:
         """A predicted row as the answer to an example, of which it may hold symbols.
 
-        Where series are forecast, the row is a `Foreseen`.
+        Where series are forecast, the row is a `Foreseen`; where the next row of bits is predicted,
+        the `Odds` of all, each from those before it.
         """
         return self.decode(row)
 
@@ -235,7 +243,7 @@ class Task(ABC):
     def judge(self, example: Any, answer: Any, nats: float) -> Mapping[str, Tally]:
         """How good an answer is, `nats` being how much the right one surprised the model.
 
-        The first metric is the most telling; `answer` is None where the form is NEXT.
+        The first metric is the most telling; `answer` is None where the form is NEXT, but of bits.
         """
 
     def pairs(self, example: Any, answer: Any) -> list[tuple[str, str]]:

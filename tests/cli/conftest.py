@@ -19,6 +19,7 @@ RUNS = {
     "tagger": ("tag", "tags.conll", "recurrent", SMALL),
     "judge": ("classify", "labels.csv", "recurrent", SMALL),
     "counts": ("language", "text.txt", "ngram", {}),
+    "player": ("music", "pieces.json", "recurrent", SMALL),
     "writer": ("language", "text.txt", "recurrent", SMALL),
 }
 

@@ -20,6 +20,7 @@ COLUMNS = Columns(
 )  # a word, its letters, a feature
 SIGNATURES = {
     "NEXT": Signature(Form.NEXT, Tokens(SIZE), Tokens(SIZE)),
+    "NEXT-bits": Signature(Form.NEXT, Bits(4), Bits(4)),
     "EACH": Signature(Form.EACH, Tokens(SIZE), Labels(3)),
     "WHOLE": Signature(Form.WHOLE, Tokens(SIZE), Labels(3)),
     "WHOLE-bits": Signature(Form.WHOLE, Tokens(SIZE), Bits(3)),
@@ -258,6 +259,11 @@ def columns_in(part, length, chance):
         return chance.integers(0 if isinstance(part, Labels) else 2, part.size, (length, 1))
     letters = chance.integers(4, part.size, (length, part.length))
     return letters * (np.arange(part.length) < chance.integers(1, part.length + 1, (length, 1)))
+
+
+def is_drawn(signature):
+    """Whether what follows is rows of bits, which are drawn and never searched for."""
+    return signature.form is Form.NEXT and isinstance(signature.target, Bits)
 
 
 def numbers(array):

@@ -6,28 +6,56 @@ import numpy as np
 import pytest
 import torch
 
-from seqloom.batch import Batch, Sequences
+from seqloom.batch import Batch, Sequences, before_the_first
 from seqloom.decoding.moving import moved, spread
 from seqloom.errors import ModelError
-from seqloom.forms import BEGIN, UNKNOWN, Bits, Form, Vectors
-from seqloom.model import Generator, LearnsByGradient, LearnsFromStatistics, Search, Still
+from seqloom.foreseen import Odds
+from seqloom.forms import UNKNOWN, Bits, Form, Vectors
+from seqloom.model import (
+    Expects,
+    Generator,
+    LearnsByGradient,
+    LearnsFromStatistics,
+    Search,
+    Still,
+)
 from seqloom.models import MODELS
 from seqloom.options import options
 from seqloom.trace import watching
 
-from .cases import CASES, IDS, SIGNATURES, batch_for, build, numbers, sequences_in
+from .cases import CASES, IDS, SIGNATURES, batch_for, build, is_drawn, numbers, sequences_in
 
 GENERATED = (Form.NEXT, Form.TRANSDUCE)
 every_case = pytest.mark.parametrize("name, signature, settings", CASES, ids=IDS)
-every_generator = pytest.mark.parametrize(
-    "name, signature, settings",
-    [case for case in CASES if case[1].form in GENERATED],
-    ids=[i for i, case in zip(IDS, CASES, strict=True) if case[1].form in GENERATED],
-)
+
+
+def cases_where(is_so):
+    found = [(case, i) for case, i in zip(CASES, IDS, strict=True) if is_so(case[1])]
+    return pytest.mark.parametrize(
+        "name, signature, settings", [case for case, _ in found], ids=[i for _, i in found]
+    )
+
+
+every_generator = cases_where(lambda s: s.form in GENERATED)
+every_search = cases_where(lambda s: s.form in GENERATED and not is_drawn(s))
+every_drawn = cases_where(is_drawn)
 
 
 def close(one, other):
     torch.testing.assert_close(numbers(one), numbers(other), rtol=1e-4, atol=1e-5)
+
+
+def said(model, source, search):
+    """What a model answers; of rows of bits, what it expects of each from those before it."""
+    if is_drawn(model.signature):
+        return [odds.values.tolist() for odds in model.odds(source)]
+    return model.predict(source, search).target.rows()
+
+
+def first_of(signature, rows):
+    """What so many sequences begin with."""
+    begin = before_the_first(signature.target)
+    return np.tile(begin, (rows, 1)) if is_drawn(signature) else np.full(rows, begin)
 
 
 def agree(found, others):
@@ -51,8 +79,8 @@ def test_padding_changes_nothing(name, signature, settings):
     )
     with model.at_rest():
         close(model.log_prob(batch), model.log_prob(padded))
-        found, again = (model.predict(b.source, Search(limit=6)) for b in (batch, padded))
-    agree(found.target.rows(), again.target.rows())
+        found, again = (said(model, b.source, Search(limit=6)) for b in (batch, padded))
+    agree(found, again)
 
 
 @every_case
@@ -67,9 +95,9 @@ def test_alone_or_together_is_the_same(name, signature, settings):
             model.log_prob(Batch(alone(batch.source, i), alone(batch.target, i))) for i in range(3)
         ]
         close(model.log_prob(batch), np.concatenate([numbers(s).numpy() for s in single]))
-        together = model.predict(batch.source, Search(beam=2, limit=6)).target.rows()
-        one = [model.predict(alone(batch.source, i), Search(beam=2, limit=6)) for i in range(3)]
-    agree(together, [found.target.rows()[0] for found in one])
+        together = said(model, batch.source, Search(beam=2, limit=6))
+        one = [said(model, alone(batch.source, i), Search(beam=2, limit=6)) for i in range(3)]
+    agree(together, [found[0] for found in one])
 
 
 @every_case
@@ -85,8 +113,10 @@ def test_probabilities_sum_to_one(name, signature, settings):
         grid = np.arange(-8, 8, 0.5, dtype=np.float32)
         targets = np.array(list(product(grid, repeat=signature.target.width)))[:, None]
     elif isinstance(signature.target, Bits):
-        time, cell, decisions = 1, 1, np.array([0, 1], dtype=np.float32)
-        targets = np.array(list(product(decisions, repeat=signature.target.size)))[:, None]
+        size, decisions = signature.target.size, np.array([0, 1], dtype=np.float32)
+        time, cell = 2 if signature.form is Form.NEXT else 1, 1
+        every_one = list(product(decisions, repeat=time * size))
+        targets = np.array(every_one).reshape(-1, time, size)
     else:
         time, cell = 1 if signature.form is Form.WHOLE else 3, 1
         copied = signature.target.unknowns if settings.get("copy") else 0
@@ -106,10 +136,13 @@ def test_steps_agree_with_the_whole(name, signature, settings):
     model, batch = build(name, signature, settings), batch_for(signature, (4, 4, 4))
     assert isinstance(model, Generator)
     with model.at_rest():
-        state, symbols, total = model.begin(batch.source), np.full(3, BEGIN), np.zeros(3)
+        state, symbols, total = model.begin(batch.source), first_of(signature, 3), np.zeros(3)
         for t in range(4):
             log_probs, state = model.step(symbols, state)
             symbols = batch.target.values[:, t]
+            if is_drawn(signature):
+                total = total + Odds(log_probs).log_probs(symbols)
+                continue
             said = np.where(symbols < log_probs.shape[1], symbols, UNKNOWN)
             total = total + log_probs[np.arange(3), said]
         close(total, model.log_prob(batch))
@@ -117,12 +150,15 @@ def test_steps_agree_with_the_whole(name, signature, settings):
 
 def walked(model, source, moves, change):
     """Log-probabilities of some steps, the rows being moved between them by `change`."""
-    state, symbols, seen = spread(model.begin(source), 2), np.full(2 * len(source), BEGIN), []
+    state, seen = spread(model.begin(source), 2), []
+    symbols = first_of(model.signature, 2 * len(source))
     for sources, order in moves:
         log_probs, state = model.step(symbols, state)
         seen.append(np.array(log_probs))
         state = change(state, sources, order)
         symbols = seen[-1].argsort(1)[order, -1 - np.arange(len(order)) % 2]
+        if is_drawn(model.signature):  # neighbours go on with different rows
+            symbols = np.eye(seen[-1].shape[1], dtype=np.float32)[symbols]
     return seen
 
 
@@ -151,7 +187,30 @@ def test_rows_moved_in_place_are_as_good_as_copies(name, signature, settings):
         assert np.array_equal(one, third), "what was moved was the model's own"
 
 
-@every_generator
+@every_drawn
+def test_what_is_expected_is_as_likely_as_the_model_says(name, signature, settings):
+    """The odds of every row, from those before it, come to the log-probability of all."""
+    model, batch = build(name, signature, settings), batch_for(signature, (4, 2, 3))
+    assert isinstance(model, Expects)
+    with model.at_rest():
+        odds = model.odds(batch.source)
+        rows = [np.array(row) for row in batch.target.rows()]
+        close(
+            [one.log_probs(row).sum() for one, row in zip(odds, rows, strict=True)],
+            model.log_prob(batch),
+        )
+    assert {len(one.values) for one in odds} == {4, 2, 3}
+
+
+@every_drawn
+def test_rows_of_bits_are_not_searched_for(name, signature, settings):
+    model = build(name, signature, settings)
+    with pytest.raises(ModelError, match="drawn, not searched for") as told:
+        model.predict(batch_for(signature).source, Search())
+    assert told.value.code == "M480"
+
+
+@every_search
 @pytest.mark.parametrize("beam", [1, 3])
 def test_what_a_search_finds_is_as_likely_as_the_model_says(name, signature, settings, beam):
     """Every answer of every list, also those cut off by the limit."""

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from seqloom.batch import Batch, Sequences
+from seqloom.batch import Batch, Sequences, before_the_first
 from seqloom.errors import ModelError
 from seqloom.forms import BEGIN, Bits, Form, Tokens, Vectors
 from seqloom.nn.cells import CELLS
@@ -104,15 +104,19 @@ def agree_on_rows(model, signature):
     """After each row: log-probabilities of labels, or the numbers, as of the sequence so far."""
     rows = batch_for(signature, (7,)).source
     exact = copy.deepcopy(model).double()
-    stepper = stepper_of(model)
+    stepper, is_next = stepper_of(model), signature.form is Form.NEXT
     state = stepper.begin()
+    if is_next:
+        _, state = stepper.step(before_the_first(signature.source), state)
     for length in range(1, 8):
         answer, state = stepper.step(rows.values[0, length - 1], state)
         values = rows.values[:, :length]
+        if is_next:  # what is said of a row that is not read yet, whatever it is
+            values = np.concatenate([values, rows.values[:, :1]], axis=1)
         if isinstance(signature.source, Vectors):
             values = values.astype(np.float64)
         with exact.at_rest():
-            states = exact._states(Sequences(values, np.array([length])))
+            states = exact._states(Sequences(values, np.array([values.shape[1]])))
             chances = exact.output.chances(states, np.array([states.shape[1]]))
             told = exact.output(states).numpy() if chances is None else np.log(chances)
         np.testing.assert_allclose(answer, told[0, -1], rtol=1e-6, atol=1e-6)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from seqloom.batch import Batch, Sequences
-from seqloom.forms import BEGIN, Form
+from seqloom.batch import Batch, Sequences, before_the_first
+from seqloom.forms import Bits, Form, Tokens
 from seqloom.model import Carries, LearnsByGradient, LearnsFromStreams
 
 from .cases import CASES, IDS, build, numbers
@@ -15,11 +15,17 @@ NEXT = [
     for case, name in zip(CASES, IDS, strict=True)
     if case[1].form is Form.NEXT
 ]
-TEXT = np.random.default_rng(3).integers(2, 6, (2, 23))
+CHANCE = np.random.default_rng(3)
+TEXTS = {
+    Tokens: CHANCE.integers(2, 6, (2, 23)),
+    Bits: CHANCE.integers(0, 2, (2, 23, 4)).astype(np.float32),
+}
 
 
 def window(text, start, end):
-    whole = np.concatenate([np.full((len(text), 1), BEGIN), text], axis=1)
+    space = Bits(text.shape[2]) if text.ndim > 2 else Tokens(6)
+    begin = np.broadcast_to(before_the_first(space), text[:, :1].shape)
+    whole = np.concatenate([begin, text], axis=1)
     lengths = np.full(len(text), end - start)
     source, target = whole[:, start:end], whole[:, start + 1 : end + 1]
     return Batch(Sequences(source, lengths), Sequences(target, lengths))
@@ -38,20 +44,21 @@ def in_windows(model, text, cuts):
 def test_windows_say_the_same_as_the_whole(name, signature, options):
     model = build(name, signature, options)
     assert isinstance(model, Carries)
-    lengths = np.full(len(TEXT), TEXT.shape[1])
-    whole = Sequences(TEXT, lengths)
+    text = TEXTS[type(signature.source)]
+    lengths = np.full(len(text), text.shape[1])
+    whole = Sequences(text, lengths)
     with model.at_rest():
         expected = numbers(model.log_prob(Batch(whole, whole)))
-        once = in_windows(model, TEXT, [])
+        once = in_windows(model, text, [])
         torch.testing.assert_close(once.sum(1), expected, rtol=1e-5, atol=1e-5)
         for cuts in ([1], [7, 14], [5, 6, 22], list(range(1, 23))):
-            torch.testing.assert_close(in_windows(model, TEXT, cuts), once, rtol=1e-5, atol=1e-5)
+            torch.testing.assert_close(in_windows(model, text, cuts), once, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize(("name", "signature", "options"), NEXT)
 def test_places_beyond_a_row_are_nothing(name, signature, options):
     model = build(name, signature, options)
-    full = window(TEXT, 0, 6)
+    full = window(TEXTS[type(signature.source)], 0, 6)
     lengths = np.array([6, 3])
     padded = Batch(
         Sequences(full.source.values, lengths), Sequences(full.target.values.copy(), lengths)
@@ -70,7 +77,7 @@ def test_the_loss_of_a_window_is_its_nats_a_symbol(name, signature, options):
     if not isinstance(model, LearnsByGradient):
         pytest.skip("it learns by counting")
     assert isinstance(model, LearnsFromStreams)
-    batch = window(TEXT, 0, 7)
+    batch = window(TEXTS[type(signature.source)], 0, 7)
     with model.at_rest():
         log_probs, _ = model.log_probs_from(batch, model.begin(batch.source))
         loss, _ = model.loss_from(batch, model.begin(batch.source))

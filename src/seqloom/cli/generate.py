@@ -8,10 +8,9 @@ from itertools import chain, islice
 from typing import Any, NamedTuple, Protocol
 
 from ..decoding import Sampling
-from ..forms import Form
 from ..generating import Piece
 from ..options import options
-from ..run import Run, wrong_task
+from ..run import Run, must_predict_symbols
 from .arguments import at_least_one, given_twice
 from .inputs import STANDARD_INPUT, arguments, lines_of
 from .judging import UnknownSymbols, load_run
@@ -59,8 +58,7 @@ def run(given: argparse.Namespace) -> int:
     at_least_one("--count", given.count)
     stop = [text.replace("\\n", "\n").replace("\\t", "\t") for text in given.stop]
     run = load_run(given.run, given.runs_dir)
-    if run.task.form is not Form.NEXT:
-        raise wrong_task(run, given.command)
+    must_predict_symbols(run, given.command)
     unknown = UnknownSymbols(run, given.quiet)
     wanted = _wanted(given)
     printer = _AsJson() if given.json else _AsText(run.task.continuous)

@@ -46,6 +46,7 @@ COMMANDS = {
     "tag": Command("predict", "label every word", 'tag my-run "the cat sees a dog"'),
     "classify": Command("predict", "label whole texts", 'classify my-run "what a fine day"'),
     "generate": Command("generate", "let a text go on", 'generate my-run --prompt "the "'),
+    "compose": Command("compose", "draw a piece of music", "compose my-run -o chorale.mid"),
     "score": Command(
         "score", "say how likely sentences are", 'score my-run "an {example|egg-sample} of it"'
     ),
@@ -88,6 +89,7 @@ GROUPS = {
         "tag",
         "classify",
         "generate",
+        "compose",
         "score",
         "stream",
         "inspect",

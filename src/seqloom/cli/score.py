@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import UsageError
-from ..forms import Form
-from ..run import wrong_task
+from ..run import must_predict_symbols
 from ..scoring import Score
 from ..views.symbols import fold, to_ascii
 from ..views.text_grid import block_levels, text_grid
@@ -51,8 +50,7 @@ def run(given: argparse.Namespace) -> int:
     """Print the score of every sentence; of alternatives the likeliest first."""
     groups = _groups(given)
     run = load_run(given.run, given.runs_dir)
-    if run.task.form is not Form.NEXT:
-        raise wrong_task(run, given.command)
+    must_predict_symbols(run, given.command)
     unknown = UnknownSymbols(run, given.quiet)
     for number, group in enumerate(groups):
         for text in group.texts:

@@ -11,11 +11,12 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.utils.parametrize import is_parametrized
 
-from ..batch import Batch, Sequences
+from ..batch import Batch, Sequences, before_the_first
 from ..data.vectors import read_vectors
 from ..decoding import search as find
 from ..errors import ModelError
-from ..forms import BEGIN, WRITTEN, Form, Labels, Signature
+from ..foreseen import Odds
+from ..forms import WRITTEN, Bits, Form, Labels, Signature
 from ..model import Prediction, Search, State
 from ..nn.aims import PLAIN_AIMS, Aims
 from ..nn.dropout import SequenceDropout
@@ -79,6 +80,7 @@ class Reader(Neural, ABC):
     def predict(self, source: Sequences, search: Search) -> Prediction:
         """The best answer for each position or the whole; what follows, where the form is NEXT."""
         if self.signature.form is Form.NEXT:
+            refuse_to_search(self.signature)
             return find(self, source, search, prefix=source)
         states = self._states(source)
         lengths = np.minimum(source.lengths, states.shape[1])
@@ -93,11 +95,19 @@ class Reader(Neural, ABC):
         states = self._states(source)
         return self.output.log_chances(states, np.minimum(source.lengths, states.shape[1]))
 
+    def odds(self, source: Sequences) -> list[Odds]:
+        """What it expects of every row of bits, from those before it."""
+        found = self.output(self._states(source)).double().numpy()
+        lengths = source.lengths.tolist()
+        return [Odds(rows[:length]) for rows, length in zip(found, lengths, strict=True)]
+
     def begin(self, source: Sequences) -> State:
         return self._steps().initial(len(source))
 
     def step(
-        self, symbols: Int[np.ndarray, " batch"], state: State
+        self,
+        symbols: Int[np.ndarray, " batch"] | Float[np.ndarray, "batch size"],
+        state: State,
     ) -> tuple[Float[np.ndarray, "batch vocabulary"], State]:
         vector, state = self._steps().step(self.input(torch.from_numpy(symbols)), state)
         return self.output(vector).numpy(), state
@@ -139,7 +149,8 @@ class Reader(Neural, ABC):
 
     def _states(self, source: Sequences) -> Float[Tensor, "batch place hidden"]:
         """A state for each position, or one for the whole."""
-        read = source.late(BEGIN) if self.signature.form is Form.NEXT else source
+        is_next = self.signature.form is Form.NEXT
+        read = source.late(before_the_first(self.signature.source)) if is_next else source
         values, lengths = tensors(read)
         vectors = self.input(values)
         if self.pooling is None:
@@ -173,6 +184,16 @@ def refuse_to_see_what_is_next(signature: Signature) -> None:
             "M121",
             "a model that looks to both sides would see the symbol it must predict",
             help=["--set model.directions=forward"],
+        )
+
+
+def refuse_to_search(signature: Signature) -> None:
+    """Rows of bits are no symbols that a beam could rank, and nothing says where they end."""
+    if isinstance(signature.target, Bits):
+        raise ModelError(
+            "M480",
+            "how rows of bits go on is drawn, not searched for: there is no best of so many",
+            help=["seqloom compose RUN -o piece.mid   draws what follows"],
         )
 
 

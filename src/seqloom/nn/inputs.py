@@ -154,10 +154,22 @@ def input_layer(
             return Embedding(size, width, dropout, ends)
         case Columns():
             return Beside(space, width, dropout, ends)
-        case Vectors(numbers) | Bits(numbers):
+        case Vectors(numbers):
             return Projection(numbers, width, dropout)
+        case Bits(size):
+            return _sum_of_vectors(size, width, dropout, ends)
         case Series():
             return Observed(space, width, dropout)
+
+
+def _sum_of_vectors(size: int, width: int, dropout: float, ends: Ends) -> Projection:
+    """Rows of bits: the sum of the vectors of those that are yes, which begin as symbols' do.
+
+    Few are yes: the small numbers of a matrix for full rows would say next to nothing at first.
+    """
+    layer = Projection(size, width, dropout)
+    nn.init.normal_(layer.project.weight, std=ends.spread or 1.0)
+    return layer
 
 
 def as_known(symbols: Int[Tensor, "*place"], size: int) -> Int[Tensor, "*place"]:

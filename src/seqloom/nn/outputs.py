@@ -216,8 +216,9 @@ class Decisions(Output):
         self, states: Float[Tensor, "batch time width"], target: Sequences
     ) -> Float[Tensor, "batch time"]:
         """Log-probability of the decisions at each place; 0 where there are none."""
-        right = torch.from_numpy(target.values)
-        surprise = binary_cross_entropy_with_logits(self(states), right, reduction="none").sum(-1)
+        odds = self(states)
+        right = torch.from_numpy(target.values).to(odds.dtype)
+        surprise = binary_cross_entropy_with_logits(odds, right, reduction="none").sum(-1)
         return -(surprise * torch.from_numpy(target.mask))
 
     def loss(

@@ -13,9 +13,9 @@ from ..batch import Item, Sequences, collate
 from ..data.batching import in_order_of_length
 from ..data.windows import one_stream
 from ..errors import ModelError
-from ..forms import Form
+from ..forms import Bits, Form
 from ..metrics import METRICS, Measured, Ratio, Tally, measure, value_of
-from ..model import Carries, Model, Prediction, Search
+from ..model import Carries, Expects, Model, Prediction, Search
 from ..search import Hypothesis, Tree
 from ..task import Task
 
@@ -139,6 +139,8 @@ def _nats_by_length(  # noqa: PLR0913, PLR0917 - what it does is one step of `ev
         found = None
         if task.form is not Form.NEXT:
             found = _answers(model, task, [examples[i] for i in which], batch.source, search)
+        elif isinstance(model.signature.target, Bits) and isinstance(model, Expects):
+            found = _expected(model, task, [examples[i] for i in which], batch.source)
         for place, i in enumerate(which):
             nats[i] = float(surprise[place])
             answers[i] = found[place] if found else None
@@ -187,6 +189,16 @@ def _answers(
     return [
         Answer(task.answer_to(example, row), log_prob, chances=known)
         for example, row, log_prob, known in zip(examples, rows, log_probs, chances, strict=True)
+    ]
+
+
+def _expected(
+    model: Expects, task: Task, examples: Sequence[Any], source: Sequences
+) -> list[Answer]:
+    """What was expected of every row of bits from those before it, and how likely that is."""
+    return [
+        Answer(task.answer_to(example, odds), float(odds.log_probs(odds.likelier()).sum()))
+        for example, odds in zip(examples, model.odds(source), strict=True)
     ]
 
 

@@ -9,6 +9,7 @@ from .influence import InfluenceView, Moved
 from .ladder import LadderView, RungPoint
 from .lengths import LengthBucket, LengthCurve, LengthView
 from .memory import Memory, MemoryView, Window
+from .piano_roll import PianoRollView
 from .reliability import Bin, ReliabilityView
 from .view import View
 
@@ -28,6 +29,7 @@ __all__ = [
     "Memory",
     "MemoryView",
     "Moved",
+    "PianoRollView",
     "ReliabilityView",
     "RungPoint",
     "View",

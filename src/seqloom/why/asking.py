@@ -80,6 +80,12 @@ def asked(model: Model, task: Task, text: str, about: Question) -> Asked:
     """What of the answer to a text is to be explained."""
     question = task.question(text)
     if model.signature.form is Form.NEXT:
+        if isinstance(model.signature.target, Bits):
+            raise ModelError(
+                "M481",
+                "why explains one symbol or label; a row of bits has many answers at once",
+                help=['seqloom inspect RUN --text "60,64,67 60,65,69"   looks at the gates'],
+            )
         return _next(model, task, question, about)
     if about.every:
         raise UsageError(

@@ -377,7 +377,7 @@ def test_forecasts_are_measured_by_the_naive(here, capsys):
     Path("days.csv").write_text("\n".join(["day,sold", *lines]) + "\n")
     names = ["naive", "seasonal-naive", "autoregressive"]
     told = ["ladder", "forecast", "days.csv", "--models", *names, "--name", "f"]
-    assert main([*told, "--set", "data.test_fraction=0.3", "task.stride=1"]) == 0
+    assert main([*told, "--set", "data.test_fraction=0.3", "--set", "task.stride=1"]) == 0
     shown = capsys.readouterr().out
     assert re.search(r"rung +MASE +sMAPE +80 % +95 % +skill +training", shown)
     assert re.search(r"seasonal-naive .* \+0.0 %", shown) and "autoregressive is the best" in shown

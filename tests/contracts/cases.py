@@ -62,7 +62,8 @@ VARIANTS = {
     "hidden-markov": [{"order": 1}, {"order": 2, "smoothing": 0.5}]
     + [{"order": 2, "decoding": "posterior", "case": False}],
     "hidden-states": [{"states": 3}, {"states": 1}],
-    "autoregressive": [{"order": 1}, {"order": 3, "ridge": 0.5}, {"intercept": False, "most": 2}],
+    "autoregressive": [{"order": 1}, {"order": 3, "ridge": 0.5}, {"intercept": False, "most": 2}]
+    + [{"order": 1, "differences": "both"}],
     "recurrent": [{"cell": cell, "layers": 2} for cell in CELLS]
     + [{"directions": "both", "layers": 2, "dropout": 0.3}]
     + [{"pooling": pooling} for pooling in ("max", "last", "ends", "attentive")]

@@ -208,6 +208,33 @@ def test_gaps_are_conditioned_on_all_that_was_observed(seed, width, order):
     np.testing.assert_allclose(model.log_prob(batch), density, rtol=1e-8, atol=1e-9)
 
 
+@pytest.mark.parametrize("differences, over", [("step", (1,)), ("season", (4,)), ("both", (1, 4))])
+def test_changes_are_regressed_and_summed_up_again(spots, differences, over):
+    """The forecast of the changes by statsmodels, added to the values they begin from."""
+    changes = spots[:, 0]
+    for steps in over:
+        changes = changes[steps:] - changes[:-steps]
+    right = AutoReg(changes, 3).fit()
+    wanted = right.predict(len(changes), len(changes) + 9)
+    model = learned(spots, order=3, period=4, differences=differences)
+    mean = ahead(model, spots, 10).mean[:, 0]
+    whole = np.concatenate([spots[:, 0], mean])
+    for steps in over:
+        whole = whole[steps:] - whole[:-steps]
+    np.testing.assert_allclose(whole[-10:], wanted, rtol=1e-6, atol=1e-7)
+    assert not model.warning()  # roots of 1 are what was asked for
+
+
+def test_a_walk_of_one_step_has_the_variance_of_a_walk():
+    """Without taps of its own, the change of a step is a random walk with drift."""
+    series = np.random.default_rng(0).normal(size=(200, 1)).cumsum(0)
+    model = learned(series, most=1, ridge=1e9, differences="step")
+    found = ahead(model, series, 5)
+    deviation = (found.quantiles[:, 0, -1] - found.mean[:, 0]) / NORMAL[-1]
+    noise = model.delays.noise[0, 0]
+    np.testing.assert_allclose(deviation**2, noise * np.arange(1, 6), rtol=1e-5)
+
+
 def test_the_long_run_is_where_a_series_begins():
     """The spread before the first step is the one that the recursion leaves as it is."""
     model = learned(np.random.default_rng(1).normal(size=(80, 2)), order=2)
@@ -248,6 +275,7 @@ def test_a_series_without_any_error_has_a_density():
         ({"ridge": -0.5}, "M441", "must not be negative"),
         ({"order": 2, "most": 3}, "M441", "no other is tried"),
         ({"trend": True}, "M442", "needs the number of every step"),
+        ({"differences": "season"}, "M445", "have no season"),
         ({"season": True, "known": 1, "clock": True}, "M445", "have no season"),
     ],
 )

@@ -12,9 +12,10 @@ from ..foreseen import NORMAL, Foreseen
 from ..forms import Form, Series, Signature
 from ..model import Model, Prediction, Search, State, Weights
 from .delays import Delays, Memory, Steps
-from .driving import Driving
+from .differences import differenced, summed
+from .driving import Driving, no_season
 from .in_time import futures, nothing_observed, whole_of
-from .least_squares import Fit, Rows, fitted, gather, narrowed
+from .least_squares import Fit, Rows, fitted, gather, narrowed, sums_of
 
 NAMES = ("taps", "driven", "noise", "mean", "spread")
 LEAST = 1e-24  # the variance of what is forecast without error, so that densities are finite
@@ -22,12 +23,15 @@ ALIKE = 1e-10  # the smallest root of a matrix of correlations that is still one
 MOST = (12, 60)  # the highest order that is tried is at least, and at most, so much
 
 Criterion = Literal["aic", "bic"]
+Differences = Literal["none", "step", "season", "both"]
 
 
 class Autoregressive(Model):
     """Delay taps: a step is a weighted sum of the last steps, of what drives it, and Normal noise.
 
     x_t = c + b t + s_{t mod m} + A₁ x_{t-1} + … + A_p x_{t-p} + B u_t + e_t,   e_t ~ N(0, Σ)
+
+    With `differences`, y_t = x_t - x_{t-1}, or x_t - x_{t-m}, stands for x_t on both sides.
 
     With several numbers in a row it is a vector autoregression (Sims, 1980): each follows from the
     past of all. The weights are those with the least squared errors over all series together; rows
@@ -47,6 +51,9 @@ class Autoregressive(Model):
         intercept: Whether there is a constant c.
         trend: Whether there is a straight line b t in time.
         season: Whether each place of the season has a constant of its own.
+        differences: What is regressed: the numbers themselves (none), how they change from step to
+            step, from season to season, or from season to season of their changes (both). It is for
+            series that wander, or grow, and never come back to a mean.
     """
 
     forms = frozenset({Form.FORECAST})
@@ -64,6 +71,7 @@ class Autoregressive(Model):
         intercept: bool = True,
         trend: bool = False,
         season: bool = False,
+        differences: Differences = "none",
     ) -> None:
         super().__init__(signature)
         if not isinstance(signature.target, Series) or not isinstance(signature.source, Series):
@@ -71,6 +79,8 @@ class Autoregressive(Model):
         _refuse_impossible(order, most, ridge)
         self.width, self.ridge, self.criterion = signature.target.width, ridge, criterion
         self.driving = Driving.of(signature.source, intercept, trend, season)
+        self.difference = _difference(differences, signature.target.period)
+        self._roots = 0.0  # the largest of what was learned, beside those of differences
         least, highest = MOST
         self.order = order
         self.most = order or most or min(max(least, signature.target.period + 1), highest)
@@ -86,7 +96,9 @@ class Autoregressive(Model):
 
     def statistics(self, batch: Batch) -> Rows:
         orders = [self.order] if self.order else [*range(self.most + 1)]
-        return gather(whole_of(batch, self.width), self._driven(batch.source), orders)
+        series = whole_of(batch, self.width)
+        changes = [differenced(values, self.difference) for values in series]
+        return gather(changes, self._driven(batch.source), orders, sums_of(series))
 
     def update(self, statistics: Rows) -> None:
         count, total, squares = statistics.sums
@@ -102,8 +114,9 @@ class Autoregressive(Model):
         driven, taps = np.split(fit.coefficients, [self.driving.width])
         shape = (order, self.width, self.width)
         found = np.swapaxes(taps.reshape(shape), 1, 2) if order else np.zeros((1, *shape[1:]))
-        spread = np.maximum(squares / count - mean**2, LEAST)
-        self._take(found, driven.T, _positive(fit.noise()), mean, spread)
+        noise, spread = _positive(fit.noise()), np.maximum(squares / count - mean**2, LEAST)
+        self._roots = Delays(found, noise).radius()
+        self._take(summed(found, self.difference), driven.T, noise, mean, spread)
 
     def _chosen(self, statistics: Rows) -> int:
         """The order with the lowest criterion, over the rows that the highest one has."""
@@ -133,7 +146,7 @@ class Autoregressive(Model):
 
     def warning(self) -> dict[str, Any]:
         """Whether what was learned grows without bound."""
-        size = self.delays.radius()
+        size = self._roots
         if size <= 1:
             return {}
         return {
@@ -277,6 +290,13 @@ def _refuse_impossible(order: int, most: int, ridge: float) -> None:
         raise ModelError(
             "M441", f"model.ridge = {ridge:g} must not be negative", help=["--set model.ridge=1"]
         )
+
+
+def _difference(kind: Differences, period: int) -> tuple[int, ...]:
+    """The steps over which changes are taken, one after the other."""
+    if kind in ("season", "both") and period < 2:  # noqa: PLR2004 - a season has two places at least
+        raise no_season("differences")
+    return {"none": (), "step": (1,), "season": (period,), "both": (1, period)}[kind]
 
 
 def _too_few(order: int, columns: int, rows: int) -> ModelError:

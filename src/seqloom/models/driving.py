@@ -30,7 +30,7 @@ class Driving:
         if (trend or season) and not space.clock:
             raise _no_clock("trend" if trend else "season")
         if season and space.period < 2:
-            raise _no_season()
+            raise no_season("season")
         return cls(intercept, trend, season, space.period, space.clock, space.known)
 
     @property
@@ -69,9 +69,10 @@ def _no_clock(option: str) -> ModelError:
     )
 
 
-def _no_season() -> ModelError:
+def no_season(option: str) -> ModelError:
+    """For an option that needs a season where there is none."""
     return ModelError(
         "M445",
-        "model.season: these series have no season, as their period is 1",
-        help=["--set task.period=12   for months, 24 for hours", "leave model.season out"],
+        f"model.{option}: these series have no season, as their period is 1",
+        help=["--set task.period=12   for months, 24 for hours", f"leave model.{option} out"],
     )

@@ -71,6 +71,7 @@ def gather(
     series: Sequence[Float[np.ndarray, "_ width"]],
     driven: Sequence[Float[np.ndarray, "_ inputs"]],
     orders: Sequence[int],
+    sums: Float[np.ndarray, "3 width"],
 ) -> Rows:
     """The rows of whole series; those where a tap or the step itself is missing are left out."""
     highest, width = orders[-1], series[0].shape[1]
@@ -93,11 +94,15 @@ def gather(
         rows = np.concatenate([found[-1][:, before], table[more][:, columns]])
         found.append(triangle(rows))
         counts.append(int(kept.sum()))
+    return Rows(tuple(orders), tuple(found[::-1]), tuple(counts[::-1]), sums)
+
+
+def sums_of(series: Sequence[Float[np.ndarray, "_ width"]]) -> Float[np.ndarray, "3 width"]:
+    """For each number how many were observed, their sum and that of their squares."""
     every = np.concatenate(series)
     seen = ~np.isnan(every)
     real = np.where(seen, every, 0)
-    sums = np.stack([seen.sum(0).astype(float), real.sum(0), (real**2).sum(0)])
-    return Rows(tuple(orders), tuple(found[::-1]), tuple(counts[::-1]), sums)
+    return np.stack([seen.sum(0).astype(float), real.sum(0), (real**2).sum(0)])
 
 
 def narrowed(rows: Table, order: int, highest: int, width: int) -> Table:

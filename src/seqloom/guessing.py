@@ -11,6 +11,7 @@ from .data.formats.found import count
 from .data.formats.label_first import is_plain
 from .data.formats.piano_rolls import JSON, is_midi, looks_like_rolls
 from .data.formats.roles import has_few_kinds
+from .data.formats.series import looks_like_series
 from .data.settings import Data
 from .errors import SeqloomError
 from .tasks import TASKS
@@ -31,6 +32,9 @@ def guess_task(path: Path, read: list[list[str]], settings: Data) -> tuple[str, 
         return "classify", "a folder of texts by label"
     if settings.format == "auto" and path.suffix.lower() in JSON and looks_like_rolls(read[0]):
         return "music", "lists of frames of pitches"
+    if len(read) == 1 and (reason := looks_like_series(read[0], path, settings)):
+        labelled = any(line.casefold().startswith("@classlabel true") for line in read[0][:99])
+        return "series-classify" if labelled and "series-classify" in TASKS else "forecast", reason
     name = _layout(path, read[0], settings) if len(read) == 1 else "parallel"
     if name in _MADE_FOR:
         return _MADE_FOR[name]

@@ -63,6 +63,8 @@ VARIANTS = {
     "hidden-markov": [{"order": 1}, {"order": 2, "smoothing": 0.5}]
     + [{"order": 2, "decoding": "posterior", "case": False}],
     "hidden-states": [{"states": 3}, {"states": 1}],
+    "autoregressive": [{"order": 1}, {"order": 3, "ridge": 0.5}, {"intercept": False, "most": 2}]
+    + [{"order": 1, "differences": "both"}],
     "recurrent": [{"cell": cell, "layers": 2} for cell in CELLS]
     + [{"directions": "both", "layers": 2, "dropout": 0.3}]
     + [{"pooling": pooling} for pooling in ("max", "last", "ends", "attentive")]
@@ -149,6 +151,10 @@ def small(name, options):
         "bag": {},
         "hidden-markov": {},
         "hidden-states": {},
+        "naive": {},
+        "seasonal-naive": {},
+        "drift": {},
+        "autoregressive": {},
         "transformer": {"width": 8, "heads": 2, "layers": 2, "context": 32},
         "transformer-encoder-decoder": {"width": 8, "heads": 2, "context": 32}
         | {"encoder_layers": 2, "decoder_layers": 2},
@@ -214,7 +220,9 @@ def batch_for(signature, lengths=(4, 2), seed=1):
                 target.values[:] = np.where(known, target.values, source.values.max(1)[:, None])
             return Batch(source, target)
         case Form.FORECAST:
-            ahead = [min(signature.target.horizon, length - 1) for length in lengths]
+            steps = signature.target.horizon  # what is predicted is as long for all, after a past
+            source = sequences_in(signature.source, [n + steps for n in lengths], chance)
+            ahead = [steps] * len(lengths)
             return hidden(source, sequences_in(signature.target, ahead, chance))
         case Form.WHOLE:
             return Batch(source, sequences_in(signature.target, [1] * len(lengths), chance))

@@ -12,6 +12,7 @@ TASKS: Registry[Task] = Registry(
         "classify": ".classify:Classify",
         "translate": ".translate:Translate",
         "music": ".music:Music",
+        "forecast": ".forecast:Forecast",
         "algorithms": ".algorithms:Algorithms",
     },
 )

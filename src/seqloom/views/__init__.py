@@ -2,6 +2,8 @@
 
 from .attention import AttentionView
 from .confusion import ConfusionView
+from .fan import Fan, fans_of
+from .forecast import ForecastView
 from .gate_shares import GateShare, GateSharesView
 from .gates import GatesView
 from .hierarchy import HierarchyView
@@ -16,6 +18,8 @@ __all__ = [
     "AttentionView",
     "Bin",
     "ConfusionView",
+    "Fan",
+    "ForecastView",
     "GateShare",
     "GateSharesView",
     "GatesView",
@@ -32,4 +36,5 @@ __all__ = [
     "RungPoint",
     "View",
     "Window",
+    "fans_of",
 ]

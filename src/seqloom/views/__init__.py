@@ -1,6 +1,7 @@
 """Pictures of what happens inside a model: each prints, draws, saves and shows in a notebook."""
 
 from .attention import AttentionView
+from .components import Component, ComponentsView
 from .confusion import ConfusionView
 from .fan import Fan, fans_of
 from .forecast import ForecastView
@@ -17,6 +18,8 @@ from .view import View
 __all__ = [
     "AttentionView",
     "Bin",
+    "Component",
+    "ComponentsView",
     "ConfusionView",
     "Fan",
     "ForecastView",

@@ -10,7 +10,7 @@ from .gates import GatesView
 from .hierarchy import HierarchyView
 from .influence import InfluenceView, Moved
 from .ladder import LadderView, RungPoint
-from .lengths import LengthBucket, LengthCurve, LengthView
+from .lengths import HorizonView, LengthBucket, LengthCurve, LengthView
 from .memory import Memory, MemoryView, Window
 from .reliability import Bin, ReliabilityView
 from .view import View
@@ -27,6 +27,7 @@ __all__ = [
     "GateSharesView",
     "GatesView",
     "HierarchyView",
+    "HorizonView",
     "InfluenceView",
     "LadderView",
     "LengthBucket",

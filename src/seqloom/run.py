@@ -21,6 +21,7 @@ from .anatomy.gates import gates_of_model
 from .batch import Batch
 from .decoding import Ensemble, Sampling
 from .errors import DataError, ModelError, Place, UsageError, nearest
+from .forecasting import Asked, Outlook, outlooks, typed
 from .forms import Form
 from .generating import Piece, generating
 from .inspecting import look
@@ -126,6 +127,28 @@ class Run:
     def stream(self) -> Stream:
         """A sequence that is read value by value and answered after each."""
         return Stream(self.model, self.task)
+
+    def forecast(
+        self,
+        what: str | Path | Sequence[Any],
+        asked: Asked | None = None,
+        *,
+        settings: dict[str, Any] | None = None,
+        tell: Callable[[int], None] = lambda done: None,
+        **more: Any,
+    ) -> list[Outlook]:
+        """How each series of a file goes on, or one that is given as numbers or rows of them.
+
+        What is asked can be named: horizon, samples, seed, hold_out, series; see `Asked`.
+        """
+        self._must_be(Form.FORECAST, "forecast")
+        asked = replace(asked or Asked(), **more)
+        if isinstance(what, str | Path):
+            data = self.recipe.with_settings(settings or {}).build_data()
+            series = [window.series for window in self.task.read(Path(what), data)]
+        else:
+            series = [typed(self.task, what)]
+        return outlooks(self.model, self.task, series, asked, self.name, tell)
 
     def evaluate(
         self,

@@ -4,7 +4,7 @@ import math
 import re
 
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "-"})
-_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
+_DECIMAL = re.compile(r"[+-]?\d+,\d+")
 
 
 def number_of(text: str, *, comma: bool = False) -> float | None:
@@ -12,14 +12,10 @@ def number_of(text: str, *, comma: bool = False) -> float | None:
 
     With `comma`, a number may be written as 1,5.
     """
-    written = text.strip()
+    try:
+        return float(text) if "_" not in text else None  # Python would read 1_000
+    except ValueError:
+        written = text.strip()
     if written.casefold() in MISSING:
         return math.nan
-    if comma and _DECIMAL_COMMA.fullmatch(written):
-        written = written.replace(",", ".")
-    if "_" in written:  # Python would read 1_000
-        return None
-    try:
-        return float(written)
-    except ValueError:
-        return None
+    return float(written.replace(",", ".")) if comma and _DECIMAL.fullmatch(written) else None

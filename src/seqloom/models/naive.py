@@ -294,7 +294,9 @@ class WalkStepper:
     def begin(self) -> State:
         return tuple(part[0] for part in self._walk._begin(1))
 
-    def step(self, value: Numbers, state: State) -> tuple[Float[np.ndarray, "rows width"], State]:
+    def step(
+        self, value: Float[np.ndarray, " inputs"], state: State
+    ) -> tuple[Float[np.ndarray, "rows width"], State]:
         row = np.asarray(value, dtype=np.float64)[None, : self._walk.width]
         after = self._walk._read(row, tuple(part[None] for part in state))
         (mean,), (variance,) = self._walk._next(after)

@@ -1,5 +1,6 @@
 """Series in tables: a column of times beside numbers, an id before them, or one series a row."""
 
+import math
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -43,7 +44,7 @@ class Table:
             if self.is_lenient:
                 return np.nan
             raise _text(self, record, place)
-        if np.isinf(found):
+        if math.isinf(found):
             if self.is_lenient:
                 return np.nan
             raise must_be_finite(self.path, record.line, text, self.header[place])

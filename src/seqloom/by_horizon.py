@@ -15,7 +15,7 @@ from .task import Task
 from .training.evaluation import Evaluation
 from .views import HorizonView, LengthBucket, LengthCurve
 
-LEFT_OUT = frozenset({"loss"})  # is of the whole future at once
+LEFT_OUT = frozenset({"loss"})  # of the whole future at once
 
 
 @dataclass(frozen=True)

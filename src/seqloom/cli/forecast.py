@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import IO, Any
 
 from ..errors import MachineError
-from ..foreseen import LEVELS
 from ..forecasting import Asked, Outlook, view_of
+from ..foreseen import LEVELS
 from ..sparkline import BARS, condensed, sparkline
 from ..views.fan import Fan, table_of
 from ..views.forecast import spark_lines
+from ..views.symbols import fold, to_ascii
 from ..views.time_chart import spoken_number
 from .arguments import add_reading, at_least_one
 from .evaluate import reading_settings
@@ -118,7 +119,9 @@ def _print(found: Sequence[Outlook], given: argparse.Namespace) -> None:
         for line in _steps(fans[0]):
             show(line)
     show()
-    show(view_of(found, history=given.history).caption)
+    caption = view_of(found, history=given.history).caption
+    for line in fold(to_ascii(caption) if is_plain else caption, width()):
+        show(line)
 
 
 def _steps(fan: Fan) -> list[str]:

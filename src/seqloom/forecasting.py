@@ -9,16 +9,18 @@ from jaxtyping import Float
 
 from .data.origins import Window
 from .data.recorded import Recorded
-from .errors import DataError, UsageError, nearest
+from .data.scaling import Scale
+from .errors import DataError, ModelError, UsageError, nearest
 from .foreseen import Foreseen
 from .forms import Series
-from .model import Model, Search
+from .model import Decomposes, Model, Search
 from .task import Task
 from .training.evaluation import predict
-from .views import Fan, ForecastView, fans_of
+from .views import Component, ComponentsView, Fan, ForecastView, View, fans_of
 from .views.fan import plain_fan
 
 LISTED = 8  # names of series that an error lists
+VIEWS = ("forecast", "components")
 
 
 @runtime_checkable
@@ -29,6 +31,10 @@ class AsksAhead(Protocol):
 
     def ahead(self, series: Recorded, horizon: int = 0) -> Window:
         """What comes after a series that was read; 0 steps are as many as were learned."""
+        ...
+
+    def scale_of(self, example: Window) -> Scale:
+        """How its numbers are written for a model."""
         ...
 
 
@@ -151,9 +157,62 @@ def view_of(found: Sequence[Outlook], *, history: int = 0, dark: bool = False) -
     return ForecastView(fans, names, history=history, dark=dark)
 
 
+def look(
+    model: Model, task: Task, series: Sequence[Recorded], asked: Asked, name: str, view: str = ""
+) -> View:
+    """A picture of what a model says of series: how they go on, or what the first is made of."""
+    able = VIEWS if isinstance(model, Decomposes) else VIEWS[:1]
+    if view and view not in able:
+        raise ModelError("M114", f"{name} shows no {view}", help=[f"it shows: {', '.join(able)}"])
+    if view == "components":
+        chosen = _chosen(series, asked.series)
+        notes = [f"the first of {len(chosen)} series"] if len(chosen) > 1 else []
+        return components_of(model, task, chosen[0], name, notes)
+    return view_of(outlooks(model, task, series, asked, name))
+
+
+def components_of(
+    model: Model, task: Task, series: Recorded, name: str, notes: Sequence[str] = ()
+) -> ComponentsView:
+    """What a series is made of, in the units of its file; of logarithms in those."""
+    if not (isinstance(model, Decomposes) and isinstance(task, AsksAhead)):
+        raise TypeError(f"{type(model).__name__} takes no series apart")
+    window = task.ahead(series, 1)
+    rows = np.asarray(task.ask(window))[: window.cut - window.begin]
+    scale = task.scale_of(window)
+    seen = np.log(window.past) if scale.is_log else window.past
+    columns = getattr(task, "outline", None)
+    names = columns.names if columns is not None and seen.shape[1] > 1 else ("",)
+    parts = [
+        _component(part, number, found, scale, seen, names)
+        for part, found in model.components(rows).items()
+        for number in range(found[0].shape[1])
+    ]
+    told = [*notes, *["in natural logarithms"] * scale.is_log]
+    return ComponentsView(parts, name, series.times[window.begin : window.cut], told)
+
+
+def _component(  # noqa: PLR0913, PLR0917 - one column of what was found, and all it is told by
+    part: str,
+    number: int,
+    found: tuple[np.ndarray, np.ndarray],
+    scale: Scale,
+    seen: Float[np.ndarray, "time width"],
+    names: Sequence[str],
+) -> Component:
+    mean, deviation = found[0][:, number], found[1][:, number]
+    if part.startswith("state ") or found[0].shape[1] != seen.shape[1]:
+        return Component(part, mean, deviation)  # it has no unit of the file
+    factor, shift = scale.factor[number], scale.shift[number]
+    title = f"{part} · {names[number]}" if len(names) > 1 else part
+    if part != "level":
+        return Component(title, factor * mean, factor * deviation)
+    return Component(title, factor * mean + shift, factor * deviation, seen[:, number])
+
+
 def typed(task: Task, rows: Sequence[Any]) -> Recorded:
     """Numbers as a series, or rows of numbers; None where one is missing."""
-    lines = [row if isinstance(row, Sequence | np.ndarray) else [row] for row in rows]
+    lines = [[row] if row is None or np.ndim(row) == 0 else row for row in rows]
     texts = [" ".join("nan" if n is None else repr(float(n)) for n in line) for line in lines]
     window: Window = task.question("; ".join(texts))
     return until(window)

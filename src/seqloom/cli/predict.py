@@ -81,6 +81,12 @@ def run(given: argparse.Namespace) -> int:
     run = load_together(given)
     if given.command not in ("predict", run.task.verb):
         raise wrong_task(run, given.command)
+    if run.task.form is Form.FORECAST and len(given.inputs) == 1 and is_file(given.inputs[0]):
+        raise UsageError(
+            "U318",
+            f"{run.task.verb} reads files; predict reads series that are typed, one a line",
+            help=[f"seqloom {run.task.verb} {given.run} {given.inputs[0]}"],
+        )
     search = replace(_with_rules(run, search, given), chances=_has_labels(run))
     search.must_fit(run.model.signature)
     if (sheet := sheet_given(run, given)) is not None:

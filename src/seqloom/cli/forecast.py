@@ -2,10 +2,11 @@
 
 import argparse
 import csv
+import io
+import math
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import IO, Any
 
 from ..errors import MachineError
 from ..forecasting import Asked, Outlook, view_of
@@ -158,25 +159,26 @@ def _overview(fans: Sequence[Fan], is_plain: bool) -> list[str]:
 
 def _write_csv(found: Sequence[Outlook], file: str) -> None:
     """Every step of every number of every series in a row."""
+    text = _rows(found)
     if file == STANDARD_INPUT:
-        _rows_to(sys.stdout, found)
+        show(text.removesuffix("\n"))
         return
     try:
-        with Path(file).open("w", encoding="utf-8", newline="") as stream:
-            _rows_to(stream, found)
+        Path(file).write_text(text, encoding="utf-8", newline="")
     except OSError as error:
         reason = error.strerror or str(error)
         help = ["write to a folder that exists and that you may write to"]
         raise MachineError("E302", f"cannot write {file!r}: {reason}", help=help) from error
 
 
-def _rows_to(stream: IO[str], found: Iterable[Outlook]) -> None:
-    writer = csv.writer(stream, lineterminator="\n")
+def _rows(found: Iterable[Outlook]) -> str:
+    written = io.StringIO()
+    writer = csv.writer(written, lineterminator="\n")
     writer.writerow(["series", "number", "time", "mean", *(f"{q:g}" for q in LEVELS), "actual"])
     for one in found:
         for name, fan in zip(one.names, one.fans(), strict=True):
-            ahead = fan.times[len(fan.past) :]
-            for step, time in enumerate(ahead):
-                numbers: list[Any] = [fan.mean[step], *fan.quantiles[step], fan.came[step]]
-                cells = ["" if value != value else repr(float(value)) for value in numbers]
+            for step, time in enumerate(one.ahead):
+                numbers = [fan.mean[step], *fan.quantiles[step], fan.came[step]]
+                cells = ["" if math.isnan(value) else repr(float(value)) for value in numbers]
                 writer.writerow([one.name, name, time, *cells])
+    return written.getvalue()

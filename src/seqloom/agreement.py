@@ -3,10 +3,11 @@
 Asked before two runs are mixed and before several answer together; each says it in its own words.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any, Protocol, runtime_checkable
 
+from .errors import ModelError
 from .forms import Bits
 from .model import Generator, Model
 from .options import filled
@@ -57,3 +58,29 @@ def told(runs: Iterable[Answering]) -> list[str]:
 def _settings(run: Answering) -> tuple[str, dict[str, Any]]:
     name = str(run.recipe.task["name"])
     return name, filled(TASKS.find(name), run.recipe.task)
+
+
+def must_agree(runs: Sequence[Answering]) -> None:
+    """Refuse runs that cannot answer together: the symbols of one must be those of the others."""
+    first, *others = runs
+    for run in runs if others else ():
+        if not goes_by_symbols(run):
+            raise ModelError(
+                "M191", f"{run.name} does not answer symbol by symbol, so no other can join it"
+            )
+    for other in others:
+        both = (first, other)
+        if not is_read_alike(both):
+            raise ModelError(
+                "M192",
+                f"{first.name} and {other.name} do not cut their texts into the same symbols",
+                notes=told(both),
+                help=["only runs of one task with the same settings can answer together"],
+            )
+        if not has_same_symbols(both):
+            raise ModelError(
+                "M193",
+                f"the vocabularies of {first.name} and {other.name} differ,"
+                " so they cannot answer together",
+                help=["train them on the same file, with the same [task] and split of [data]"],
+            )

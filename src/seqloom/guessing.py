@@ -26,12 +26,10 @@ _MADE_FOR = {
 
 def guess_task(path: Path, read: list[list[str]], settings: Data) -> tuple[str, str]:
     """The task a file is made for, and the reason in words."""
-    if is_midi(path):
-        return "music", "MIDI files"
+    if music := _music(path, read, settings):
+        return "music", music
     if path.is_dir():
         return "classify", "a folder of texts by label"
-    if settings.format == "auto" and path.suffix.lower() in JSON and looks_like_rolls(read[0]):
-        return "music", "lists of frames of pitches"
     if len(read) == 1 and (reason := looks_like_series(read[0], path, settings)):
         labelled = any(line.casefold().startswith("@classlabel true") for line in read[0][:99])
         return "series-classify" if labelled and "series-classify" in TASKS else "forecast", reason
@@ -42,6 +40,14 @@ def guess_task(path: Path, read: list[list[str]], settings: Data) -> tuple[str, 
     if name == "jsonl" and _are_sentences(path, lenient):
         return "tag", "words with tags, or texts with spans"
     return _by_rows(path, name, lenient)
+
+
+def _music(path: Path, read: list[list[str]], settings: Data) -> str:
+    """What tells that a file is of music; empty where nothing does."""
+    if is_midi(path):
+        return "MIDI files"
+    is_json = settings.format == "auto" and path.suffix.lower() in JSON
+    return "lists of frames of pitches" if is_json and looks_like_rolls(read[0]) else ""
 
 
 def _by_rows(path: Path, name: str, lenient: Data) -> tuple[str, str]:

@@ -16,13 +16,16 @@ from typing import Any
 
 import numpy as np
 
-from .agreement import goes_by_symbols, has_same_symbols, is_read_alike, told
+from .agreement import must_agree
 from .anatomy.gates import gates_of_model
 from .batch import Batch
 from .composing import Composed, Composing, compose
+from .data.recorded import Recorded
 from .data.rolls import Frame, written
 from .decoding import Ensemble, Sampling
 from .errors import DataError, ModelError, Place, UsageError, nearest
+from .forecasting import Asked, Outlook, outlooks, typed, until
+from .forecasting import look as look_ahead
 from .forms import Bits, Form
 from .generating import Piece, generating
 from .inspecting import look
@@ -155,6 +158,25 @@ class Run:
         """A sequence that is read value by value and answered after each."""
         return Stream(self.model, self.task)
 
+    def forecast(
+        self,
+        what: str | Path | Sequence[Any],
+        asked: Asked | None = None,
+        *,
+        settings: dict[str, Any] | None = None,
+        tell: Callable[[int], None] = lambda done: None,
+        **more: Any,
+    ) -> list[Outlook]:
+        """How each series of a file goes on, or one that is given as numbers or rows of them.
+
+        What is asked can be named: horizon, samples, seed, hold_out, series; see `Asked`.
+        """
+        if self.task.form is not Form.FORECAST:
+            raise wrong_task(self, "forecast")
+        asked = replace(asked or Asked(), **more)
+        series = self._series(what, settings or {})
+        return outlooks(self.model, self.task, series, asked, self.name, tell)
+
     def evaluate(
         self,
         path: str | Path = "",
@@ -189,8 +211,29 @@ class Run:
         )
         return mistakes_of(self.task, score)
 
-    def inspect(self, text: str, *, view: str = "", beam: int = 1) -> View:
-        """A picture of what happens inside while the model reads and answers."""
+    def inspect(
+        self,
+        text: str = "",
+        *,
+        view: str = "",
+        beam: int = 1,
+        file: str | Path = "",
+        series: Sequence[str] = (),
+    ) -> View:
+        """A picture of what happens inside while the model reads and answers.
+
+        A model of series reads a file, or some series of it: it shows how they go on (forecast),
+        and some models what they are made of (components).
+        """
+        is_ahead = self.task.form is Form.FORECAST
+        if (is_ahead and bool(text) == bool(file)) or (file and not is_ahead):
+            what = "series" if is_ahead else "texts"
+            help = "give a FILE of series, or numbers as a text" if is_ahead else '--text "…"'
+            raise UsageError("U316", f"{self.name} reads {what}", help=[help])
+        if is_ahead:
+            known = self._series(file, {}) if file else [until(self.task.question(text))]
+            asked = Asked(series=tuple(series))
+            return look_ahead(self.model, self.task, known, asked, self.name, view)
         question = self.task.question(text)
         answer = self.predict([text], beam=beam)[0] if self.task.form is not Form.NEXT else ""
         return look(self.model, self.task, question, answer, self.name, view)
@@ -240,6 +283,13 @@ class Run:
             pairs = zip(map(self.task.question, texts), answers, strict=True)
             examples = [self.task.answered(question, answer) for question, answer in pairs]
         return [self.task.batch([example]) for example in examples]
+
+    def _series(self, what: str | Path | Sequence[Any], settings: dict[str, Any]) -> list[Recorded]:
+        """The series of a file, or one that is given as numbers."""
+        if not isinstance(what, str | Path):
+            return [typed(self.task, what)]
+        data = self.recipe.with_settings(settings).build_data()
+        return [window.series for window in self.task.read(Path(what), data)]
 
 
 def load(folder: str | Path) -> Run:
@@ -303,32 +353,6 @@ def must_predict_symbols(run: Run, verb: str) -> None:
     """Refuse runs that do not say which symbol is next."""
     if run.task.form is not Form.NEXT or isinstance(run.model.signature.target, Bits):
         raise wrong_task(run, verb)
-
-
-def must_agree(runs: Sequence[Run]) -> None:
-    """Refuse runs that cannot answer together: the symbols of one must be those of the others."""
-    first, *others = runs
-    for run in runs if others else ():
-        if not goes_by_symbols(run):
-            raise ModelError(
-                "M191", f"{run.name} does not answer symbol by symbol, so no other can join it"
-            )
-    for other in others:
-        both = (first, other)
-        if not is_read_alike(both):
-            raise ModelError(
-                "M192",
-                f"{first.name} and {other.name} do not cut their texts into the same symbols",
-                notes=told(both),
-                help=["only runs of one task with the same settings can answer together"],
-            )
-        if not has_same_symbols(both):
-            raise ModelError(
-                "M193",
-                f"the vocabularies of {first.name} and {other.name} differ,"
-                " so they cannot answer together",
-                help=["train them on the same file, with the same [task] and split of [data]"],
-            )
 
 
 def _refuse_file(path: Path) -> None:

@@ -45,6 +45,9 @@ COMMANDS = {
     "translate": Command("predict", "from one sequence to another", 'translate my-run "loom"'),
     "tag": Command("predict", "label every word", 'tag my-run "the cat sees a dog"'),
     "classify": Command("predict", "label whole texts", 'classify my-run "what a fine day"'),
+    "forecast": Command(
+        "forecast", "say how series go on", "forecast my-run sales.csv --horizon 12 -o fan.svg"
+    ),
     "generate": Command("generate", "let a text go on", 'generate my-run --prompt "the "'),
     "compose": Command("compose", "draw a piece of music", "compose my-run -o chorale.mid"),
     "score": Command(
@@ -88,6 +91,7 @@ GROUPS = {
         "translate",
         "tag",
         "classify",
+        "forecast",
         "generate",
         "compose",
         "score",

@@ -100,6 +100,21 @@ def lengthened(series: Recorded, size: int) -> Recorded:
     return replace(series, values=values, known=known, times=times, labels=())
 
 
+def observed(series: Recorded) -> Recorded:
+    """A series up to its last row that has a number: what comes behind is known of the future."""
+    seen = np.flatnonzero(~np.isnan(series.values).all(1))
+    end = int(seen[-1]) + 1 if len(seen) else len(series)
+    if end == len(series):
+        return series
+    return replace(
+        series,
+        values=series.values[:end],
+        known=series.known[:end],
+        times=series.times[:end],
+        labels=series.labels[:end],
+    )
+
+
 def joined(first: Recorded, then: Recorded) -> Recorded:
     """A series and what follows it."""
     has_dates = continued(first.times, 1) == [*then.times[:1]]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.origins import Reach, Window, block, follows, joined, whole
+from ..data.origins import Reach, Window, block, follows, joined, observed, whole
 from ..data.outline import Outline
 from ..data.settings import Data
 from ..errors import DataError, Place, UsageError
@@ -29,7 +29,7 @@ def parts_of(
     A file for validation or test goes on where the training file ends, where its series have the
     same names and, if there are dates, the next ones; else it is judged by itself.
     """
-    train = [window.series for window in given["train"]]
+    train = [observed(window.series) for window in given["train"]]
     cutter = _Cutter(data, reach, steps, frozenset(given))
     parts: dict[str, list[Window]] = {"train": [], "valid": [], "test": []}
     for one in train:
@@ -42,7 +42,7 @@ def parts_of(
     for part in ("valid", "test"):
         if part not in given:
             continue
-        others = [window.series for window in given[part]]
+        others = [observed(window.series) for window in given[part]]
         if all(
             other.name in grown and follows(grown[other.name], other, dated=bool(outline.step))
             for other in others

@@ -13,7 +13,7 @@ LAYERS = [  # lowest first; names in one set may not import each other
     {"options", "forms", "registry", "explanations"},
     {"batch", "trace", "foreseen"},
     {"search", "lattice"},
-    {"nn", "grams", "data", "metrics", "views"},
+    {"nn", "grams", "emissions", "data", "metrics", "views"},
     {"model", "task"},
     {"decoding"},
     {"models", "tasks"},

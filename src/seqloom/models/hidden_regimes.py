@@ -247,7 +247,8 @@ class HiddenRegimes(Model):
         for end, length in zip(np.cumsum(lengths).tolist(), lengths.tolist(), strict=True):
             here = chances[end - min(horizon, length) : end]
             found.append(self._foreseen(here, search.samples, chance))
-        means = Sequences.pad([one.mean for one in found])
+        is_counted = KINDS[self.emissions].is_counted
+        means = Sequences.pad([np.round(one.mean) if is_counted else one.mean for one in found])
         return Prediction.ahead(found, self.log_prob(Batch(source, means)))
 
     def _foreseen(

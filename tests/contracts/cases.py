@@ -151,6 +151,9 @@ def small(name, options):
         "hidden-markov": {},
         "hidden-states": {},
         "hidden-regimes": {"states": 2},
+        "naive": {},
+        "seasonal-naive": {},
+        "drift": {},
         "transformer": {"width": 8, "heads": 2, "layers": 2, "context": 32},
         "transformer-encoder-decoder": {"width": 8, "heads": 2, "context": 32}
         | {"encoder_layers": 2, "decoder_layers": 2},
@@ -216,7 +219,9 @@ def batch_for(signature, lengths=(4, 2), seed=1):
                 target.values[:] = np.where(known, target.values, source.values.max(1)[:, None])
             return Batch(source, target)
         case Form.FORECAST:
-            ahead = [min(signature.target.horizon, length - 1) for length in lengths]
+            steps = signature.target.horizon  # what is predicted is as long for all, after a past
+            source = sequences_in(signature.source, [n + steps for n in lengths], chance)
+            ahead = [steps] * len(lengths)
             return hidden(source, sequences_in(signature.target, ahead, chance))
         case Form.WHOLE:
             return Batch(source, sequences_in(signature.target, [1] * len(lengths), chance))

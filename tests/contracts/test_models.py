@@ -79,6 +79,8 @@ def test_probabilities_sum_to_one(name, signature, settings, seed):
 
     Real numbers have a density, whose sum over a grid is nearly its integral.
     """
+    if signature.form is Form.FORECAST:
+        pytest.skip("densities of series are summed in test_forecasts, after a past")
     model = build(name, signature, settings, seed)
     if isinstance(signature.target, Vectors):
         time, cell = 1, 0.5**signature.target.width

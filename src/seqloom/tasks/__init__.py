@@ -12,6 +12,7 @@ TASKS: Registry[Task] = Registry(
         "classify": ".classify:Classify",
         "translate": ".translate:Translate",
         "forecast": ".forecast:Forecast",
+        "series-classify": ".series_classify:SeriesClassify",
         "algorithms": ".algorithms:Algorithms",
     },
 )

@@ -10,7 +10,7 @@ from seqloom.models import MODELS
 ROOT = Path(__file__).parent.parent / "src" / "seqloom"
 LAYERS = [  # lowest first; names in one set may not import each other
     {"errors"},
-    {"options", "forms", "registry", "explanations"},
+    {"options", "forms", "registry", "explanations", "sparkline"},
     {"batch", "trace", "foreseen"},
     {"search", "lattice"},
     {"nn", "grams", "emissions", "data", "metrics", "views"},
@@ -32,8 +32,9 @@ LAYERS = [  # lowest first; names in one set may not import each other
         "held_out",
         "by_label",
         "guessing",
+        "forecasting",
     },
-    {"parts", "checking", "rungs", "agreement", "mistakes", "folded"},
+    {"parts", "by_horizon", "checking", "rungs", "agreement", "mistakes", "folded"},
     {"run"},
     {"card"},
     {"fitting"},

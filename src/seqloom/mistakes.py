@@ -87,6 +87,12 @@ def mistakes_of(task: Task, score: Evaluation) -> Mistakes:
 
     Where every place has a label, each place is right or wrong; else, a whole answer is.
     """
+    if task.form is Form.FORECAST:
+        raise UsageError(
+            "U319",
+            "a forecast is never exactly right, so that there are no mistakes to list",
+            help=["seqloom evaluate RUN --by-horizon   how far forecasts are off"],
+        )
     is_wrong = _judge_of(task, score)
     by_place = task.form is Form.EACH and any(
         task.pairs(example, answer.value) for example, answer in _answered(score)

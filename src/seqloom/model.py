@@ -176,6 +176,20 @@ class Filters(Protocol):
 
 
 @runtime_checkable
+class Decomposes(Protocol):
+    """Tells what a series is made of, such as its level, its trend and its season."""
+
+    def components(
+        self, past: Float[np.ndarray, "time all"]
+    ) -> Mapping[str, tuple[Float[np.ndarray, "time _"], Float[np.ndarray, "time _"]]]:
+        """By name the mean and the deviation of each at every step, given all steps.
+
+        In the numbers that the model reads; the level is the series itself without the rest.
+        """
+        ...
+
+
+@runtime_checkable
 class Streams(Protocol):
     """Never looks ahead, so it can answer while a sequence is still coming in."""
 
@@ -194,6 +208,15 @@ class LearnsFromStatistics(Protocol):
 
     def update(self, statistics: Any) -> None:
         """Set the model from the sums over all data."""
+        ...
+
+
+@runtime_checkable
+class Warns(Protocol):
+    """Knows, once it has learned, whether there is something that a person should know."""
+
+    def warning(self) -> dict[str, Any]:
+        """A `code`, the `problem` as a sentence, and what may `help`; empty where all is well."""
         ...
 
 

@@ -19,8 +19,11 @@ import numpy as np
 from .agreement import goes_by_symbols, has_same_symbols, is_read_alike, told
 from .anatomy.gates import gates_of_model
 from .batch import Batch
+from .data.recorded import Recorded
 from .decoding import Ensemble, Sampling
 from .errors import DataError, ModelError, Place, UsageError, nearest
+from .forecasting import Asked, Outlook, outlooks, typed, until
+from .forecasting import look as look_ahead
 from .forms import Form
 from .generating import Piece, generating
 from .inspecting import look
@@ -127,6 +130,24 @@ class Run:
         """A sequence that is read value by value and answered after each."""
         return Stream(self.model, self.task)
 
+    def forecast(
+        self,
+        what: str | Path | Sequence[Any],
+        asked: Asked | None = None,
+        *,
+        settings: dict[str, Any] | None = None,
+        tell: Callable[[int], None] = lambda done: None,
+        **more: Any,
+    ) -> list[Outlook]:
+        """How each series of a file goes on, or one that is given as numbers or rows of them.
+
+        What is asked can be named: horizon, samples, seed, hold_out, series; see `Asked`.
+        """
+        self._must_be(Form.FORECAST, "forecast")
+        asked = replace(asked or Asked(), **more)
+        series = self._series(what, settings or {})
+        return outlooks(self.model, self.task, series, asked, self.name, tell)
+
     def evaluate(
         self,
         path: str | Path = "",
@@ -161,8 +182,29 @@ class Run:
         )
         return mistakes_of(self.task, score)
 
-    def inspect(self, text: str, *, view: str = "", beam: int = 1) -> View:
-        """A picture of what happens inside while the model reads and answers."""
+    def inspect(
+        self,
+        text: str = "",
+        *,
+        view: str = "",
+        beam: int = 1,
+        file: str | Path = "",
+        series: Sequence[str] = (),
+    ) -> View:
+        """A picture of what happens inside while the model reads and answers.
+
+        A model of series reads a file, or some series of it: it shows how they go on (forecast),
+        and some models what they are made of (components).
+        """
+        is_ahead = self.task.form is Form.FORECAST
+        if (is_ahead and bool(text) == bool(file)) or (file and not is_ahead):
+            what = "series" if is_ahead else "texts"
+            help = "give a FILE of series, or numbers as a text" if is_ahead else '--text "…"'
+            raise UsageError("U316", f"{self.name} reads {what}", help=[help])
+        if is_ahead:
+            known = self._series(file, {}) if file else [until(self.task.question(text))]
+            asked = Asked(series=tuple(series))
+            return look_ahead(self.model, self.task, known, asked, self.name, view)
         question = self.task.question(text)
         answer = self.predict([text], beam=beam)[0] if self.task.form is not Form.NEXT else ""
         return look(self.model, self.task, question, answer, self.name, view)
@@ -212,6 +254,13 @@ class Run:
             pairs = zip(map(self.task.question, texts), answers, strict=True)
             examples = [self.task.answered(question, answer) for question, answer in pairs]
         return [self.task.batch([example]) for example in examples]
+
+    def _series(self, what: str | Path | Sequence[Any], settings: dict[str, Any]) -> list[Recorded]:
+        """The series of a file, or one that is given as numbers."""
+        if not isinstance(what, str | Path):
+            return [typed(self.task, what)]
+        data = self.recipe.with_settings(settings).build_data()
+        return [window.series for window in self.task.read(Path(what), data)]
 
     def _must_be(self, form: Form, verb: str) -> None:
         if self.task.form is not form:

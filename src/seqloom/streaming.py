@@ -65,16 +65,17 @@ class NumbersReply:
 
 @dataclass(frozen=True)
 class ForecastReply:
-    """What a model of series says after a step, in the numbers it reads.
+    """What a model of series says after a step.
 
     What it expects next, with quantiles at LEVELS, and what it knows of its hidden state, if it has
-    one.
+    one: in the numbers it reads. The answer is in those of the file.
     """
 
     mean: Float[np.ndarray, " width"]
     quantiles: Float[np.ndarray, "width levels"]
     posterior: Mapping[str, np.ndarray]
     value: str  # what is expected, as the task shows it
+    answer: Any = None  # a forecast of one step, as the task understands it
     is_known: bool = True
 
 
@@ -141,8 +142,8 @@ class Stream:
     def _foreseen(self, answer: Float[np.ndarray, "rows width"]) -> ForecastReply:
         mean, quantiles = answer[0], answer[1:].T
         known = self._stepper.posterior(self._now) if isinstance(self._stepper, Filters) else {}
-        shown = self._task.show(self._task.decode(Foreseen(mean[None], quantiles[None])))
-        return ForecastReply(mean, quantiles, known, shown)
+        answer = self._task.decode(Foreseen(mean[None], quantiles[None]))
+        return ForecastReply(mean, quantiles, known, self._task.show(answer), answer)
 
     @property
     def state(self) -> StreamState:

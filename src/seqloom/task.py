@@ -142,6 +142,10 @@ class Task(ABC):
     def key(self, example: Any) -> Hashable:
         """What makes two examples the same sequence."""
 
+    def place(self, example: Any) -> Hashable:
+        """Where an example stands: the same where two runs are asked the same."""
+        return example.line
+
     @abstractmethod
     def length(self, example: Any) -> int:
         """How many symbols the longest side of an example has."""
@@ -278,6 +282,10 @@ class Task(ABC):
     def probabilities(self, chances: Any) -> Any:
         """How likely each label is, as JSON can hold it; None where answers are no labels."""
         return None
+
+    def plain(self, answer: Any) -> Any:
+        """An answer as JSON can hold it."""
+        return answer
 
     @abstractmethod
     def show(self, answer: Any) -> str:

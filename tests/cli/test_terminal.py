@@ -1,6 +1,7 @@
 """How numbers, tables and marks look."""
 
 import io
+import math
 
 import pytest
 
@@ -18,6 +19,8 @@ from seqloom.cli.terminal import (
     visible,
     wants_colour,
 )
+from seqloom.sparkline import condensed
+from seqloom.sparkline import sparkline as one_scale
 
 
 class Terminal(io.StringIO):
@@ -101,8 +104,18 @@ def test_sparkline():
     assert sparkline([1, 2, 3], stream) == "▁▅█"
     assert sparkline([2, 2], stream) == "▁▁"
     assert sparkline([], stream) == ""
+    assert sparkline([1, math.nan, 3, math.inf], stream) == "▁ █ "
+    assert sparkline([math.nan] * 2, stream) == "  "
     stream.encoding = "ascii"
     assert sparkline([0, 1], stream) == "_#"
+
+
+def test_sparklines_on_one_scale():
+    assert one_scale([0, 7, 99], low=0, high=7) == "▁██"
+    assert one_scale([3, -1], low=0, high=7, ascii=True) == "=_"
+    assert condensed([1, 3, math.nan, math.nan, 5, 6], 3)[0] == 2
+    assert math.isnan(condensed([1, 3, math.nan, math.nan, 5, 6], 3)[1])
+    assert condensed([1, 2], 3) == [1, 2]
 
 
 def test_marks_in_colour(terminal):

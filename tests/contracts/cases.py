@@ -64,6 +64,7 @@ VARIANTS = {
     "hidden-states": [{"states": 3}, {"states": 1}],
     "hidden-regimes": [{"states": 1}, {"emissions": "full", "left_to_right": True}]
     + [{"emissions": "mixture", "components": 2}],
+    "autoregressive": [{"order": 1}, {"order": 3, "ridge": 0.5}, {"intercept": False, "most": 2}],
     "recurrent": [{"cell": cell, "layers": 2} for cell in CELLS]
     + [{"directions": "both", "layers": 2, "dropout": 0.3}]
     + [{"pooling": pooling} for pooling in ("max", "last", "ends", "attentive")]
@@ -154,6 +155,7 @@ def small(name, options):
         "naive": {},
         "seasonal-naive": {},
         "drift": {},
+        "autoregressive": {},
         "transformer": {"width": 8, "heads": 2, "layers": 2, "context": 32},
         "transformer-encoder-decoder": {"width": 8, "heads": 2, "context": 32}
         | {"encoder_layers": 2, "decoder_layers": 2},

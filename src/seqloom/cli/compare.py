@@ -75,7 +75,7 @@ def run(given: argparse.Namespace) -> int:
         return 0
     for line in comparison(found, given.all):
         show(line)
-    number = several(len(found[0].lines), "example")
+    number = several(len(found[0].places), "example")
     show(f"n = {number} ({exams[0].title}), 95 % intervals{searched(runs[0], search)}")
     show(verdict(found))
     for name, pairs in beside_first(found).items():
@@ -107,6 +107,9 @@ def _exams(runs: list[Run], file: Path | None, limit: int | None) -> list[Exam]:
     first = replace(first, examples=first.examples[:limit])
     if first.file is None:
         return [first for _ in runs]
+    if file is None and runs[0].task.in_time:  # each cuts its own test part from its own file
+        others = [exam(run, skip_unknown_labels=True) for run in runs[1:]]
+        return [first, *(replace(other, examples=other.examples[:limit]) for other in others)]
     lines = {example.line for example in first.examples}
     others = [exam(run, first.file, _reading(runs[0]), True, lines) for run in runs[1:]]
     return [first, *(replace(other, title=first.title) for other in others)]
@@ -135,7 +138,7 @@ def _contender(run: Run, score: Evaluation, search: Search) -> Contender:
         settings=record.settings(),
         measured=score.measured(),
         tallies=score.tallies,
-        lines=tuple(example.line for example in score.examples),
+        places=tuple(run.task.place(example) for example in score.examples),
         seconds=record.seconds(),
         learned=run.model.size(),
         bytes=record.weights_bytes(),
@@ -173,8 +176,8 @@ def _doubts(runs: list[Run], exams: list[Exam], found: list[Contender]) -> list[
                 " them: that flatters its figures"
             )
     for one in found[1:]:
-        if one.lines != found[0].lines:
-            count = several(len(one.lines), "example")
+        if one.places != found[0].places:
+            count = several(len(one.places), "example")
             notes.append(
                 f"{one.name} was judged on {count}, not on all the same as {found[0].name}"
             )
@@ -211,7 +214,7 @@ def _as_dict(first: Run, asked: Exam, found: list[Contender]) -> dict[str, Any]:
         "task": first.recipe.task["name"],
         "examples": asked.title,
         "file": str(asked.file or ""),
-        "n": len(found[0].lines),
+        "n": len(found[0].places),
         "runs": [one.as_dict() for one in found],
         "differences": differ,
         "equal": equal,

@@ -2,7 +2,7 @@
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,7 @@ class Contender:
     settings: Mapping[str, Any]
     measured: Mapping[str, Measured]
     tallies: Mapping[str, list[Tally]]
-    lines: tuple[int, ...]  # which examples, in order: equal where two runs answered the same
+    places: tuple[Hashable, ...]  # which examples, in order: equal where two runs answered the same
     seconds: float
     learned: int
     bytes: int
@@ -30,7 +30,7 @@ class Contender:
         """The numbers for machines."""
         return {
             "name": self.name,
-            "n": len(self.lines),
+            "n": len(self.places),
             "metrics": {name: vars(value) for name, value in self.measured.items()},
             "training_seconds": self.seconds,
             "learned": self.learned,
@@ -86,7 +86,7 @@ def verdict(runs: Sequence[Contender]) -> str:
     overlap = better.low <= worse.high and worse.low <= better.high
     if not overlap:
         return f"{told}; their intervals do not overlap."
-    if first.lines != second.lines:
+    if first.places != second.places:
         return f"{told}; their intervals overlap, so this may be chance."
     return f"{told}; their intervals overlap, {_paired(name, first, second)}."
 
@@ -102,7 +102,7 @@ def beside_first(runs: Sequence[Contender]) -> dict[str, dict[str, paired.Differ
     return {
         other.name: {name: difference(name, first, other) for name in common(runs)}
         for other in others
-        if other.lines == first.lines
+        if other.places == first.places
     }
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ..by_horizon import ByHorizon, by_horizon
 from ..by_length import by_length
 from ..data.names import name_of
 from ..errors import UsageError
@@ -13,6 +14,7 @@ from ..metrics import METRICS
 from ..model import Search
 from ..run import Run
 from ..training.evaluation import Evaluation
+from ..views import View
 from .arguments import (
     add_file,
     add_reading,
@@ -35,6 +37,8 @@ from .label_report import LabelReport, add_labels, drawn_text
 from .records import to_json
 from .terminal import duration, several, show, table
 
+TOLD_AHEAD = ("mase", "mae", "rmse", "smape", "crps", "coverage_80", "coverage_95")
+
 
 def add(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
@@ -42,6 +46,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_file(parser, "left out: the run's own test part")
     parser.add_argument(
         "--by-length", action="store_true", help="the first metric by the length of the source, too"
+    )
+    parser.add_argument(
+        "--by-horizon", action="store_true", help="of forecasts: every metric by the steps ahead"
     )
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FILE.svg", help="draw it; also .png, .html, .json"
@@ -55,8 +62,14 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> int:
     """Print each metric with its interval."""
     search = search_of(given)
-    if given.output is not None and not given.by_length:
-        raise UsageError("U010", "--output draws what --by-length finds", help=["--by-length"])
+    if given.output is not None and not (given.by_length or given.by_horizon):
+        raise UsageError(
+            "U010",
+            "--output draws what --by-length or --by-horizon finds",
+            help=["--by-length", "--by-horizon   of forecasts"],
+        )
+    if given.by_length and given.by_horizon:
+        raise UsageError("U010", "--by-length and --by-horizon: choose one")
     run = load_together(given)
     file = Path(name_of(given.file)) if given.file else None
     found = exam(run, file, reading_settings(given), given.unknown_labels == "skip")
@@ -68,17 +81,23 @@ def run(given: argparse.Namespace) -> int:
     say_notes(unknown_note(share) + impossible_note(score), given.quiet)
     how = run.task.how_measured(score.examples)
     view = by_length(run.task, score, run.name) if given.by_length else None
-    picture = view.save(given.output) if view and given.output else None
+    ahead = by_horizon(run.task, score, run.name) if given.by_horizon else None
+    drawing: View | None = ahead.view if ahead else view
+    picture = drawing.save(given.output) if drawing and given.output else None
     if given.json:
         more = {"together_with": given.others, "unknown_share": share, "signatures": how}
         facts = _as_dict(run, found, score, search) | more
         drawn: dict[str, Any] = {"by_length": view.to_json()} if view else {}
+        drawn |= {"by_horizon": ahead.as_dict()} if ahead else {}
         drawn |= {"picture": str(picture)} if picture else {}
         show(to_json(facts | drawn | labels.facts))
         return 0
     _print(score, found.title, searched(run, search) + _joined_by(given.others), how)
     if view is not None:
         show(f"\n{drawn_text(view)}")
+    if ahead is not None:
+        for line in _by_steps(ahead):
+            show(line)
     if picture is not None:
         show(str(picture))
     labels.show()
@@ -94,6 +113,16 @@ def _print(score: Evaluation, title: str, sought: str, how: dict[str, str]) -> N
     show(f"n = {number} ({title}), 95 % intervals{sought}, {duration(score.seconds)}")
     for name, words in how.items():
         show(f"{METRICS[name].title}: {words}")
+
+
+def _by_steps(found: ByHorizon) -> list[str]:
+    """The first metrics for each bucket of steps ahead."""
+    names = [name for name in found.values if name in TOLD_AHEAD] or list(found.values)
+    rows = [["steps ahead", *(name.replace("_", " ") for name in names)]]
+    for place, bucket in enumerate(found.view.curves[0].buckets):
+        shown = [METRICS[name].show(found.values[name][place]) for name in names]
+        rows.append([bucket.title, *shown])
+    return ["", *table(rows, "rr")]
 
 
 def searched(run: Run, search: Search) -> str:

@@ -45,6 +45,9 @@ COMMANDS = {
     "translate": Command("predict", "from one sequence to another", 'translate my-run "loom"'),
     "tag": Command("predict", "label every word", 'tag my-run "the cat sees a dog"'),
     "classify": Command("predict", "label whole texts", 'classify my-run "what a fine day"'),
+    "forecast": Command(
+        "forecast", "say how series go on", "forecast my-run sales.csv --horizon 12 -o fan.svg"
+    ),
     "generate": Command("generate", "let a text go on", 'generate my-run --prompt "the "'),
     "score": Command(
         "score", "say how likely sentences are", 'score my-run "an {example|egg-sample} of it"'
@@ -87,6 +90,7 @@ GROUPS = {
         "translate",
         "tag",
         "classify",
+        "forecast",
         "generate",
         "score",
         "stream",

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DataError, UsageError
-from ..forms import Bits, Form, Labels, Vectors
+from ..forms import Bits, Form, Labels, Series, Vectors
 from ..model import Search
 from ..ruling import known
 from ..run import Run, wrong_task
@@ -81,6 +81,12 @@ def run(given: argparse.Namespace) -> int:
     run = load_together(given)
     if given.command not in ("predict", run.task.verb):
         raise wrong_task(run, given.command)
+    if run.task.form is Form.FORECAST and len(given.inputs) == 1 and is_file(given.inputs[0]):
+        raise UsageError(
+            "U318",
+            f"{run.task.verb} reads files; predict reads series that are typed, one a line",
+            help=[f"seqloom {run.task.verb} {given.run} {given.inputs[0]}"],
+        )
     search = replace(_with_rules(run, search, given), chances=_has_labels(run))
     search.must_fit(run.model.signature)
     if (sheet := sheet_given(run, given)) is not None:
@@ -196,7 +202,7 @@ def _as_text(run: Run, result: Result, nbest: int) -> str:
 def _as_json(run: Run, result: Result, nbest: int) -> str:
     found: dict[str, Any] = {"input": result.text, "output": None}
     if (answer := result.answer) is not None:
-        found["output"] = answer.value
+        found["output"] = run.task.plain(answer.value)
         if run.task.form is Form.EACH:
             symbols = run.task.symbols(run.task.question(result.text), answer.value)
             found["output"] = list(zip(*symbols, strict=True))
@@ -235,7 +241,7 @@ def _has_labels(run: Run) -> bool:
 
 def _has_chance(run: Run, answer: Answer) -> bool:
     """Whether an answer has a probability: real numbers have a density only."""
-    is_real = isinstance(run.task.signature().target, Vectors)
+    is_real = isinstance(run.task.signature().target, Vectors | Series)
     return math.isfinite(answer.log_prob) and not is_real
 
 

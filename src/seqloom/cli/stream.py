@@ -1,4 +1,4 @@
-"""seqloom stream: answer every symbol as it comes in, one a line.
+"""seqloom stream: answer every symbol, or every number, as it comes in, one a line.
 
 A line without a symbol ends the sequence: the next one begins a new one, as in files of columns.
 """
@@ -15,6 +15,7 @@ from types import FrameType
 from typing import Any, NoReturn
 
 from ..errors import DataError, Place
+from ..foreseen import LEVELS
 from ..streaming import ForecastReply, NumbersReply, Reply, Stream, StreamState
 from ..task import Task
 from .arguments import at_least_one
@@ -34,7 +35,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--file",
         metavar="FILE",
         default=STANDARD_INPUT,
-        help="symbols, one a line; standard input if left out; a blank line begins a new sequence",
+        help="symbols or numbers, one a line; standard input if left out; a blank line begins a"
+        " new sequence",
     )
     parser.add_argument("--encoding", default="utf-8", metavar="NAME", help="of the input")
     parser.add_argument(
@@ -73,7 +75,7 @@ def _answer_all(stream: Stream, task: Task, given: argparse.Namespace) -> None:
             show(to_json({"reset": True}) if given.json else "")
         else:
             reply = _answer(stream, line, number, given.file)
-            show(to_json(_as_dict(line, reply, given.top)) if given.json else reply.value)
+            show(to_json(_as_dict(line, reply, given.top)) if given.json else _as_text(reply))
             if not (reply.is_known or unknown_was_told):
                 note = f"{visible(line)!r} is unknown and read as <unk>; others are not told"
                 say_notes([note], given.quiet)
@@ -97,13 +99,23 @@ def _answer(stream: Stream, line: str, number: int, file: str) -> AnyReply:
         raise DataError(error.code, error.problem, place=place, help=error.help) from error
 
 
+def _as_text(reply: AnyReply) -> str:
+    """The answer; what is expected of a series has its 80 % band behind it."""
+    if not isinstance(reply, ForecastReply):
+        return reply.value
+    rows = zip(*(edge[0] for edge in (reply.answer.mean, *reply.answer.band(0.8))), strict=True)
+    return "; ".join(f"{mean:.6g} [{low:.6g}, {high:.6g}]" for mean, low, high in rows)
+
+
 def _as_dict(line: str, reply: AnyReply, top: int) -> dict[str, Any]:
     if isinstance(reply, NumbersReply):
         numbers = [float(number) for number in reply.numbers]
         return {"input": line, "output": reply.value, "numbers": numbers}
     if isinstance(reply, ForecastReply):
         known = {name: found.tolist() for name, found in reply.posterior.items()}
-        expected = {"mean": reply.mean.tolist(), "quantiles": reply.quantiles.tolist()}
+        rows = reply.answer.quantiles[0]
+        levels = {f"{level:g}": rows[:, place].tolist() for place, level in enumerate(LEVELS)}
+        expected = {"mean": reply.answer.mean[0].tolist(), "quantiles": levels}
         return {"input": line, "output": reply.value, **expected, "posterior": known}
     return {
         "input": line,

@@ -11,6 +11,9 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Protocol, runtime_checkable
 
+from ..sparkline import BARS
+from ..sparkline import sparkline as drawn_sparkline
+
 MARKS: Final[Mapping[str, tuple[str, str]]] = {  # the sign, and the one every terminal can show
     "good": ("✔", "+"),
     "warning": ("⚠", "!"),
@@ -30,8 +33,6 @@ COLOURS: Final[Mapping[str, str]] = {
 }
 _MARK_COLOURS = {"good": "green", "warning": "yellow", "bad": "red", "best": "yellow"}
 _ESCAPES = re.compile(r"\033\[[0-9;]*m")
-_BARS = "▁▂▃▄▅▆▇█"
-_ASCII_BARS = "_.-=+*%#"
 
 
 @runtime_checkable
@@ -165,14 +166,8 @@ def several(number: int, what: str) -> str:
 
 
 def sparkline(values: Iterable[float], stream: Stream) -> str:
-    """A curve in one line, a character for each value."""
-    known = list(values)
-    if not known:
-        return ""
-    bars = _BARS if can_show(_BARS, stream) else _ASCII_BARS
-    low, high = min(known), max(known)
-    scale = (len(bars) - 1) / (high - low) if high > low else 0.0
-    return "".join(bars[round((value - low) * scale)] for value in known)
+    """A curve in one line, a character for each value; blank where it is not a number."""
+    return drawn_sparkline(values, ascii=not can_show(BARS, stream))
 
 
 def visible(text: str) -> str:

@@ -252,6 +252,8 @@ def _say_next(outcomes: list[Outcome]) -> None:
 def _question(outcome: Outcome) -> str:
     """A short example to ask, from the test part."""
     task: Task = outcome.run.task
+    if task.form is Form.FORECAST:
+        return f" {quote(str(outcome.run.recipe.data['train']))}"
     if task.form is Form.NEXT or outcome.test is None:
         return "" if task.form is Form.NEXT else ' "…"'
     shown = [task.shown_question(example) for example in outcome.test.examples[:20]]

@@ -182,6 +182,9 @@ class Forecast(Task):
     def key(self, example: Window) -> Hashable:
         return example.series.name, example.begin, example.cut, example.end, _bytes(example)
 
+    def place(self, example: Window) -> Hashable:
+        return example.series.name, example.line, example.cut, example.end
+
     def length(self, example: Window) -> int:
         return example.end - example.begin
 
@@ -282,6 +285,9 @@ class Forecast(Task):
 
     def details(self, example: Window, answer: Ahead, chances: Any) -> dict[str, Any]:
         return answer.as_dict()
+
+    def plain(self, answer: Ahead) -> Any:
+        return answer.as_dict()["mean"]
 
     def show(self, answer: Ahead) -> str:
         return str(answer)

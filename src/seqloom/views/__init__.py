@@ -1,13 +1,16 @@
 """Pictures of what happens inside a model: each prints, draws, saves and shows in a notebook."""
 
 from .attention import AttentionView
+from .components import Component, ComponentsView
 from .confusion import ConfusionView
+from .fan import Fan, fans_of
+from .forecast import ForecastView
 from .gate_shares import GateShare, GateSharesView
 from .gates import GatesView
 from .hierarchy import HierarchyView
 from .influence import InfluenceView, Moved
 from .ladder import LadderView, RungPoint
-from .lengths import LengthBucket, LengthCurve, LengthView
+from .lengths import HorizonView, LengthBucket, LengthCurve, LengthView
 from .memory import Memory, MemoryView, Window
 from .reliability import Bin, ReliabilityView
 from .view import View
@@ -15,11 +18,16 @@ from .view import View
 __all__ = [
     "AttentionView",
     "Bin",
+    "Component",
+    "ComponentsView",
     "ConfusionView",
+    "Fan",
+    "ForecastView",
     "GateShare",
     "GateSharesView",
     "GatesView",
     "HierarchyView",
+    "HorizonView",
     "InfluenceView",
     "LadderView",
     "LengthBucket",
@@ -32,4 +40,5 @@ __all__ = [
     "RungPoint",
     "View",
     "Window",
+    "fans_of",
 ]

@@ -3,11 +3,29 @@
 Quantities from 0 to 1 are never stretched: the same value has the same colour in every picture.
 """
 
+from dataclasses import dataclass
+
 PAGE, CARD, INK, MUTED = "#ffffff", "#f6f8fa", "#1b1f24", "#57606a"
 DARK_PAGE, DARK_CARD = "#111418", "#1a1f26"
 BLUE, ORANGE = "#0072b2", "#d55e00"
 # For things that have no order (Okabe & Ito, 2008), without the yellow, which is no line on white.
 CATEGORIES = (BLUE, ORANGE, "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
+
+
+@dataclass(frozen=True)
+class Theme:
+    """The colours of a page: its ground, its words, its rules, and what is drawn on it."""
+
+    page: str
+    ink: str
+    muted: str
+    grid: str
+    accent: str
+    warm: str
+
+
+LIGHT = Theme(PAGE, INK, MUTED, "#d0d7de", BLUE, ORANGE)
+DARK = Theme(DARK_PAGE, "#e6edf3", "#9aa4ae", "#30363d", "#56b4e9", "#e69f00")
 
 
 def viridis(value: float) -> str:

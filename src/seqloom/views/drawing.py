@@ -75,10 +75,20 @@ class Picture:
         self.shapes.append(Line(start, end, colour, thickness, title))
 
     def curve(
-        self, points: Sequence[Point], colour: str, *, dashed: bool = False, title: str = ""
+        self,
+        points: Sequence[Point],
+        colour: str,
+        *,
+        dashed: bool = False,
+        thickness: float = 2,
+        title: str = "",
     ) -> None:
         """Add a line through several points."""
-        self.shapes.append(Curve(tuple(points), colour, dashed, title))
+        self.shapes.append(Curve(tuple(points), colour, dashed, thickness, title))
+
+    def add(self, shape: "Shape") -> None:
+        """Add a shape of another kind."""
+        self.shapes.append(shape)
 
     def text(
         self, words: str, place: Point, lettering: Lettering | None = None, title: str = ""
@@ -142,12 +152,12 @@ class Rectangle(Shape):
     title: str
 
     def svg(self) -> str:
-        left, top, width, height = map(_number, self.box)
+        left, top, width, height = map(number, self.box)
         marks = f'x="{left}" y="{top}" width="{width}" height="{height}"'
         marks += f' fill="{escape(self.fill or "none")}"'
         if self.outline:
-            marks += f' stroke="{escape(self.outline)}" stroke-width="{_number(self.thickness)}"'
-        return _element("rect", marks, title=self.title)
+            marks += f' stroke="{escape(self.outline)}" stroke-width="{number(self.thickness)}"'
+        return element("rect", marks, title=self.title)
 
     def paint(self, canvas: Canvas) -> None:
         left, top, width, height = (round(part * canvas.scale) for part in self.box)
@@ -173,10 +183,10 @@ class Line(Shape):
     title: str
 
     def svg(self) -> str:
-        (x1, y1), (x2, y2) = (map(_number, point) for point in (self.start, self.end))
+        (x1, y1), (x2, y2) = (map(number, point) for point in (self.start, self.end))
         marks = f'x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" stroke="{escape(self.colour)}"'
-        marks += f' stroke-width="{_number(self.thickness)}"'
-        return _element("line", marks, title=self.title)
+        marks += f' stroke-width="{number(self.thickness)}"'
+        return element("line", marks, title=self.title)
 
     def paint(self, canvas: Canvas) -> None:
         ends = [part * canvas.scale for part in (*self.start, *self.end)]
@@ -191,19 +201,22 @@ class Curve(Shape):
     points: tuple[Point, ...]
     colour: str
     dashed: bool
+    thickness: float
     title: str
 
     def svg(self) -> str:
-        points = " ".join(f"{_number(x)},{_number(y)}" for x, y in self.points)
-        marks = f'points="{points}" fill="none" stroke="{escape(self.colour)}" stroke-width="2"'
+        points = " ".join(f"{number(x)},{number(y)}" for x, y in self.points)
+        marks = f'points="{points}" fill="none" stroke="{escape(self.colour)}"'
+        marks += f' stroke-width="{number(self.thickness)}" stroke-linejoin="round"'
         marks += f' stroke-dasharray="{_DASH} {_DASH}"' if self.dashed else ""
-        return _element("polyline", marks, title=self.title)
+        return element("polyline", marks, title=self.title)
 
     def paint(self, canvas: Canvas) -> None:
         pieces = _dashes(self.points) if self.dashed else [self.points]
         for piece in pieces:
             ends = [part * canvas.scale for point in piece for part in point]
-            canvas.brush.line(ends, fill=self.colour, width=2 * canvas.scale, joint="curve")
+            dots = max(1, round(self.thickness * canvas.scale))
+            canvas.brush.line(ends, fill=self.colour, width=dots, joint="curve")
 
 
 def _dashes(points: Sequence[Point]) -> list[tuple[Point, ...]]:
@@ -232,15 +245,15 @@ class Text(Shape):
     title: str
 
     def svg(self) -> str:
-        style, (x, y) = self.lettering, map(_number, self.place)
+        style, (x, y) = self.lettering, map(number, self.place)
         family = _MONOSPACE if style.monospace else _SANS
-        marks = f'x="{x}" y="{y}" font-family="{family}" font-size="{_number(style.size)}"'
+        marks = f'x="{x}" y="{y}" font-family="{family}" font-size="{number(style.size)}"'
         marks += f' fill="{escape(style.colour)}" xml:space="preserve"'
         if style.anchor != "start":
             marks += f' text-anchor="{style.anchor}"'
         if style.rotation:
-            marks += f' transform="rotate({_number(style.rotation)} {x} {y})"'
-        return _element("text", marks, escape(self.words), self.title)
+            marks += f' transform="rotate({number(style.rotation)} {x} {y})"'
+        return element("text", marks, escape(self.words), self.title)
 
     def paint(self, canvas: Canvas) -> None:
         from PIL import Image, ImageDraw  # noqa: PLC0415
@@ -260,13 +273,15 @@ class Text(Shape):
         canvas.image.paste(style.colour, (x - reach, y - reach), turned)
 
 
-def _element(name: str, marks: str, content: str = "", title: str = "") -> str:
+def element(name: str, marks: str, content: str = "", title: str = "") -> str:
+    """One element of SVG, with words that show where the pointer rests."""
     hover = f"<title>{escape(_one_line(title))}</title>" if title else ""
     inside = hover + content
     return f"<{name} {marks}>{inside}</{name}>" if inside else f"<{name} {marks}/>"
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
+    """A measure in pixels."""
     return f"{round(value, 2):g}"
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, cos, radians, sin
 
-from .colours import INK, MUTED, viridis
+from .colours import INK, LIGHT, MUTED, Theme, viridis
 from .drawing import Lettering, Picture
 from .symbols import fold, shorten, visible
 
@@ -74,12 +74,13 @@ class Labels:
 
 @dataclass(frozen=True)
 class Wording:
-    """The words around a heat map: a title above, a caption and notes below."""
+    """The words around a picture: a title above, a caption and notes below."""
 
     title: str
     explanation: str
     caption: str
     notes: tuple[str, ...]
+    theme: Theme = LIGHT
 
     def head_height(self) -> float:
         """Pixels from the top of the picture to where labels may begin."""
@@ -95,16 +96,18 @@ class Wording:
 
     def draw(self, picture: Picture, foot: float) -> None:
         """Write the title at the top, and caption and notes from `foot` down."""
-        picture.text(self.title, (MARGIN, MARGIN + 12), _TITLE)
-        picture.text(self.explanation, (MARGIN, MARGIN + 30), Lettering(12, MUTED))
+        title = Lettering(_TITLE.size, self.theme.ink)
+        picture.text(self.title, (MARGIN, MARGIN + 12), title)
+        picture.text(self.explanation, (MARGIN, MARGIN + 30), Lettering(12, self.theme.muted))
         for number, (line, colour) in enumerate(self._foot(picture.width)):
             place = MARGIN, foot + number * _LINE + 12
             picture.text(line, place, Lettering(_WORDS.size, colour))
 
     def _foot(self, width: float) -> list[tuple[str, str]]:
         columns = int((width - 2 * MARGIN) / _WORDS.length("x"))
-        caption = [(line, INK) for line in fold(self.caption, columns)]
-        return caption + [(line, MUTED) for note in self.notes for line in fold(note, columns)]
+        ink, muted = self.theme.ink, self.theme.muted
+        caption = [(line, ink) for line in fold(self.caption, columns)]
+        return caption + [(line, muted) for note in self.notes for line in fold(note, columns)]
 
 
 def draw_legend(picture: Picture, left: float, top: float, words: str) -> None:

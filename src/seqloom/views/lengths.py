@@ -1,6 +1,6 @@
-"""A metric by the length of what was read: where longer sources are harder."""
+"""A metric by the length of what was read, or by how far ahead: where it becomes harder."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
@@ -53,7 +53,6 @@ class LengthCurve:
     buckets: tuple[LengthBucket, ...]
 
 
-@final
 class LengthView(View):
     """A line for each model, with an interval at each length.
 
@@ -64,6 +63,8 @@ class LengthView(View):
     """
 
     kind: ClassVar[str] = "by-length"
+    what: ClassVar[str] = "length"
+    axis: ClassVar[str] = "symbols of the source"
 
     def __init__(
         self, curves: Sequence[LengthCurve], metric: str, notes: Sequence[str] = ()
@@ -80,19 +81,23 @@ class LengthView(View):
         """This view and others as one."""
         views = [self, *others]
         notes = list(dict.fromkeys(note for view in views for note in view.notes))
-        return LengthView([curve for view in views for curve in view.curves], self.metric, notes)
+        return type(self)([curve for view in views for curve in view.curves], self.metric, notes)
+
+    @staticmethod
+    def shown(value: float) -> str:
+        """A value as people read it."""
+        return f"{value:.2f}"
 
     def content(self) -> dict[str, Any]:
         curves = [{"name": c.name, "buckets": [vars(b) for b in c.buckets]} for c in self.curves]
         return {"metric": self.metric, "models": curves}
 
     def to_table(self) -> list[list[str]]:
-        rows = [["symbols of source", "model", "examples", self.metric, "from", "to"]]
+        rows = [[self.axis, "model", "examples", self.metric, "from", "to"]]
         for title in self.titles:
             for curve in self.curves:
                 rows += [
-                    [title, curve.name, f"{b.count:,}", f"{b.value:.2f}", f"{b.low:.2f}",
-                     f"{b.high:.2f}"]
+                    [title, curve.name, f"{b.count:,}", *map(self.shown, (b.value, b.low, b.high))]
                     for b in curve.buckets if b.title == title
                 ]  # fmt: skip
         return rows
@@ -100,20 +105,20 @@ class LengthView(View):
     def grid_lines(self, width: int, ascii: bool) -> list[str]:
         """A bar for each length and model, as long as its value is large."""
         most = max(abs(b.value) for curve in self.curves for b in curve.buckets) or 1.0
-        lines = fold(f"{self.metric} by symbols of the source", width)
+        lines = fold(f"{self.metric} by {self.axis}", width)
         room = max(map(column_width, self.titles))
         for curve in self.curves:
             lines += ["", *fold(to_ascii(curve.name) if ascii else curve.name, width)]
             for b in curve.buckets:
                 bar = ("#" if ascii else "█") * max(1, round(_BAR * abs(b.value) / most))
-                words = f"{b.value:.2f} ({b.low:.2f} to {b.high:.2f}), {b.count:,} examples"
+                words = f"{self.told(b)}, {b.count:,} examples"
                 lines += fold(f"{b.title:>{room}}  {bar} {words}", width)
         return lines
 
     def to_picture(self) -> Picture:
         words = Wording(
-            f"{self.metric} by length",
-            "by symbols of the source; lines upright: 95 % intervals",
+            f"{self.metric} by {self.what}",
+            f"by {self.axis}; lines upright: 95 % intervals",
             self.caption,
             self.notes,
         )
@@ -128,14 +133,33 @@ class LengthView(View):
         words.draw(picture, foot)
         return picture
 
+    def told(self, bucket: LengthBucket) -> str:
+        """A value with its interval."""
+        value, low, high = map(self.shown, (bucket.value, bucket.low, bucket.high))
+        return f"{value} ({low} to {high})"
+
     def _caption(self) -> str:
         """How far each falls, or rises, from the shortest to the longest."""
         told = []
         for curve in self.curves:
             first, last = curve.buckets[0], curve.buckets[-1]
-            ends = [f"{bucket.value:.2f} at {bucket.title}" for bucket in (first, last)]
+            ends = [f"{self.shown(bucket.value)} at {bucket.title}" for bucket in (first, last)]
             told.append(f"{curve.name}: {', '.join(ends)}")
-        return f"{self.metric} by symbols of the source. {'; '.join(told)}."
+        return f"{self.metric} by {self.axis}. {'; '.join(told)}."
+
+
+@final
+class HorizonView(LengthView):
+    """A line for each model, with an interval at each number of steps ahead."""
+
+    kind: ClassVar[str] = "by-horizon"
+    what: ClassVar[str] = "horizon"
+    axis: ClassVar[str] = "steps ahead"
+
+    @staticmethod
+    def shown(value: float) -> str:
+        """A value of any size, in four digits."""
+        return f"{value:.4g}"
 
 
 @dataclass(frozen=True)
@@ -145,11 +169,13 @@ class _Axes:
     box: Box
     titles: tuple[str, ...]
     ticks: tuple[float, ...]
+    below: str
+    told: Callable[[LengthBucket], str]
 
     @classmethod
     def of(cls, box: Box, view: LengthView) -> "_Axes":
         found = [v for c in view.curves for b in c.buckets for v in (b.value, b.low, b.high)]
-        return cls(box, tuple(view.titles), round_ticks(found))
+        return cls(box, tuple(view.titles), round_ticks(found), view.axis, view.told)
 
     def place(self, title: str, value: float) -> Point:
         left, top, width, height = self.box
@@ -166,7 +192,7 @@ class _Axes:
         for title in self.titles:
             x, _ = self.place(title, self.ticks[0])
             picture.text(title, (x, top + height + 17), _TICKS)
-        picture.text("symbols of the source", (left + width / 2, top + height + 35), _TICKS)
+        picture.text(self.below, (left + width / 2, top + height + 35), _TICKS)
 
     def draw_curve(self, picture: Picture, curve: LengthCurve, colour: str, number: int) -> None:
         """The line, an interval and a square at each length; names do not hide one another."""
@@ -174,10 +200,7 @@ class _Axes:
         if len(places) > 1:
             picture.curve(places, colour, title=curve.name)
         for bucket, (x, y) in zip(curve.buckets, places, strict=True):
-            title = (
-                f"{curve.name}, {bucket.title}: {bucket.value:.2f}"
-                f" ({bucket.low:.2f} to {bucket.high:.2f}), {bucket.count:,} examples"
-            )
+            title = f"{curve.name}, {bucket.title}: {self.told(bucket)}, {bucket.count:,} examples"
             low, high = (self.place(bucket.title, v)[1] for v in (bucket.low, bucket.high))
             picture.line((x, low), (x, high), colour, 2, title)
             picture.rectangle((x - 3, y - 3, 6, 6), colour, title=title)

@@ -34,7 +34,7 @@ LAYERS = [  # lowest first; names in one set may not import each other
         "guessing",
         "forecasting",
     },
-    {"parts", "by_horizon", "checking", "rungs", "agreement", "mistakes", "folded"},
+    {"parts", "regimes", "by_horizon", "checking", "rungs", "agreement", "mistakes", "folded"},
     {"run"},
     {"card"},
     {"fitting"},

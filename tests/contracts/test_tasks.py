@@ -33,6 +33,7 @@ FILE = {
     "classify": "labels.csv",
     "translate": "pairs.tsv",
     "forecast": "series.csv",
+    "series-classify": "waves.jsonl",
 }
 # Small settings for the tasks that make their own examples, one of each variety.
 MADE = {"examples": 48, "valid_examples": 16, "test_examples": 16}
@@ -69,7 +70,7 @@ def tables(data, variety):
 
 def recipe(data, variety, model, **training):
     own = {
-        **dict.fromkeys(COUNTED | {"hidden-states"}, {}),
+        **dict.fromkeys(COUNTED | {"hidden-states", "hidden-regimes"}, {}),
         "convolutional": {"width": 16, "hidden": 24, "layers": 2},
         "transformer": {"width": 16, "layers": 2},
         "transformer-encoder-decoder": {"width": 16, "encoder_layers": 1, "decoder_layers": 1},

@@ -52,6 +52,9 @@ COMMANDS = {
     "score": Command(
         "score", "say how likely sentences are", 'score my-run "an {example|egg-sample} of it"'
     ),
+    "regimes": Command(
+        "regimes", "find the states a series goes through", "regimes river.csv --states 3"
+    ),
     "stream": Command(
         "stream", "answer every symbol as it comes in", "stream my-run --state here.safetensors"
     ),
@@ -93,6 +96,7 @@ GROUPS = {
         "forecast",
         "generate",
         "score",
+        "regimes",
         "stream",
         "inspect",
         "why",

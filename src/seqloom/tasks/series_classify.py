@@ -89,9 +89,11 @@ class SeriesClassify(Task):
         place = Place(str(path), series.line or None)
         labels = series.labels if self.each else (series.label,)
         if self.each and not labels and series.label:
-            raise _wrong_labels("a series has one label, and each step is to have one", False, place)
+            raise _wrong_labels(
+                "a series has one label, and each step should", False, place
+            )
         if not self.each and not series.label and series.labels:
-            raise _wrong_labels("the labels of a series change, and it is to have one", True, place)
+            raise _wrong_labels("the label of a series changes from step to step", True, place)
         if not labels or not all(label.strip() for label in labels):
             what = "a step" if any(labels) else "a series"
             raise DataError(
@@ -143,7 +145,7 @@ class SeriesClassify(Task):
         if len(self.labels.labels) == 1:
             raise DataError(
                 "D253",
-                f"all labels to learn from are {self.labels.labels[0]!r}: there is nothing to learn",
+                f"all labels are {self.labels.labels[0]!r}: there is nothing to learn",
                 help=["add series with other labels", "check that the right column is the label"],
             )
 

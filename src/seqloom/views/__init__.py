@@ -12,6 +12,7 @@ from .influence import InfluenceView, Moved
 from .ladder import LadderView, RungPoint
 from .lengths import HorizonView, LengthBucket, LengthCurve, LengthView
 from .memory import Memory, MemoryView, Window
+from .regimes import Regime, RegimesView
 from .reliability import Bin, ReliabilityView
 from .view import View
 
@@ -36,6 +37,8 @@ __all__ = [
     "Memory",
     "MemoryView",
     "Moved",
+    "Regime",
+    "RegimesView",
     "ReliabilityView",
     "RungPoint",
     "View",

@@ -71,8 +71,22 @@ def sold(months: int = 120) -> str:
     return "".join(f"{2010 + i // 12}-{i % 12 + 1:02},{n}\n" for i, n in enumerate(numbers))
 
 
+def waves(count: int = 60) -> str:
+    """Series that rise or fall; each step is low or high."""
+    chance, lines = random.Random(0), []
+    for number in range(count):
+        length = chance.randrange(6, 10)
+        slope = 1 if number % 2 else -1
+        rows = [[slope * (i - length / 2) + chance.gauss(0, 0.3), i % 2] for i in range(length)]
+        labels = ["high" if row[0] > 0 else "low" for row in rows]
+        label = "rising" if slope > 0 else "falling"
+        lines.append(json.dumps({"values": rows, "label": label, "labels": labels}))
+    return "\n".join(lines) + "\n"
+
+
 def write_data(folder: Path) -> Path:
-    """A file for each task: text.txt, tags.conll, labels.csv, pairs.tsv, series.csv, pieces.json.
+    """A file for each task: text.txt, tags.conll, labels.csv, pairs.tsv, series.csv, waves.jsonl
+    and pieces.json.
 
     names.conll has entities.
     """
@@ -89,6 +103,7 @@ def write_data(folder: Path) -> Path:
     (folder / "pairs.tsv").write_text(pairs)
     (folder / "pieces.json").write_text(json.dumps(tunes()))
     (folder / "series.csv").write_text("month,sold\n" + sold())
+    (folder / "waves.jsonl").write_text(waves())
     return folder
 
 

@@ -65,6 +65,8 @@ VARIANTS = {
     "hidden-states": [{"states": 3}, {"states": 1}],
     "autoregressive": [{"order": 1}, {"order": 3, "ridge": 0.5}, {"intercept": False, "most": 2}]
     + [{"order": 1, "differences": "both"}],
+    "hidden-regimes": [{"states": 1}, {"emissions": "full", "left_to_right": True}]
+    + [{"emissions": "mixture", "components": 2}],
     "recurrent": [{"cell": cell, "layers": 2} for cell in CELLS]
     + [{"directions": "both", "layers": 2, "dropout": 0.3}]
     + [{"pooling": pooling} for pooling in ("max", "last", "ends", "attentive")]
@@ -151,6 +153,7 @@ def small(name, options):
         "bag": {},
         "hidden-markov": {},
         "hidden-states": {},
+        "hidden-regimes": {"states": 2},
         "naive": {},
         "seasonal-naive": {},
         "drift": {},

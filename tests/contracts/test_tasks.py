@@ -37,6 +37,7 @@ FILE = {
     "translate": "pairs.tsv",
     "music": "pieces.json",
     "forecast": "series.csv",
+    "series-classify": "waves.jsonl",
 }
 # Small settings for the tasks that make their own examples, one of each variety.
 MADE = {"examples": 48, "valid_examples": 16, "test_examples": 16}
@@ -75,7 +76,7 @@ def tables(data, variety):
 
 def recipe(data, variety, model, **training):
     own = {
-        **dict.fromkeys(COUNTED, {}),
+        **dict.fromkeys(COUNTED | {"hidden-states", "hidden-regimes"}, {}),
         "convolutional": {"width": 16, "hidden": 24, "layers": 2},
         "transformer": {"width": 16, "layers": 2},
         "transformer-encoder-decoder": {"width": 16, "encoder_layers": 1, "decoder_layers": 1},

@@ -53,6 +53,9 @@ COMMANDS = {
     "score": Command(
         "score", "say how likely sentences are", 'score my-run "an {example|egg-sample} of it"'
     ),
+    "regimes": Command(
+        "regimes", "find the states a series goes through", "regimes river.csv --states 3"
+    ),
     "stream": Command(
         "stream", "answer every symbol as it comes in", "stream my-run --state here.safetensors"
     ),
@@ -95,6 +98,7 @@ GROUPS = {
         "generate",
         "compose",
         "score",
+        "regimes",
         "stream",
         "inspect",
         "why",

@@ -22,6 +22,7 @@ MODELS: Registry[Model] = Registry(
         "window": ".window:WindowNetwork",
         "hidden-markov": ".hidden_markov:HiddenMarkov",
         "hidden-states": ".hidden_states:HiddenStates",
+        "hidden-regimes": ".hidden_regimes:HiddenRegimes",
         "convolutional": ".convolutional:Convolutional",
         "hierarchical-attention": ".hierarchical_attention:HierarchicalAttention",
         "transformer": ".transformer:Transformer",

@@ -13,6 +13,7 @@ TASKS: Registry[Task] = Registry(
         "translate": ".translate:Translate",
         "music": ".music:Music",
         "forecast": ".forecast:Forecast",
+        "series-classify": ".series_classify:SeriesClassify",
         "algorithms": ".algorithms:Algorithms",
     },
 )

@@ -13,6 +13,7 @@ from .ladder import LadderView, RungPoint
 from .lengths import HorizonView, LengthBucket, LengthCurve, LengthView
 from .memory import Memory, MemoryView, Window
 from .piano_roll import PianoRollView
+from .regimes import Regime, RegimesView
 from .reliability import Bin, ReliabilityView
 from .view import View
 
@@ -38,6 +39,8 @@ __all__ = [
     "MemoryView",
     "Moved",
     "PianoRollView",
+    "Regime",
+    "RegimesView",
     "ReliabilityView",
     "RungPoint",
     "View",

@@ -109,7 +109,8 @@ class PianoRollView(View):
             y = top + _KEY * (self.highest - pitch)
             if pitch % _OCTAVE in BLACK:
                 picture.rectangle((left, y, across, _KEY), CARD)
-            if pitch % _OCTAVE == 0 or pitch in (self.lowest, self.highest):
+            is_end = pitch in (self.lowest, self.highest) and pitch % _OCTAVE not in (1, 11)
+            if pitch % _OCTAVE == 0 or is_end:  # beside a C there is no room
                 style = Lettering(10, MUTED, "end", monospace=True)
                 picture.text(name_of(pitch), (left - 5, y + _KEY - 0.5), style)
 

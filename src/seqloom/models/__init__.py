@@ -14,6 +14,7 @@ MODELS: Registry[Model] = Registry(
         "ngram": ".ngram:NGram",
         "cache": ".cache:Cache",
         "bag": ".bag:Bag",
+        "linear": ".linear:Linear",
         "recurrent": ".recurrent:Recurrent",
         "window": ".window:WindowNetwork",
         "hidden-markov": ".hidden_markov:HiddenMarkov",

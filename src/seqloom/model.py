@@ -44,6 +44,9 @@ class Model(ABC):
     reads: ClassVar[frozenset[type[Space]]] = SYMBOLS  # the spaces a source may lie in
     writes: ClassVar[frozenset[type[Space]]] = SYMBOLS  # the spaces a target may lie in
     is_baseline: ClassVar[bool] = False  # whether it is trained only where it is named
+    # Of series: whether the density of a future is that of its first step times that of the others
+    # given it, so that what is said of many steps and what is said of one are the same model.
+    is_joint: bool = False
 
     def __init__(self, signature: Signature) -> None:
         super().__init__()

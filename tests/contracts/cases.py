@@ -63,7 +63,6 @@ VARIANTS = {
     "linear": [
         {"variety": "dlinear", "average": 3, "individual": True},
         {"output": "quantile", "center": "standard"},
-        {"output": "student", "individual": True},
     ],
     "ngram": [{"order": 1}, {"order": 2}, {"order": 9}, {"at_least": "1,2"}]
     # Without smoothing some sequences are impossible, and nothing can be said of what follows them.
@@ -87,7 +86,7 @@ VARIANTS = {
         {"cell": "elman", "join": "sum"},
     ],
     "window": [{"context": 1}, {"layers": 2, "direct": True}, {"layers": 0, "dropout": 0.3}]
-    + FORECASTS[1:],
+    + FORECASTS[1:2],
     "convolutional": [
         {"layers": 2, "kernel": 2, "dropout": 0.3},
         {"directions": "both", "hidden": 6},
@@ -102,7 +101,7 @@ VARIANTS = {
     ],
     "transformer": [
         {"chain": True},
-        *FORECASTS[:2],
+        FORECASTS[1],
         {"positions": "rotary", "norm": "after", "context": 4},
         {"positions": "sinusoid", "activation": "relu", "feed_forward": 5, "dropout": 0.3},
         {"attention_window": 2, "context": 8, "heads": 1},
@@ -140,7 +139,7 @@ VARIANTS = {
 }
 # Options that reach the output: what it decides is tried with these alone.
 OF_OUTPUT = {"features", "balance", "max_norm", "smoothing"}
-# Options of forecasts, each of which is tried with them alone.
+# Options of forecasts by networks; what is inside of these is tried with symbols.
 OF_FORECASTS = {"output", "center", "ahead", "look_back", "variety"}
 # Options that never see what it was that became vectors, so that each is tried with symbols only.
 INSIDE = {
@@ -164,6 +163,9 @@ def small(name, options):
         "bag": {},
         "hidden-markov": {},
         "hidden-states": {},
+        "naive": {},
+        "seasonal-naive": {},
+        "drift": {},
         "linear": {"look_back": 4},
         "transformer": {"width": 8, "heads": 2, "layers": 2, "context": 32},
         "transformer-encoder-decoder": {"width": 8, "heads": 2, "context": 32}
@@ -174,19 +176,20 @@ def small(name, options):
 
 def is_worth_trying(signature, options):
     """Not everything with everything: options of the inside with symbols, copying where it can."""
-    is_forecast = signature.form is Form.FORECAST
-    if options and is_forecast != bool(OF_FORECASTS & set(options)):
-        return False
     if options.get("copy", False) != bool(getattr(signature.target, "unknowns", 0)) and options:
         return False
     if signature.form is Form.NEXT and {"both", "filters"} & {options.get("directions"), *options}:
         return False
+    is_of_forecasts = bool(OF_FORECASTS & set(options))
+    is_of_networks = bool((INSIDE | {"layers", "positions", "directions", "skip"}) & set(options))
     is_labelled = signature.form is Form.EACH and isinstance(signature.target, Labels)
     is_decided = isinstance(signature.target, Bits) and options
     if (
         ("pooling" in options and signature.form is not Form.WHOLE)
         or ("chain" in options and not is_labelled)
         or (is_decided and not OF_OUTPUT & set(options))
+        or (is_of_forecasts and not (signature.form is Form.FORECAST and signature.source.known))
+        or (is_of_networks and not is_of_forecasts and signature.form is Form.FORECAST)
     ):
         return False
     if signature.source is COLUMNS and not {"feature_width", "order"} & set(options):
@@ -233,7 +236,9 @@ def batch_for(signature, lengths=(4, 2), seed=1):
                 target.values[:] = np.where(known, target.values, source.values.max(1)[:, None])
             return Batch(source, target)
         case Form.FORECAST:
-            ahead = [min(signature.target.horizon, length - 1) for length in lengths]
+            steps = signature.target.horizon  # what is predicted is as long for all, after a past
+            source = sequences_in(signature.source, [n + steps for n in lengths], chance)
+            ahead = [steps] * len(lengths)
             return hidden(source, sequences_in(signature.target, ahead, chance))
         case Form.WHOLE:
             return Batch(source, sequences_in(signature.target, [1] * len(lengths), chance))

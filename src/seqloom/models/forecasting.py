@@ -134,13 +134,13 @@ class AtOnce(Forecaster):
     def log_prob(self, batch: Batch) -> Float[Tensor, " batch"]:
         total = torch.zeros(len(batch), dtype=self.kind)
         for part in self._blocks(batch):
-            piece = self._cut(part.source, part.target.lengths, part.target)
-            total = total + self._scored(piece, self.model.tell(piece), piece.future(piece.seen))
+            piece = self._cut(part.source, part.target.lengths)
+            total = total + self._scored(piece, self.model.tell(piece), piece.moved(part.target))
         return total
 
     def loss(self, batch: Batch) -> Float[Tensor, ""]:
-        piece = self._cut(batch.source, batch.target.lengths, batch.target)
-        y = piece.future(piece.seen)
+        piece = self._cut(batch.source, batch.target.lengths)
+        y = piece.moved(batch.target)
         losses, told = observed(self.density, self.model.tell(piece), y, piece.real())
         return losses.sum() / told.sum().clamp(min=1)
 

@@ -26,7 +26,7 @@ from ..nn.inputs import Embedding, input_layer, tensors, words_of
 from ..nn.outlook import PLAIN_OUTLOOK, Outlook
 from ..nn.outputs import Output, Symbols, output_layer
 from ..nn.piece import Piece
-from ..nn.pooling import Body, Pooling, PoolingName
+from ..nn.pooling import Body, Ended, Pooling, PoolingName
 from ..search import Hypothesis
 from .forecasting import AtOnce, Forecaster, ForecastStepper, Stepwise, series_of
 from .neural import Neural
@@ -152,11 +152,13 @@ class Reader(Neural, ABC):
 
     def tell(self, piece: Piece) -> Float[Tensor, "batch ahead width count"]:
         """All steps of a horizon, from the state after the last row of the past."""
-        past, ends = int(piece.pasts.max()), piece.pasts - 1
-        vectors = self.input(piece.read()[:, :past])
-        states = self.dropout(self.body(vectors, piece.pasts))
-        last = states[torch.arange(len(states)), ends]
-        told: Tensor = self.head(last, piece.future(piece.known))
+        vectors = self.input(piece.read()[:, : int(piece.pasts.max())])
+        if self.looks_ahead and isinstance(self.body, Ended):  # each direction where it ended
+            last = self.body.read(vectors, piece.pasts)[1]
+        else:
+            states = self.body(vectors, piece.pasts)
+            last = states[torch.arange(len(states)), piece.pasts - 1]
+        told: Tensor = self.head(self.dropout(last[:, None])[:, 0], piece.future(piece.known))
         return told
 
     def stepper(self) -> ReaderStepper | ForecastStepper:

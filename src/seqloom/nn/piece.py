@@ -11,7 +11,7 @@ from ..batch import Sequences, mask_of
 from .densities import Density
 from .outlook import CenterName
 
-LEAST_VARIANCE = 1e-5  # of a piece that is stretched to a deviation of 1
+LEAST_VARIANCE = 1e-3  # of a piece that is stretched to a deviation of 1
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,12 @@ class Piece:
         places = self.pasts[:, None] + torch.arange(ahead)
         return rows[torch.arange(len(rows))[:, None], places.clamp(max=rows.shape[1] - 1)]
 
+    def moved(self, target: Sequences) -> Float[Tensor, "batch ahead width"]:
+        """What came then, moved and stretched as the past is."""
+        rows = target.values[:, : int(self.aheads.max())]
+        found = torch.from_numpy((rows - self.shift) / self.scale)
+        return found.to(self.seen.dtype)
+
     def real(self) -> Bool[Tensor, "batch ahead"]:
         """Which of the rows that are forecast there are."""
         return torch.arange(int(self.aheads.max())) < self.aheads[:, None]
@@ -62,7 +68,7 @@ def cut(
     kind: torch.dtype,
     target: Sequences | None = None,
 ) -> Piece:
-    """The last rows of every past, with the inputs of what follows, and what that was if given."""
+    """The last rows of every past, with the inputs of what follows; with a target, its numbers."""
     before = source.lengths - aheads
     pasts = np.clip(before, 1, look_back)
     time = int((pasts + aheads).max())

@@ -1,0 +1,44 @@
+"""What models of series share: where the past ends, and what the future adds to it."""
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from ..batch import Batch, Sequences
+from ..forms import Series, Signature
+from ..model import Search
+
+
+def futures(signature: Signature, source: Sequences, search: Search) -> Int[np.ndarray, " batch"]:
+    """How many rows of each source lie in the future: as many as were asked for, if there are."""
+    if not isinstance(signature.target, Series):
+        raise TypeError("series are forecast from series")
+    return np.minimum(search.horizon or signature.target.horizon, source.lengths)
+
+
+def past_of(source: Sequences, ahead: Int[np.ndarray, " batch"], width: int) -> Sequences:
+    """The observed numbers before the future."""
+    pasts = source.lengths - ahead
+    return Sequences(source.values[:, : int(pasts.max(initial=0)), :width], pasts)
+
+
+def whole_of(batch: Batch, width: int) -> list[Float[np.ndarray, "_ width"]]:
+    """The observed numbers of each series, those of the future as the target has them."""
+    found = []
+    for row, length, target, ahead in zip(
+        batch.source.values,
+        batch.source.lengths.tolist(),
+        batch.target.values,
+        batch.target.lengths.tolist(),
+        strict=True,
+    ):
+        past = row[: length - ahead, :width]
+        found.append(np.concatenate([past, target[:ahead]]).astype(np.float64))
+    return found
+
+
+def log_normal(
+    error: Float[np.ndarray, "*shape"], variance: Float[np.ndarray, "*shape"]
+) -> Float[np.ndarray, "*shape"]:
+    """The log density of N(0, variance)."""
+    found: np.ndarray = -0.5 * (np.log(2 * np.pi * variance) + error**2 / variance)
+    return found

@@ -1,5 +1,6 @@
 """What all tests share: one thread, fixed seeds, and a few lines of every kind of data."""
 
+import math
 import os
 import random
 import signal
@@ -46,8 +47,21 @@ TAG = {
 }
 
 
+def sold(months: int = 120) -> str:
+    """A season of twelve months, a slow rise, and some noise; one month is missing."""
+    chance = random.Random(0)
+    wave = [
+        40 + 10 * math.sin(math.pi * i / 6) + i / 10 + chance.gauss(0, 1) for i in range(months)
+    ]
+    numbers = ["" if i == 7 else f"{number:.2f}" for i, number in enumerate(wave)]
+    return "".join(f"{2010 + i // 12}-{i % 12 + 1:02},{n}\n" for i, n in enumerate(numbers))
+
+
 def write_data(folder: Path) -> Path:
-    """A file for each task: text.txt, tags.conll, labels.csv and pairs.tsv; names.conll has entities."""
+    """A file for each task: text.txt, tags.conll, labels.csv, pairs.tsv and series.csv.
+
+    names.conll has entities.
+    """
     made = sentences()
     text = "\n".join(" ".join(sentence) for sentence in made) + "\n"
     (folder / "text.txt").write_text(text)
@@ -59,6 +73,7 @@ def write_data(folder: Path) -> Path:
     (folder / "labels.csv").write_text("text,label\n" + labels)
     pairs = "".join(f"{' '.join(s)}\t{' '.join(reversed(s))}\n" for s in made)
     (folder / "pairs.tsv").write_text(pairs)
+    (folder / "series.csv").write_text("month,sold\n" + sold())
     return folder
 
 

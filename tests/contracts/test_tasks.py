@@ -32,6 +32,7 @@ FILE = {
     "tag": "tags.conll",
     "classify": "labels.csv",
     "translate": "pairs.tsv",
+    "forecast": "series.csv",
 }
 # Small settings for the tasks that make their own examples, one of each variety.
 MADE = {"examples": 48, "valid_examples": 16, "test_examples": 16}

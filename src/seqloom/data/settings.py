@@ -15,9 +15,13 @@ class Data:
         valid: The file that tells when to stop; without one, a part of train is cut off for it.
         test: The file for the final score; without one, a part of train is cut off for it.
         format: How the files are laid out; auto looks at the file's name, then at its content.
+            Series are wide (a step a row), long (a step a row, of the series it names), rows (a
+            series a row), ts or jsonl.
         encoding: How the files' bytes stand for characters, such as utf-8, cp1252 or utf-16.
         columns: Which column plays which role, as text=review,label=stars, or 1,2 for files
-            without a header. Several columns can be one text, as in text=title+body.
+            without a header. Several columns can be one text, as in text=title+body. Of series it
+            is time=date,value=sales+visits,id=shop,known=price,static=size; time=none takes the
+            rows in their order.
         skip_bad: Leave out lines that cannot be read, and count them, instead of stopping.
         max_length: The longest sequence allowed, in symbols; 0 is no limit.
         valid_fraction: The part of train that is cut off where no valid file is given.
@@ -36,9 +40,10 @@ class Data:
     train: str = ""
     valid: str = ""
     test: str = ""
-    format: Literal["auto", "text", "tsv", "csv", "jsonl", "columns", "label-first", "trees"] = (
-        "auto"
-    )
+    # fmt: off
+    format: Literal["auto", "text", "tsv", "csv", "jsonl", "columns", "label-first", "trees",
+                    "wide", "long", "rows", "ts"] = "auto"
+    # fmt: on
     encoding: str = "utf-8"
     columns: str = ""
     skip_bad: bool = False

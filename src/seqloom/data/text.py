@@ -1,7 +1,9 @@
 """From bytes to characters and lines, with a useful sentence for every file that is not text."""
 
 import codecs
+import gzip
 import re
+import zlib
 from collections.abc import Iterator
 from encodings.aliases import aliases
 from pathlib import Path
@@ -27,8 +29,9 @@ _SPOKEN = {
     "cp1252": "Windows-1252",
     "iso8859-1": "Latin-1",
 }
+_GZIP = b"\x1f\x8b"
 _NOT_TEXT = {
-    b"\x1f\x8b": "a gzip archive: unpack it first, with  gunzip",
+    _GZIP: "a gzip archive: unpack it first, with  gunzip",
     b"PK\x03\x04": "a zip archive or a spreadsheet: unpack it, or save the sheet as CSV",
     b"\x28\xb5\x2f\xfd": "a zstd archive: unpack it first, with  unzstd",
     b"BZh": "a bzip2 archive: unpack it first, with  bunzip2",
@@ -40,10 +43,15 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 
 
-def read_text(path: Path, encoding: str) -> str:
-    """All characters of a file, without a byte order mark; at least one is not blank."""
+def read_text(path: Path, encoding: str, *, unpack: bool = False) -> str:
+    """All characters of a file, without a byte order mark; at least one is not blank.
+
+    With `unpack`, it may be packed with gzip.
+    """
     name = _codec_name(encoding)
     data = read_bytes(path)
+    if unpack and data.startswith(_GZIP):
+        data = _unpacked(path, data)
     if not data:
         raise DataError("D021", f'"{path.name}" is empty (0 bytes)', place=Place(str(path)))
     _refuse_archives(path, data)
@@ -56,9 +64,9 @@ def read_text(path: Path, encoding: str) -> str:
     return text
 
 
-def read_lines(path: Path, encoding: str) -> list[str]:
+def read_lines(path: Path, encoding: str, *, unpack: bool = False) -> list[str]:
     """The lines of a file, split at line feeds only: other breaks are part of the user's text."""
-    pieces = read_text(path, encoding).split("\n")
+    pieces = read_text(path, encoding, unpack=unpack).split("\n")
     if not pieces[-1]:
         pieces.pop()
     return [piece.removesuffix("\r") for piece in pieces]
@@ -177,6 +185,19 @@ def _names_beside(path: Path) -> list[str]:
 def _first_file(folder: Path) -> list[Path]:
     """The first file in a folder, if there is one."""
     return sorted(folder / name for name in _names_beside(folder / "any"))[:1]
+
+
+def _unpacked(path: Path, data: bytes) -> bytes:
+    """What is in a gzip archive."""
+    try:
+        return gzip.decompress(data)
+    except (OSError, EOFError, zlib.error):
+        raise DataError(
+            "D031",
+            f'"{path.name}" is a gzip archive that is damaged or not whole',
+            place=Place(str(path)),
+            help=["download or pack it again"],
+        ) from None
 
 
 def _refuse_archives(path: Path, data: bytes) -> None:

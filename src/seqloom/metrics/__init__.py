@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from . import labels, spans, translation
+from . import forecasts, labels, spans, translation
 from .tally import Measured, Ratio, Sums, Tally, Value, measure, share
 
 __all__ = ["METRICS", "Measured", "Metric", "Ratio", "Tally", "measure", "value_of"]
@@ -19,6 +19,7 @@ class Metric:
     percent: bool = False
     value: Value = share
     decimals: int | None = None  # left out: four figures
+    aim: float | None = None  # where the value is neither better low nor high, but near this
 
     def show(self, value: float) -> str:
         """The value as people read it."""
@@ -54,6 +55,16 @@ METRICS: dict[str, Metric] = {
         "expected calibration error", True, percent=True, value=labels.calibration_error
     ),
     "sentence_accuracy": Metric("sentences all right", False, percent=True),
+    "mase": Metric("MASE", True, decimals=3),
+    "mae": Metric("mean absolute error", True),
+    "rmse": Metric("root mean squared error", True, value=forecasts.root),
+    "smape": Metric("sMAPE", True, decimals=3),
+    "pinball": Metric("pinball loss", True),
+    "crps": Metric("CRPS", True),
+    "coverage_80": Metric("values in 80 % bands", False, percent=True, aim=0.8),
+    "coverage_95": Metric("values in 95 % bands", False, percent=True, aim=0.95),
+    "scaled_mse": Metric("scaled mean squared error", True),
+    "scaled_mae": Metric("scaled mean absolute error", True),
     "bits_per_character": Metric("bits per character", True),
     "bits_per_byte": Metric("bits per byte", True),
     "perplexity": Metric("perplexity per symbol", True, value=_perplexity),

@@ -11,6 +11,7 @@ TASKS: Registry[Task] = Registry(
         "tag": ".tag:Tag",
         "classify": ".classify:Classify",
         "translate": ".translate:Translate",
+        "forecast": ".forecast:Forecast",
         "algorithms": ".algorithms:Algorithms",
     },
 )

@@ -1,0 +1,94 @@
+"""Files of the UEA and UCR archives (.ts): a head of @-lines, then one series a line.
+
+Numbers of one dimension have commas between them, dimensions colons, and the class comes last;
+a question mark stands for what is missing.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from ....errors import DataError, Place
+from ...numbers import number_of
+from ...settings import Data
+from .raw import Found, Raw, must_be_finite
+
+
+def read_ts(lines: list[str], path: Path, settings: Data) -> Found:
+    """All series of a .ts file, with their labels."""
+    head, rest = _head(lines, path)
+    if head.get("timestamps", "false") == "true":
+        raise _bad(path, rest[0][0], "files with time stamps in them (@timeStamps true)")
+    series = [_one(text, number, path, head, settings) for number, text in rest]
+    width = series[0].values.shape[1]
+    for raw in series:
+        if raw.values.shape[1] != width:
+            found = raw.values.shape[1]
+            raise _bad(path, raw.lines[0], f"{found} dimensions after {width} in the first series")
+    return Found(path, series, tuple(str(number) for number in range(1, width + 1)))
+
+
+def _head(lines: list[str], path: Path) -> tuple[dict[str, str], list[tuple[int, str]]]:
+    """What the @-lines say, and the lines of the series with their numbers."""
+    written = [(number, line.strip()) for number, line in enumerate(lines, 1)]
+    written = [(number, text) for number, text in written if text and not text.startswith("#")]
+    head: dict[str, str] = {}
+    place = 0
+    for place, (number, text) in enumerate(written, 1):  # noqa: B007 - where the head ends
+        if not text.startswith("@"):
+            raise _bad(path, number, "a line before @data that does not begin with @")
+        key, _, value = text[1:].partition(" ")
+        head[key.casefold()] = value.strip().casefold()
+        if key.casefold() == "data":
+            break
+    else:
+        raise _bad(path, 1, "no line @data")
+    if place == len(written):
+        raise DataError("D023", f'"{path.name}" has no rows to use', place=Place(str(path)))
+    return head, written[place:]
+
+
+def _one(text: str, number: int, path: Path, head: dict[str, str], settings: Data) -> Raw:
+    """The series of one line: dimensions of unequal length end with what is missing."""
+    parts = text.split(":")
+    label = ""
+    if head.get("classlabel", "false").startswith("true") or "targetlabel" in head:
+        label = parts.pop().strip()
+    columns = [_numbers(part, number, path, settings) for part in parts]
+    if not columns or not any(columns):
+        raise _bad(path, number, "a series without numbers")
+    values = np.full((max(map(len, columns)), len(columns)), np.nan)
+    for place, column in enumerate(columns):
+        values[: len(column), place] = column
+    name, known = str(number), np.zeros((len(values), 0))
+    return Raw(name, [number] * len(values), values, known, label=label)
+
+
+def _numbers(part: str, line: int, path: Path, settings: Data) -> list[float]:
+    """The numbers of one dimension."""
+    found = []
+    for text in part.split(",") if part.strip() else ():
+        value = number_of(text)
+        if value is None or np.isinf(value):
+            if settings.skip_bad:
+                value = np.nan
+            elif value is None:
+                raise DataError(
+                    "D202",
+                    f'"{text.strip()[:30]}" is not a number',
+                    place=Place(str(path), line),
+                    help=["--skip-bad   read it as missing"],
+                )
+            else:
+                raise must_be_finite(path, line, text, "a series")
+        found.append(value)
+    return found
+
+
+def _bad(path: Path, line: int, what: str) -> DataError:
+    return DataError(
+        "D211",
+        f'"{path.name}" cannot be read as a .ts file: {what}',
+        place=Place(str(path), line),
+        help=["a head of @-lines, @data, then one series a line: 1,2,3:4,5,6:label"],
+    )

@@ -55,7 +55,16 @@ WIRED = {"skip": 2, "first_bias": True, "initial_state": "learned", "zoneout": 0
     "recurrent_dropout": 0.2,
 }
 # What is worth trying beside the defaults, by the name of the model.
+FORECASTS = [
+    {"output": "student", "center": "last", "look_back": 3},
+    {"output": "quantile", "center": "standard", "ahead": "direct"},
+    {"output": "squared", "center": "mean"},
+]
 VARIANTS = {
+    "linear": [
+        {"variety": "dlinear", "average": 3, "individual": True},
+        {"output": "quantile", "center": "standard"},
+    ],
     "ngram": [{"order": 1}, {"order": 2}, {"order": 9}, {"at_least": "1,2"}]
     # Without smoothing some sequences are impossible, and nothing can be said of what follows them.
     + [{"smoothing": s, "order": 3} for s in get_args(Smoothing) if s != "maximum-likelihood"],
@@ -72,7 +81,8 @@ VARIANTS = {
     + [{"pooling": pooling} for pooling in ("max", "last", "ends", "attentive")]
     + [{"letters": kind, "letters_width": 2, "feature_width": 1} for kind in LETTERS]
     + [{"chain": True}, {"chain": True, "directions": "both", "feature_width": 1, "dropout": 0.3}]
-    + [WIRED, {"cell": "gru", "directions": "both", "join": "sum", "layers": 2, "residual": True}],
+    + [WIRED, {"cell": "gru", "directions": "both", "join": "sum", "layers": 2, "residual": True}]
+    + [*FORECASTS, {"ahead": "direct", "directions": "both"}],
     "bag": [{"features": "counts", "order": 1}, {"order": 3, "buckets": 5, "balance": 0.0}]
     + [{"features": "vectors", "order": 1, "width": 6}]
     + [{"features": "vectors", "width": 6, "hidden": 8, "dropout": 0.3, "buckets": 7}],
@@ -80,7 +90,8 @@ VARIANTS = {
         {"cell": "lstm", "layers": 2, "dropout": 0.3},
         {"cell": "elman", "join": "sum"},
     ],
-    "window": [{"context": 1}, {"layers": 2, "direct": True}, {"layers": 0, "dropout": 0.3}],
+    "window": [{"context": 1}, {"layers": 2, "direct": True}, {"layers": 0, "dropout": 0.3}]
+    + FORECASTS[1:2],
     "convolutional": [
         {"layers": 2, "kernel": 2, "dropout": 0.3},
         {"directions": "both", "hidden": 6},
@@ -91,9 +102,11 @@ VARIANTS = {
         {"filters": "2", "layers": 3, "pool": "max", "pooling": "attentive", "directions": "both"},
         {"filters": "2,3", "layers": 2, "pool": "average", "padding": "valid", "pooling": "mean"},
         {"chain": True, "directions": "both"},
+        FORECASTS[0],
     ],
     "transformer": [
         {"chain": True},
+        FORECASTS[1],
         {"positions": "rotary", "norm": "after", "context": 4},
         {"positions": "sinusoid", "activation": "relu", "feed_forward": 5, "dropout": 0.3},
         {"attention_window": 2, "context": 8, "heads": 1},
@@ -131,6 +144,8 @@ VARIANTS = {
 }
 # Options that reach the output: what it decides is tried with these alone.
 OF_OUTPUT = {"features", "balance", "max_norm", "smoothing"}
+# Options of forecasts by networks; what is inside of these is tried with symbols.
+OF_FORECASTS = {"output", "center", "ahead", "look_back", "variety"}
 # Options that never see what it was that became vectors, so that each is tried with symbols only.
 INSIDE = {
     "filters",
@@ -158,6 +173,7 @@ def small(name, options):
         "seasonal-naive": {},
         "drift": {},
         "autoregressive": {},
+        "linear": {"look_back": 4},
         "transformer": {"width": 8, "heads": 2, "layers": 2, "context": 32},
         "transformer-encoder-decoder": {"width": 8, "heads": 2, "context": 32}
         | {"encoder_layers": 2, "decoder_layers": 2},
@@ -171,12 +187,16 @@ def is_worth_trying(signature, options):
         return False
     if signature.form is Form.NEXT and {"both", "filters"} & {options.get("directions"), *options}:
         return False
+    is_of_forecasts = bool(OF_FORECASTS & set(options))
+    is_of_networks = bool((INSIDE | {"layers", "positions", "directions", "skip"}) & set(options))
     is_labelled = signature.form is Form.EACH and isinstance(signature.target, Labels)
     is_decided = isinstance(signature.target, Bits) and options
     if (
         ("pooling" in options and signature.form is not Form.WHOLE)
         or ("chain" in options and not is_labelled)
         or (is_decided and not OF_OUTPUT & set(options))
+        or (is_of_forecasts and not (signature.form is Form.FORECAST and signature.source.known))
+        or (is_of_networks and not is_of_forecasts and signature.form is Form.FORECAST)
     ):
         return False
     if signature.source is COLUMNS and not {"feature_width", "order"} & set(options):

@@ -124,7 +124,7 @@ def test_densities_sum_to_one(name, signature, settings):
     short = hide(source.values[0], 7, 1, signature.target.width)
     found = foreseen(model, short, horizon=1).foreseen[0]
     low, high = (q[0, 0] for q in found.band(0.95))
-    grid = np.linspace(low - 5 * (high - low), high + 5 * (high - low), 1001)
+    grid = np.linspace(low - 5 * (high - low), high + 5 * (high - low), 4001)
     target = np.full((len(grid), 1, signature.target.width), np.nan)
     target[:, 0, 0] = grid
     many = Sequences(np.repeat(short.values, len(grid), 0), np.full(len(grid), 7))

@@ -18,6 +18,7 @@ MODELS: Registry[Model] = Registry(
         "seasonal-naive": ".naive:SeasonalNaive",
         "drift": ".naive:Drift",
         "autoregressive": ".autoregressive:Autoregressive",
+        "linear": ".linear:Linear",
         "recurrent": ".recurrent:Recurrent",
         "window": ".window:WindowNetwork",
         "hidden-markov": ".hidden_markov:HiddenMarkov",

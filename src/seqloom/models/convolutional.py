@@ -8,6 +8,7 @@ from ..nn.aims import PLAIN_AIMS, Aims
 from ..nn.convolution import TemporalConvolution
 from ..nn.ends import PLAIN_ENDS, Ends
 from ..nn.filters import PLAIN_FILTERS, FilterBank, Filters
+from ..nn.outlook import PLAIN_OUTLOOK, Outlook
 from ..nn.pooling import Body, PoolingName
 from .reader import Reader, refuse_to_see_what_is_next
 
@@ -40,9 +41,10 @@ class Convolutional(Reader):
         convolutions: Filters instead of residual blocks.
         ends: How symbols come in and go out.
         aims: What descent aims at beside the right answer.
+        outlook: How a series is forecast.
     """
 
-    forms = frozenset({Form.NEXT, Form.EACH, Form.WHOLE})
+    forms = frozenset({Form.NEXT, Form.EACH, Form.WHOLE, Form.FORECAST})
 
     def __init__(
         self,
@@ -58,6 +60,7 @@ class Convolutional(Reader):
         convolutions: Filters = PLAIN_FILTERS,
         ends: Ends = PLAIN_ENDS,
         aims: Aims = PLAIN_AIMS,
+        outlook: Outlook = PLAIN_OUTLOOK,
     ) -> None:
         both = directions == "both"
         if both:
@@ -82,15 +85,16 @@ class Convolutional(Reader):
             looks_ahead=both,
             ends=ends,
             aims=aims,
+            outlook=outlook,
         )
 
 
 def _refuse_filters(signature: Signature, made: Filters, layers: int, pooling: PoolingName) -> None:
     """Say what filters cannot do."""
-    if signature.form is Form.NEXT:
+    if signature.form in (Form.NEXT, Form.FORECAST):
         raise ModelError(
             "M321",
-            "filters give labels; the next symbol is what residual blocks predict",
+            "filters give labels; what comes next is what residual blocks predict",
             help=["--set model.filters=''   residual blocks, which never look ahead"],
         )
     if signature.form is Form.EACH and not made.keeps_length(layers):

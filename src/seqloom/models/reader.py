@@ -16,15 +16,20 @@ from ..data.vectors import read_vectors
 from ..decoding import search as find
 from ..errors import ModelError
 from ..foreseen import Odds
-from ..forms import WRITTEN, Bits, Form, Labels, Signature
+from ..forms import WRITTEN, Bits, Form, Labels, Series, Signature
 from ..model import Prediction, Search, State
 from ..nn.aims import PLAIN_AIMS, Aims
+from ..nn.densities import DENSITIES
 from ..nn.dropout import SequenceDropout
 from ..nn.ends import PLAIN_ENDS, Ends
+from ..nn.heads import AllSteps, NextStep
 from ..nn.inputs import Embedding, input_layer, tensors, words_of
+from ..nn.outlook import PLAIN_OUTLOOK, Outlook
 from ..nn.outputs import Output, Symbols, output_layer
-from ..nn.pooling import Body, Pooling, PoolingName
+from ..nn.piece import Piece
+from ..nn.pooling import Body, Ended, Pooling, PoolingName
 from ..search import Hypothesis
+from .forecasting import AtOnce, Forecaster, ForecastStepper, Stepwise, series_of
 from .neural import Neural
 from .stepping import ReaderStepper, Steps
 
@@ -44,6 +49,7 @@ class Reader(Neural, ABC):
     """Reads a source with one body; a model of this kind only has to build its body."""
 
     writes = WRITTEN
+    output: Output  # but for forecasts, which have a head of their own
 
     def __init__(
         self,
@@ -57,6 +63,8 @@ class Reader(Neural, ABC):
         looks_ahead: bool = False,
         ends: Ends = PLAIN_ENDS,
         aims: Aims = PLAIN_AIMS,
+        outlook: Outlook = PLAIN_OUTLOOK,
+        context: int = 0,
     ) -> None:
         super().__init__(signature)
         if ends.chain:
@@ -66,19 +74,29 @@ class Reader(Neural, ABC):
         self.body = body
         self.pooling = Pooling(pooling, hidden) if signature.form is Form.WHOLE else None
         self.dropout = SequenceDropout(dropout)
+        self.forecaster: Forecaster | None = None
+        if isinstance(signature.target, Series):
+            self.forecaster = self._forecaster(signature, outlook, context)
+            return
         self.output = output_layer(signature.target, hidden, ends, aims)
         if ends.tie_vectors:
             tie(self.input, self.output, width, hidden)
 
     def log_prob(self, batch: Batch) -> Float[Tensor, " batch"]:
+        if self.forecaster is not None:
+            return self.forecaster.log_prob(batch)
         return self.output.log_prob(self._states(batch.source), batch.target)
 
     def loss(self, batch: Batch) -> Float[Tensor, ""]:
+        if self.forecaster is not None:
+            return self.forecaster.loss(batch)
         states = self._states(batch.source)
         return self.output.loss(states, batch.target, self.aims.smoothing)
 
     def predict(self, source: Sequences, search: Search) -> Prediction:
         """The best answer for each position or the whole; what follows, where the form is NEXT."""
+        if self.forecaster is not None:
+            return self.forecaster.predict(source, search)
         if self.signature.form is Form.NEXT:
             refuse_to_search(self.signature)
             return find(self, source, search, prefix=source)
@@ -131,8 +149,32 @@ class Reader(Neural, ABC):
         """Start from the vectors of a file, where one is named; says how many symbols it has."""
         return take_vectors(self.input, self.ends, symbols)
 
-    def stepper(self) -> ReaderStepper:
+    @property
+    def look_back(self) -> int:
+        """The most steps it reads before those it forecasts."""
+        if self.forecaster is None:
+            raise AttributeError(f"{type(self).__name__} forecasts nothing here")
+        return self.forecaster.look_back
+
+    def door(self) -> nn.Module | None:
+        """What a forecast reads are the last rows of a past, not all of its places."""
+        return super().door() if self.forecaster is None else None
+
+    def tell(self, piece: Piece) -> Float[Tensor, "batch ahead width count"]:
+        """All steps of a horizon, from the state after the last row of the past."""
+        vectors = self.input(piece.read()[:, : int(piece.pasts.max())])
+        if self.looks_ahead and isinstance(self.body, Ended):  # each direction where it ended
+            last = self.body.read(vectors, piece.pasts)[1]
+        else:
+            states = self.body(vectors, piece.pasts)
+            last = states[torch.arange(len(states)), piece.pasts - 1]
+        told: Tensor = self.head(self.dropout(last[:, None])[:, 0], piece.future(piece.known))
+        return told
+
+    def stepper(self) -> ReaderStepper | ForecastStepper:
         """Single steps, in NumPy where the body has a twin."""
+        if self.forecaster is not None:
+            return ForecastStepper(self, self.forecaster)
         if self.ends.chain:
             raise ModelError(
                 "M303",
@@ -146,6 +188,32 @@ class Reader(Neural, ABC):
                 help=["train one that reads forward: recurrent, with model.directions=forward"],
             )
         return ReaderStepper(self.input, self.body, self.pooling, self.output, self.hidden)
+
+    def _forecaster(self, signature: Signature, outlook: Outlook, context: int) -> Forecaster:
+        """What forecasts with this body: all steps at once, or one after another."""
+        if self.aims != PLAIN_AIMS:
+            raise ModelError(
+                "M324",
+                "smoothing, balance and max_norm are for symbols and labels, not for series",
+                help=["leave them out"],
+            )
+        source, target = series_of(signature)
+        count = DENSITIES[outlook.output].count
+        back = outlook.steps_back(target, context)
+        if outlook.ahead == "direct":
+            self.head: nn.Module = AllSteps(self.hidden, source, target.horizon, count)
+            return AtOnce(signature, outlook, back, self)
+        if self.looks_ahead:
+            raise ModelError(
+                "M461",
+                "a model that looks to both sides would see the step it must forecast next",
+                help=[
+                    "--set model.directions=forward",
+                    "--set model.ahead=direct   all steps at once, from the whole past",
+                ],
+            )
+        head = self.head = NextStep(self.hidden, target.width, count)
+        return Stepwise(signature, outlook, back, self.input, self.body, self.dropout, head)
 
     def _states(self, source: Sequences) -> Float[Tensor, "batch place hidden"]:
         """A state for each position, or one for the whole."""

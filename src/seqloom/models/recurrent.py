@@ -6,6 +6,7 @@ from ..forms import Form, Signature
 from ..nn.aims import PLAIN_AIMS, Aims
 from ..nn.cells import CellName
 from ..nn.ends import PLAIN_ENDS, Ends
+from ..nn.outlook import PLAIN_OUTLOOK, Outlook
 from ..nn.pooling import PoolingName
 from ..nn.recurrence import Recurrence
 from ..nn.wiring import PLAIN, Wiring
@@ -30,9 +31,10 @@ class Recurrent(Reader):
         wiring: How the cells are made and joined.
         ends: How symbols come in and go out.
         aims: What descent aims at beside the right answer.
+        outlook: How a series is forecast.
     """
 
-    forms = frozenset({Form.NEXT, Form.EACH, Form.WHOLE})
+    forms = frozenset({Form.NEXT, Form.EACH, Form.WHOLE, Form.FORECAST})
 
     def __init__(
         self,
@@ -48,6 +50,7 @@ class Recurrent(Reader):
         wiring: Wiring = PLAIN,
         ends: Ends = PLAIN_ENDS,
         aims: Aims = PLAIN_AIMS,
+        outlook: Outlook = PLAIN_OUTLOOK,
     ) -> None:
         both = directions == "both"
         if both:
@@ -65,4 +68,5 @@ class Recurrent(Reader):
             looks_ahead=both,
             ends=ends,
             aims=aims,
+            outlook=outlook,
         )

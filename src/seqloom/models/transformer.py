@@ -6,6 +6,7 @@ from ..forms import PAD, Form, Signature
 from ..nn.aims import PLAIN_AIMS, Aims, learned
 from ..nn.ends import PLAIN_ENDS, Ends
 from ..nn.inputs import words_of
+from ..nn.outlook import PLAIN_OUTLOOK, Outlook
 from ..nn.outputs import Output, Symbols
 from ..nn.pooling import PoolingName
 from ..nn.positions import START
@@ -41,9 +42,10 @@ class Transformer(Reader):
         assembly: How the layers are made.
         ends: How symbols come in and go out.
         aims: What descent aims at beside the right answer.
+        outlook: How a series is forecast.
     """
 
-    forms = frozenset({Form.NEXT, Form.EACH, Form.WHOLE})
+    forms = frozenset({Form.NEXT, Form.EACH, Form.WHOLE, Form.FORECAST})
 
     def __init__(
         self,
@@ -57,8 +59,9 @@ class Transformer(Reader):
         assembly: Assembly = PLAIN,
         ends: Ends = PLAIN_ENDS,
         aims: Aims = PLAIN_AIMS,
+        outlook: Outlook = PLAIN_OUTLOOK,
     ) -> None:
-        causal = signature.form is Form.NEXT
+        causal = signature.form in (Form.NEXT, Form.FORECAST)
         body = TransformerStack(
             width,
             layers=layers,
@@ -77,7 +80,10 @@ class Transformer(Reader):
             looks_ahead=not causal,
             ends=ends,
             aims=aims,
+            outlook=outlook,
         )
+        if signature.form is Form.FORECAST:  # of real numbers the size matters, so they stay
+            return
         # Sinusoids are as large as one, and vectors are multiplied by √width before they meet them;
         # but tied vectors that large would at first expect every symbol to come again.
         large = assembly.positions == "sinusoid" and not ends.tie_vectors

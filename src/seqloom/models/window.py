@@ -3,6 +3,7 @@
 from ..forms import Form, Signature
 from ..nn.aims import PLAIN_AIMS, Aims
 from ..nn.ends import PLAIN_ENDS, Ends
+from ..nn.outlook import PLAIN_OUTLOOK, Outlook
 from ..nn.pooling import PoolingName
 from ..nn.window import Window
 from .reader import Reader
@@ -31,9 +32,10 @@ class WindowNetwork(Reader):
             each number, the last, or a learned mean.
         ends: How symbols come in and go out.
         aims: What descent aims at beside the right answer.
+        outlook: How a series is forecast.
     """
 
-    forms = frozenset({Form.NEXT, Form.EACH, Form.WHOLE})
+    forms = frozenset({Form.NEXT, Form.EACH, Form.WHOLE, Form.FORECAST})
 
     def __init__(
         self,
@@ -48,6 +50,7 @@ class WindowNetwork(Reader):
         pooling: PoolingName = "mean",
         ends: Ends = PLAIN_ENDS,
         aims: Aims = PLAIN_AIMS,
+        outlook: Outlook = PLAIN_OUTLOOK,
     ) -> None:
         body = Window(width, hidden, context=context, layers=layers, direct=direct, dropout=dropout)
         super().__init__(
@@ -59,4 +62,6 @@ class WindowNetwork(Reader):
             pooling=pooling,
             ends=ends,
             aims=aims,
+            outlook=outlook,
+            context=context,
         )

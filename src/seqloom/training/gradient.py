@@ -95,7 +95,8 @@ class Descent(Way):
         """One step down the gradient; nothing is changed where the loss is not a number."""
         settings = self.settings
         rate = settings.learning_rate * self.slowed
-        rate *= factor(settings.schedule, self._progress(), settings.warmup, self.step)
+        place = self._progress(), settings.warmup, self.step, self.epoch
+        rate *= factor(settings.schedule, *place)
         loss.backward()
         if settings.l1:
             for weight in self.parameters:

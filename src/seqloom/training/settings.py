@@ -30,8 +30,8 @@ class Training:
         l2: The weight of half the sum of all squared weights in the loss (ridge).
         clip: The longest a gradient may be; 0 is off.
         schedule: How the learning rate falls: not at all, in a line or a half cosine to almost
-            nothing at the end, with one over the root of the steps after the warm-up, or by half
-            each time validation does not improve.
+            nothing at the end, with one over the root of the steps after the warm-up, by half each
+            time validation does not improve (plateau), or by half after every epoch (halved).
         warmup: The share of training over which the learning rate rises at the start; from 1 on, a
             number of steps.
         average: How slowly a running mean of the weights, which is what is evaluated and kept,
@@ -64,7 +64,9 @@ class Training:
     l1: float = 0.0
     l2: float = 0.0
     clip: float = 1.0
-    schedule: Literal["constant", "linear", "cosine", "inverse-root", "plateau"] = "cosine"
+    schedule: Literal["constant", "linear", "cosine", "inverse-root", "plateau", "halved"] = (
+        "cosine"
+    )
     warmup: float = 0.02
     average: float = 0.0
     average_last: int = 0

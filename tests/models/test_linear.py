@@ -1,0 +1,85 @@
+"""The linear model: equal to the published equations, step for step."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from seqloom.batch import Batch, Sequences
+from seqloom.forms import Form, Series, Signature
+from seqloom.model import Search
+from seqloom.models.linear import Linear, filled
+from seqloom.nn.outlook import Outlook
+from seqloom.nn.piece import cut
+
+SIGNATURE = Signature(Form.FORECAST, Series(3, 0, 1, 5), Series(3, 0, 1, 5))
+OUTLOOK = Outlook(output="squared", ahead="direct", look_back=12)
+
+
+def made(**options):
+    torch.manual_seed(0)
+    return Linear(SIGNATURE, outlook=OUTLOOK, **options).double().eval()
+
+
+def windows(rows=2):
+    values = np.random.default_rng(0).normal(size=(rows, 17, 3)).cumsum(1)
+    target = values[:, 12:].copy()
+    values[:, 12:] = np.nan
+    lengths = np.full(rows, 17)
+    return Batch(Sequences(values, lengths), Sequences(target, np.full(rows, 5)))
+
+
+def published(x, model, variety, individual):
+    """As in the paper's code, number by number: x (batch, 12, 3) to (batch, 5, 3)."""
+    found = []
+    for number in range(3):
+        kind = number if individual else 0
+        one = x[:, :, number]
+        first = model.swing.weight[kind], model.swing.bias[kind, 0]
+        if variety == "nlinear":
+            last = one[:, -1:]
+            found.append((one - last) @ first[0] + first[1] + last)
+            continue
+        front, end = one[:, :1].repeat(1, 2), one[:, -1:].repeat(1, 2)
+        ends = torch.cat([front, one, end], dim=1)
+        trend = nn.AvgPool1d(kernel_size=5, stride=1)(ends[:, None])[:, 0]
+        second = model.trend.weight[kind], model.trend.bias[kind, 0]
+        found.append((one - trend) @ first[0] + first[1] + trend @ second[0] + second[1])
+    return torch.stack(found, dim=-1)
+
+
+@pytest.mark.parametrize("individual", [False, True])
+@pytest.mark.parametrize("variety", ["nlinear", "dlinear"])
+def test_forecasts_are_those_of_the_paper(variety, individual):
+    model, batch = made(variety=variety, individual=individual, average=5), windows()
+    with model.at_rest():
+        found = model.predict(batch.source, Search()).target.values
+        right = published(torch.from_numpy(batch.source.values[:, :12]), model, variety, individual)
+    np.testing.assert_allclose(found, right, rtol=1e-10)
+
+
+def test_the_loss_is_the_squared_error_and_the_deviation_what_is_left():
+    """By descent on one batch: the mean as by squared error alone, the deviation its root."""
+    model, batch = made(), windows(64)
+    model.train()
+    descent = torch.optim.Adam(model.parameters(), lr=0.1)
+    for _ in range(150):
+        descent.zero_grad()
+        model.loss(batch).backward()
+        descent.step()
+    with model.at_rest():
+        found = model.predict(batch.source, Search()).foreseen
+    errors = batch.target.values - np.stack([one.mean for one in found])
+    low, high = zip(*(one.band(0.95) for one in found), strict=True)
+    deviation = (np.stack(high) - np.stack(low))[0] / (2 * 1.959964)
+    np.testing.assert_allclose(deviation, np.sqrt((errors**2).mean(0)), rtol=0.05)
+
+
+def test_what_is_missing_is_as_before_it():
+    nan = np.nan
+    rows = np.array([[nan, 1, nan, 3, nan, nan], [nan] * 6])[..., None]
+    source = Sequences(rows, np.array([6, 6]))
+    piece = cut(source, np.array([1, 1]), 1, look_back=8, center="none", kind=torch.float64)
+    found = filled(piece, 7)[:, 0]
+    np.testing.assert_array_equal(found[0], [1, 1, 1, 1, 1, 3, 3])
+    np.testing.assert_array_equal(found[1], np.zeros(7))

@@ -18,6 +18,7 @@ MODELS: Registry[Model] = Registry(
         "window": ".window:WindowNetwork",
         "hidden-markov": ".hidden_markov:HiddenMarkov",
         "hidden-states": ".hidden_states:HiddenStates",
+        "kalman": ".kalman:Kalman",
         "convolutional": ".convolutional:Convolutional",
         "hierarchical-attention": ".hierarchical_attention:HierarchicalAttention",
         "transformer": ".transformer:Transformer",

@@ -10,9 +10,9 @@ from seqloom.models import MODELS
 ROOT = Path(__file__).parent.parent / "src" / "seqloom"
 LAYERS = [  # lowest first; names in one set may not import each other
     {"errors"},
-    {"options", "forms", "registry", "explanations", "sparkline"},
+    {"options", "forms", "registry", "explanations", "sparkline", "compiled"},
     {"batch", "trace", "foreseen"},
-    {"search", "lattice"},
+    {"search", "lattice", "gaussian"},
     {"nn", "grams", "emissions", "data", "metrics", "views"},
     {"model", "task"},
     {"decoding"},

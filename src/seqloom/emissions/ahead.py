@@ -5,7 +5,7 @@ from typing import Any, no_type_check
 
 import numpy as np
 
-from ..lattice.compiled import compiled
+from ..compiled import compiled
 
 STEPS = 100  # far more than are needed: each at least halves the bracket
 NEAR = 1e-13  # of the width of the bracket at first: then it is found

@@ -3,7 +3,7 @@
 import math
 from typing import Any, no_type_check
 
-from ..lattice.compiled import compiled
+from ..compiled import compiled
 
 Array = Any  # inside compiled functions shapes are what `diagonal` and `counted` say
 

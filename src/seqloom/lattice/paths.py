@@ -8,7 +8,7 @@ from typing import Any, no_type_check
 
 import numpy as np
 
-from .compiled import compiled_for_maxima
+from ..compiled import compiled_for_maxima
 
 Array = Any  # inside compiled functions shapes are what `quick` says
 

@@ -8,7 +8,7 @@ from typing import Any, no_type_check
 
 import numpy as np
 
-from .compiled import compiled
+from ..compiled import compiled
 
 SMALL = 1e-60  # when all numbers of a place are below this together, they are scaled up
 Array = Any  # inside compiled functions shapes are what `expected` says

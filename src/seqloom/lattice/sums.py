@@ -9,7 +9,7 @@ from typing import Any, no_type_check
 
 import numpy as np
 
-from .compiled import compiled
+from ..compiled import compiled
 
 TINY = 1e-200  # sums of products below this may have lost what exp made 0
 FAR = -400.0  # nats below the largest at which that can begin

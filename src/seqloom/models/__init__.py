@@ -24,6 +24,7 @@ MODELS: Registry[Model] = Registry(
         "hidden-markov": ".hidden_markov:HiddenMarkov",
         "hidden-states": ".hidden_states:HiddenStates",
         "hidden-regimes": ".hidden_regimes:HiddenRegimes",
+        "kalman": ".kalman:Kalman",
         "convolutional": ".convolutional:Convolutional",
         "hierarchical-attention": ".hierarchical_attention:HierarchicalAttention",
         "transformer": ".transformer:Transformer",

@@ -230,10 +230,12 @@ def test_trained_saved_and_loaded_predict_the_same(data, task, model):
 def test_learning_helps(data, task, model):
     """After some epochs the model is less surprised than after the first.
 
-    A few puzzles can be learned by heart, not understood: they are judged by what was learned.
+    A few puzzles, or one short series, can be learned by heart, not understood: they are judged by
+    what was learned.
     """
-    run = seqloom.train(recipe(data, task, model, epochs=40), runs=data / "runs")
-    kind = "eval" if run.task.roles else "train"
+    epochs = 8 if VARIETIES[task][1].in_time else 40  # one series has many pieces
+    run = seqloom.train(recipe(data, task, model, epochs=epochs), runs=data / "runs")
+    kind = "eval" if run.task.roles and not run.task.in_time else "train"
     found = [e for e in run.events() if e["kind"] == kind]
     measure = "perplexity" if run.task.form is Form.NEXT else "loss"
     measure = run.task.headline if is_drawn(run.model.signature) else measure

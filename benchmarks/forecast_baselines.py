@@ -6,7 +6,7 @@ to season, one model for all series.
 
 Coverage: the last quarter of each series is held out, with a forecast of a season at every origin.
 Passengers are read as logarithms, as they grow by a share of themselves, sunspots as roots, as they
-are counts; changes are regressed where the lowest AIC of the training part is theirs. Only that last
+are counts; changes are regressed where the lowest AIC of the training part is theirs. Only that
 choice is blind: the share, the origins, AIC rather than BIC and the roots were settled after the
 coverage of several settings had been seen, so that these figures are no test of the bound.
 

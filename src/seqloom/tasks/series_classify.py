@@ -89,9 +89,7 @@ class SeriesClassify(Task):
         place = Place(str(path), series.line or None)
         labels = series.labels if self.each else (series.label,)
         if self.each and not labels and series.label:
-            raise _wrong_labels(
-                "a series has one label, and each step should", False, place
-            )
+            raise _wrong_labels("a series has one label, and each step should", False, place)
         if not self.each and not series.label and series.labels:
             raise _wrong_labels("the label of a series changes from step to step", True, place)
         if not labels or not all(label.strip() for label in labels):

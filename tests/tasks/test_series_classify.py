@@ -53,7 +53,7 @@ def test_each_step_has_a_label_and_long_series_are_cut(tmp_path):
     right = task.right_answer(examples[0])
     assert right == ["low", "low", "high", "high", "low"] * 2
     chances = np.tile([0.25, 0.75], (10, 1))
-    sure = [one.chance for one in task.judged(examples[0], right, chances).decisions]
+    sure = [one[2] for one in task.judged(examples[0], right, chances).decisions]
     assert sure == [0.75 if label == "low" else 0.25 for label in right]
     assert task.details(examples[0], right, None)["times"][0] == "1"
 

@@ -169,7 +169,7 @@ class RegimesView(View):
             f"Regimes of {self.model}",
             "behind each step the state that it is in on the likeliest way through all",
             self.caption,
-            notes,
+            tuple(notes),
         )
         one = _TITLE + _PLOT[1] + BELOW + 14
         width = max(words.width(), MARGIN + _LEFT + _PLOT[0] + _RIGHT)

@@ -105,16 +105,15 @@ class Regimes:
     ) -> tuple[float, Float[np.ndarray, "rows states"], Float[np.ndarray, "states states"]]:
         """log p of all series, the chances of states at each row, and how often each move is.
 
-        The scores of places are written over: new memory costs more than all that is done in it.
+        The scores of places are written over.
         """
-        fits = places.table
+        fits, moved = places.table, np.zeros_like(self.moves)
         best = loops("walking").below_the_best(fits)
         np.exp(fits, out=fits)
-        sums, sent = np.empty_like(fits), np.empty_like(fits)
         columns = np.ascontiguousarray(self.moves.T)
-        walked = self.first, self.moves, columns, fits, places.starts, sums, sent
+        walked = self.first, self.moves, columns, fits, places.starts, moved
         likelihood = float(loops("walking").baum_welch(*walked) + best)
-        return likelihood, fits, self.moves * (sums[:-1].T @ sent[1:])
+        return likelihood, fits, self.moves * moved
 
     def futures(
         self,

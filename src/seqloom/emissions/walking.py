@@ -1,7 +1,7 @@
 """The loops of a pass of Baum and Welch over rows that are all different, for Numba.
 
-As in the lattice's `scaled`, sums are numbers that are scaled up when they become small. Moves are
-not counted here: what is kept of each place lets one product of matrices count them all.
+As in the lattice's `scaled`, sums are numbers that are scaled up when they become small. What is
+found is written over what was given: new memory would take longer than all that is done in it.
 """
 
 from typing import Any, no_type_check
@@ -71,53 +71,63 @@ def forward(first: Array, moves: Array, fits: Array, sums: Array, scales: Array)
 
 @compiled
 @no_type_check
-def backward(columns: Array, fits: Array, sums: Array, scales: Array, sent: Array) -> None:
-    """Chances of states, written over `fits`; and what each place sends to the one before it.
+def count_moves(sums: Array, t: int, sent: Array, moved: Array) -> None:
+    """Add what four places before t + 3, t + 2, t + 1 and t have sent on, all at once."""
+    for i in range(len(moved)):
+        a, b, c, d = sums[t + 2, i], sums[t + 1, i], sums[t, i], sums[t - 1, i]
+        for j in range(len(moved)):
+            moved[i, j] += a * sent[0, j] + b * sent[1, j] + c * sent[2, j] + d * sent[3, j]
 
-    `sent[t, j]` is scales(t) fit(t, j) b_t(j), so that the chance of a move i → j just before t is
-    a_{t-1}(i) moves(i, j) sent(t, j); it is 0 at the first place.
+
+@compiled
+@no_type_check
+def backward(columns: Array, fits: Array, sums: Array, scales: Array, moved: Array) -> None:
+    """Chances of states, written over `fits`; and how often each move is, added to `moved`.
+
+    Moves are counted without their own probability, which all of them have in common: the chance of
+    i → j just before t is a_{t-1}(i) moves(i, j) scale(t) fit(t, j) b_t(j).
     """
     time, count = fits.shape
-    total = 0.0
+    total, held = 0.0, 0
     for j in range(count):
         total += sums[time - 1, j]
-    after = np.full(count, 1.0 / total)
+    after, sent = np.full(count, 1.0 / total), np.zeros((4, count))
     for t in range(time - 1, -1, -1):
         for j in range(count):
-            ahead = fits[t, j] * after[j]
+            sent[held, j] = fits[t, j] * after[j] * scales[t]
             fits[t, j] = sums[t, j] * after[j]
-            sent[t, j] = ahead * scales[t]
-        multiply(sent, t, columns, after)
-    for j in range(count):
-        sent[0, j] = 0.0
+        multiply(sent, held, columns, after)
+        held += t > 0
+        if held == 4:
+            count_moves(sums, t, sent, moved)
+            held = 0
+    for k in range(held):
+        for i in range(count):
+            for j in range(count):
+                moved[i, j] += sums[held - 1 - k, i] * sent[k, j]
 
 
 @compiled
 @no_type_check
 def baum_welch(
-    first: Array,
-    moves: Array,
-    columns: Array,
-    fits: Array,
-    starts: Array,
-    sums: Array,
-    sent: Array,
+    first: Array, moves: Array, columns: Array, fits: Array, starts: Array, moved: Array
 ) -> float:
-    """log p of all series; `fits` becomes the chances of states, and sums and sent are filled.
+    """log p of all series; `fits` becomes the chances of states, and moves are counted.
 
     A series that cannot be counts for nothing, and makes the result -inf.
     """
-    likelihood, scales = 0.0, np.empty(len(fits))
+    likelihood, longest = 0.0, 0
+    for s in range(len(starts) - 1):
+        longest = max(longest, starts[s + 1] - starts[s])
+    sums, scales = np.empty((longest, len(first))), np.empty(longest)
     for s in range(len(starts) - 1):
         a, b = starts[s], starts[s + 1]
         if a == b:
             continue
-        found = forward(first, moves, fits[a:b], sums[a:b], scales[a:b])
+        found = forward(first, moves, fits[a:b], sums, scales)
         likelihood += found
         if found == -np.inf:
             fits[a:b, :] = 0.0
-            sums[a:b, :] = 0.0
-            sent[a:b, :] = 0.0
         else:
-            backward(columns, fits[a:b], sums[a:b], scales[a:b], sent[a:b])
+            backward(columns, fits[a:b], sums[: b - a], scales, moved)
     return likelihood

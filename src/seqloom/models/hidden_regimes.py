@@ -316,7 +316,10 @@ class HiddenRegimes(Model):
                 "M425",
                 f"emissions = 'poisson': {odd[0]:g} is no count",
                 notes=["Counts are whole numbers that are not negative, and are read unscaled."],
-                help=["--set model.emissions=diagonal", "--set task.scale=none   read as they are"],
+                help=[
+                    "--set model.emissions=diagonal",
+                    "--set task.scaling=none   read as they are",
+                ],
             )
 
 

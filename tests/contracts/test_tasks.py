@@ -34,8 +34,8 @@ FILE = {
     "language": "text.txt",
     "tag": "tags.conll",
     "classify": "labels.csv",
-    "translate": "pairs.tsv",
     "music": "pieces.json",
+    "translate": "pairs.tsv",
 }
 # Small settings for the tasks that make their own examples, one of each variety.
 MADE = {"examples": 48, "valid_examples": 16, "test_examples": 16}

@@ -11,7 +11,7 @@ TASKS: Registry[Task] = Registry(
         "tag": ".tag:Tag",
         "classify": ".classify:Classify",
         "translate": ".translate:Translate",
-        "music": ".music:Music",
         "algorithms": ".algorithms:Algorithms",
+        "music": ".music:Music",
     },
 )

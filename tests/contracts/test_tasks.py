@@ -34,10 +34,10 @@ FILE = {
     "language": "text.txt",
     "tag": "tags.conll",
     "classify": "labels.csv",
-    "translate": "pairs.tsv",
     "music": "pieces.json",
     "forecast": "series.csv",
     "series-classify": "waves.jsonl",
+    "translate": "pairs.tsv",
 }
 # Small settings for the tasks that make their own examples, one of each variety.
 MADE = {"examples": 48, "valid_examples": 16, "test_examples": 16}

@@ -7,9 +7,11 @@ import pytest
 
 import seqloom
 from seqloom.data.settings import Data
-from seqloom.errors import DataError, UsageError
+from seqloom.errors import DataError, ModelError, UsageError
 from seqloom.foreseen import Odds
+from seqloom.forms import Bits, Form, Signature
 from seqloom.metrics import value_of
+from seqloom.models import MODELS
 from seqloom.parts import read_parts
 from seqloom.recipe import Recipe
 from seqloom.tasks.music import Foretold, Music, Piece
@@ -70,6 +72,27 @@ def test_parts_are_no_one_set_to_be_judged_on(parted):
         Music().read(parted, Data())
     assert told.value.code == "D266"
     assert len(Music().open(parted, Data()).rows) == 12  # to look at all of it is allowed
+
+
+def test_parts_without_one_to_learn_from_are_told(tmp_path):
+    (tmp_path / "two.json").write_text(json.dumps({"valid": PIECES[:1], "test": PIECES[1:2]}))
+    with pytest.raises(DataError, match="valid and test in it") as told:
+        read_parts(Music(), Data(train=str(tmp_path / "two.json")))
+    assert told.value.code == "D266"
+
+
+def test_who_can_do_it_follows_from_forms_and_spaces():
+    """What reads rows and writes bits can; what counts symbols cannot, nor what looks ahead."""
+    signature = Music().signature()
+    able = {name for name in MODELS if MODELS[name].can_do(signature)}
+    assert able >= {"recurrent", "window", "convolutional", "transformer"}
+    assert not able & {"ngram", "cache", "hidden-markov", "hidden-states", "bag"}
+    for name in ("recurrent", "convolutional"):
+        with pytest.raises(ModelError, match="both sides") as told:
+            MODELS[name](signature, directions="both")
+        assert told.value.code == "M121"
+    with pytest.raises(ValueError, match="is such a row"):
+        Signature(Form.NEXT, Bits(4), Bits(5))
 
 
 def test_a_long_piece_is_told(parted):

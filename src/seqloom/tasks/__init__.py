@@ -10,10 +10,10 @@ TASKS: Registry[Task] = Registry(
         "language": ".language:Language",
         "tag": ".tag:Tag",
         "classify": ".classify:Classify",
-        "translate": ".translate:Translate",
-        "music": ".music:Music",
         "forecast": ".forecast:Forecast",
         "series-classify": ".series_classify:SeriesClassify",
+        "translate": ".translate:Translate",
         "algorithms": ".algorithms:Algorithms",
+        "music": ".music:Music",
     },
 )

@@ -80,8 +80,11 @@ class Music(Task):
         if path.is_dir():
             return {}
         found = self._parts(path, data)
-        parted = {part: self.examples(one, data) for part, one in found.items()}
-        return parted if "train" in parted else {}
+        if WHOLE in found:
+            return {"train": self.examples(found[WHOLE], data)}
+        if "train" not in found:
+            raise _has_parts(path, list(found))
+        return {part: self.examples(one, data) for part, one in found.items()}
 
     def open(self, path: Path, data: Data) -> Source:
         """The pieces of all parts, those to learn from first."""

@@ -220,3 +220,42 @@ def test_characters_that_steer_a_terminal_are_not_printed(tmp_path, capsys):
 def test_checking_does_not_import_torch():
     program = "import sys, seqloom.cli.check; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+DAYS = "day,x,y\n" + "".join(f"2020-01-{i:02},{i},7\n" for i in range(1, 29) if i != 5)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "why"),
+    [
+        ("a.csv", DAYS, 'dates in "day", and numbers'),
+        ("a.csv", "Month,Sales\n1-01,5\n1-02,6\n", '"Month", and numbers'),
+        ("a.txt", "".join(f"{i}\n" for i in range(9)), "columns of numbers"),
+        ("a.csv", "V1,V2\n" + "H1" + ",1" * 9 + "\nH2" + ",2" * 9 + "\n", "one series a row"),
+        ("a.jsonl", '{"name": "a", "values": [1, null, 3]}\n', "lists of numbers"),
+        ("a.ts", "@data\n1,2,3\n", "a .ts file"),
+    ],
+)
+def test_series_are_told_from_texts(tmp_path, name, text, why):
+    report = looked(tmp_path, text, name)
+    assert (report.task, report.why) == ("forecast", why) and not report.has_problems
+    assert report.next.startswith("seqloom train forecast")
+
+
+@pytest.mark.parametrize("text", ["text,label\n3,1\n4,0\n" * 9, "day,label\nmonday,1\nfriday,0\n"])
+def test_numbers_with_labels_are_no_series(tmp_path, text):
+    assert looked(tmp_path, text, "a.csv").task != "forecast"
+
+
+def test_what_is_said_of_series(tmp_path, capsys):
+    report = looked(tmp_path, DAYS, "a.csv")
+    assert report.facts["step"] == "day, from 2020-01-01 to 2020-01-28, a season has 7"
+    assert report.facts["series"] == "1 series of 28 steps"
+    assert "2 of 56 values are missing" in found(report, "D231").text
+    assert "never changes" in found(report, "D232").text
+    assert command(tmp_path / "a.csv") == 0
+    assert "1 series of 28 steps" in capsys.readouterr().out
+    few = looked(tmp_path, "month,x\n2020-01,1\n2020-02,2\n", "b.csv")
+    assert "less than 2 seasons of 12 steps" in found(few, "D233").text
+    bad = looked(tmp_path, DAYS + "2020-01-03,1,2\n", "c.csv", columns="value=x")
+    assert bad.has_problems and found(bad, "D204").lines == [29]

@@ -14,10 +14,12 @@ from .data.findings import Finding, Side, View, find
 from .data.formats import Sentence, Source
 from .data.formats.folders import parts_in
 from .data.formats.found import count, listed
+from .data.formats.series import read_series
 from .data.names import files_of
+from .data.series_findings import facts, series_findings
 from .data.settings import Data
 from .data.tag_remarks import scheme_findings
-from .data.text import read_lines
+from .data.text import read_lines, spoken
 from .errors import SeqloomError
 from .guessing import guess_task
 from .recipe import Recipe
@@ -56,6 +58,7 @@ class Report:
     counts: dict[str, int] = field(default_factory=dict)
     parts: list[Part] = field(default_factory=list)
     labels: dict[str, int] = field(default_factory=dict)
+    facts: dict[str, str] = field(default_factory=dict)
     passed: list[str] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     next: str = ""
@@ -81,6 +84,8 @@ def check(path: Path, task_name: str | None, settings: Data, options: Mapping[st
         report = Report(path, task_name or "", "", findings=[_problem(unreadable, [])])
         return replace(report, next=_next(report, settings, unreadable, options))
     task, why = (task_name, "as you say") if task_name else guess_task(path, read, settings)
+    if TASKS[task].in_time:
+        return _series(Report(given, task, why), path, settings, options)
     source, error = _read(path, task, settings, options)
     report = Report(path, task, why)
     if source is not None:
@@ -93,7 +98,28 @@ def check(path: Path, task_name: str | None, settings: Data, options: Mapping[st
 
 def _lines(path: Path, settings: Data) -> list[str]:
     """The lines of a file; the texts of a folder have no lines of their own."""
-    return [] if path.is_dir() else read_lines(path, settings.encoding)
+    return [] if path.is_dir() else read_lines(path, settings.encoding, unpack=True)
+
+
+def _series(report: Report, path: Path, settings: Data, options: Mapping[str, Any]) -> Report:
+    """A file of series: its step and length, and what is odd of it."""
+    error = None
+    try:
+        recording = read_series(path, settings)
+        counts = {"series": len(recording.series), "blank": 0, "bad": 0}
+        report = replace(
+            report,
+            format=settings.format if settings.format != "auto" else "series",
+            encoding=spoken(settings.encoding),
+            counts=counts,
+            facts=facts(recording),
+            findings=series_findings(recording),
+            passed=["dates in order, none twice"] * bool(recording.step),
+        )
+    except SeqloomError as found:
+        error = found
+        report = replace(report, findings=[_problem(error, [])])
+    return replace(report, next=_next(report, settings, error, options))
 
 
 def _open(path: Path, task: str, settings: Data, options: Mapping[str, Any]) -> Source:

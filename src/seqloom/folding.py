@@ -22,6 +22,7 @@ from .parts import FILES, read_parts
 from .recipe import Recipe
 from .run import EVENTS, RUNS
 from .series import Ending, Onlooker, Series, series_folder
+from .tasks import TASKS
 from .training.checkpoints import locked, write_whole
 from .training.events import read_events
 
@@ -182,6 +183,8 @@ def _shared(folder: Path, plan: Plan, done: list[str]) -> float:
     """How large what is held out is beside the rest; 0 where all runs learn from the same."""
     if not plan.folds or not done:
         return 0.0
+    if TASKS[plan.task].in_time:  # a block is held out, of which 1, 2, … come before
+        return 2 / (plan.folds + 1)
     starts = [read_events(folder / name / EVENTS)[0]["examples"] for name in done]
     train, valid, test = (sum(start[part] for start in starts) for part in FILES)
     return float(test / max(1, train + valid))

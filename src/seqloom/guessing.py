@@ -10,6 +10,7 @@ from .data.formats import Row, Sentence, guess_format, read_rows, read_sentences
 from .data.formats.found import count
 from .data.formats.label_first import is_plain
 from .data.formats.roles import has_few_kinds
+from .data.formats.series import looks_like_series
 from .data.settings import Data
 from .errors import SeqloomError
 from .tasks import TASKS
@@ -26,6 +27,9 @@ def guess_task(path: Path, read: list[list[str]], settings: Data) -> tuple[str, 
     """The task a file is made for, and the reason in words."""
     if path.is_dir():
         return "classify", "a folder of texts by label"
+    if len(read) == 1 and (reason := looks_like_series(read[0], path, settings)):
+        labelled = any(line.casefold().startswith("@classlabel true") for line in read[0][:99])
+        return "series-classify" if labelled and "series-classify" in TASKS else "forecast", reason
     name = _layout(path, read[0], settings) if len(read) == 1 else "parallel"
     if name in _MADE_FOR:
         return _MADE_FOR[name]

@@ -20,7 +20,7 @@ def must_fold(task: Task, data: Data) -> None:
     """Refuse folds that cannot be."""
     if data.folds:
         _can_be_cut(task)
-        _make_sense(data)
+        _make_sense(data, task.in_time or data.in_time)
     elif data.group or data.in_time:
         raise UsageError(
             "U103",
@@ -44,7 +44,7 @@ def _can_be_cut(task: Task) -> None:
         )
 
 
-def _make_sense(data: Data) -> None:
+def _make_sense(data: Data, in_time: bool) -> None:
     if data.folds < 2:
         raise UsageError(
             "U100",
@@ -57,7 +57,7 @@ def _make_sense(data: Data) -> None:
             f"there is no fold {data.fold} among {data.folds}",
             help=[f"--set data.fold=1   up to {data.folds}"],
         )
-    if data.group and data.in_time:
+    if data.group and in_time:
         raise UsageError(
             "U102",
             "folds go by groups or in the order of time, not by both",

@@ -146,7 +146,9 @@ def _judge_of(task: Task, score: Evaluation) -> Callable[[int], bool]:
     names = [
         name
         for name, tallies in score.tallies.items()
-        if METRICS[name].percent and all(isinstance(tally, Ratio) for tally in tallies)
+        if METRICS[name].percent
+        and METRICS[name].aim is None
+        and all(isinstance(tally, Ratio) for tally in tallies)
     ]
     if not names:
         raise UsageError(

@@ -33,8 +33,7 @@ def read_parts(task: Task, data: Data) -> Parts:
 
     What has no file of its own is cut from the training file.
     """
-    if not task.in_time:
-        must_fold(task, data)
+    must_fold(task, data)
     if (generated := task.generated()) is not None:
         for file in filter(None, (data.train, data.valid, data.test)):
             raise reads_no_file(file)

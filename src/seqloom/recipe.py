@@ -144,12 +144,18 @@ class Recipe:
 
 
 def simplest_model(task: Table) -> str:
-    """The first model that can do a task and is no mere baseline, from simple to large."""
+    """The first model that can do a task and is no mere baseline, if any, from simple to large."""
     # Wrong options are told later, together with all else that is wrong with the recipe.
     is_wrong = problems(_find("task", task, TASKS), _arguments(task))
     signature = Recipe(task=_name(task) if is_wrong else task).build_task().signature()
     kinds = ((name, MODELS[name]) for name in MODELS)
-    return next(name for name, kind in kinds if kind.can_do(signature) and not kind.is_baseline)
+    baselines = []
+    for name, kind in kinds:  # none is imported beyond the one that is found
+        if kind.can_do(signature):
+            if not kind.is_baseline:
+                return name
+            baselines.append(name)
+    return baselines[0]
 
 
 def shipped() -> dict[str, Path]:

@@ -31,8 +31,8 @@ FILE = {
     "language": "text.txt",
     "tag": "tags.conll",
     "classify": "labels.csv",
-    "translate": "pairs.tsv",
     "forecast": "series.csv",
+    "translate": "pairs.tsv",
 }
 # Small settings for the tasks that make their own examples, one of each variety.
 MADE = {"examples": 48, "valid_examples": 16, "test_examples": 16}
@@ -52,7 +52,9 @@ for variety, (_, kind) in VARIETIES.items():
     KINDS.setdefault((shape.form, type(shape.source), target), variety)
 FIRST = {v: next(m for w, m in PAIRS if w == v) for v in VARIETIES}
 TRAINED = [(v, m) for v, m in PAIRS if v in KINDS.values() or m == FIRST[v]]
-COUNTED = {"ngram", "cache", "hidden-markov", "bag"}  # they learn in one pass, and have no widths
+# They learn in one pass; a bag does unless it is told otherwise.
+ONCE = [m for m in MODELS if not hasattr(MODELS[m], "loss") and not hasattr(MODELS[m], "restart")]
+COUNTED = {"bag", *ONCE}
 SETTINGS = {"epochs": 3, "batch_size": 16, "learning_rate": 0.01}
 
 
@@ -69,12 +71,14 @@ def tables(data, variety):
 
 def recipe(data, variety, model, **training):
     own = {
-        **dict.fromkeys(COUNTED | {"hidden-states"}, {}),
+        **dict.fromkeys(COUNTED, {}),
         "convolutional": {"width": 16, "hidden": 24, "layers": 2},
         "transformer": {"width": 16, "layers": 2},
         "transformer-encoder-decoder": {"width": 16, "encoder_layers": 1, "decoder_layers": 1},
     }
+    takes = {option.name for option in options(MODELS[model])}
     widths = own.get(model, {"width": 16, "hidden": 24})
+    widths = {name: width for name, width in widths.items() if name in takes}
     return Recipe(*tables(data, variety), {"name": model, **widths}, {**SETTINGS, **training})
 
 
@@ -114,7 +118,7 @@ def test_the_right_answer_is_right(prepared):
     assert len({task.stratum(example) is None for example in examples}) == 1, "all or none"
 
 
-@pytest.mark.parametrize("name", FILE)
+@pytest.mark.parametrize("name", [name for name in FILE if not TASKS[name].in_time])
 def test_folds_hold_out_everything_once(data, name):
     """What is held out is never learned from, nor does it choose the best step."""
     held, everything = [], None
@@ -155,8 +159,8 @@ def test_codecs_save_themselves(prepared):
     other.restore(json.loads(json.dumps(task.state())))
     for example in examples[:5]:
         ours, theirs = task.encode(example), other.encode(example)
-        assert np.array_equal(ours.source, theirs.source)
-        assert np.array_equal(ours.target, theirs.target)
+        np.testing.assert_array_equal(ours.source, theirs.source)  # NaN is like NaN
+        np.testing.assert_array_equal(ours.target, theirs.target)
     assert task.signature() == other.signature()
 
 
@@ -165,7 +169,10 @@ def test_decoding_undoes_encoding(prepared):
     for example in examples[:5]:
         answer = task.decode(task.encode(example).target.tolist())
         again = task.answered(example, answer)
-        assert np.array_equal(task.encode(again).target, task.encode(example).target)
+        # Numbers that are scaled there and back may differ in their last digit.
+        close = 1e-12 if task.form is Form.FORECAST else 0
+        there, back = task.encode(example).target, task.encode(again).target
+        np.testing.assert_allclose(there, back, rtol=close, atol=close)
         assert isinstance(task.show(answer), str)
 
 
@@ -173,11 +180,13 @@ def test_a_right_answer_is_judged_right(prepared):
     task, examples, _ = prepared
     answers = [task.decode(task.encode(example).target.tolist()) for example in examples[:5]]
     judged = [task.judge(e, a, 0.0) for e, a in zip(examples[:5], answers, strict=True)]
-    for name in judged[0]:
+    # The surprise of a density has no least value.
+    for name in judged[0].keys() - ({"loss"} if task.form is Form.FORECAST else set()):
         metric = METRICS[name]
         best = {"perplexity": 1.0, **dict.fromkeys(("bleu", "chrf", "tokenised_bleu"), 100.0)}
         perfect = best.get(name, 0.0 if metric.lower_is_better else 1.0)
-        assert value_of(name, [one[name] for one in judged]) == pytest.approx(perfect), name
+        found = value_of(name, [one[name] for one in judged])
+        assert found == pytest.approx(perfect, abs=1e-12), name
 
 
 def test_typed_questions_read_like_files(prepared):
@@ -185,7 +194,7 @@ def test_typed_questions_read_like_files(prepared):
     task, examples, _ = prepared
     for example in examples[:5]:
         typed = task.question(task.shown_question(example))
-        assert np.array_equal(task.ask(typed), task.ask(example))
+        np.testing.assert_array_equal(task.ask(typed), task.ask(example))
 
 
 @pytest.mark.parametrize("thing", [*TASKS.values(), Training, Data, Search])
@@ -221,7 +230,9 @@ def test_learning_helps(data, task, model):
     target = run.task.signature().target
     # Of real numbers a part of the loss is there however right they are: ½ log 2π each.
     least = 0.5 * math.log(2 * math.pi) * target.width if isinstance(target, Vectors) else 0.0
-    assert found[-1][measure] - least < 0.9 * (found[0][measure] - least)
+    first, last = found[0][measure] - least, found[-1][measure] - least
+    # A density has no least surprise to take shares of.
+    assert last < first if run.task.form is Form.FORECAST else last < 0.9 * first
 
 
 @pytest.mark.parametrize("variety", VARIETIES)
@@ -231,7 +242,8 @@ def test_a_task_and_a_file_are_enough(data, variety):
     name = settings.pop("name")
     chosen = {f"task.{key}": value for key, value in settings.items()} | {"training.epochs": 1}
     file = data / FILE[name] if name in FILE else ""
-    able = [m for v, m in PAIRS if v == variety and not MODELS[m].is_baseline]
+    able = [m for v, m in PAIRS if v == variety]
+    able = [m for m in able if not MODELS[m].is_baseline] or able[:1]  # where there is another
     run = seqloom.train(name, file, runs=data / "runs", settings=chosen)
     assert run.recipe.model["name"] == able[0]
     run = seqloom.train(name, file, model=able[-1], runs=data / "runs", settings=chosen)

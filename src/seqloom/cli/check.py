@@ -48,6 +48,7 @@ def _lines(report: Report) -> list[str]:
             (report.path.name, _found(report)),
             ("task", f"{report.task}  ({report.why})   change with --task"),
             *((part.role, _lengths(part)) for part in report.parts),
+            *report.facts.items(),
         ]
         rows += [(_label_name(report), _labels(report))] * bool(report.labels)
         told += [_visible(f"{name:<{width}}{text}") for name, text in rows]

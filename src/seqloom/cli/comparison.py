@@ -111,6 +111,10 @@ def sentence(name: str, first: str, second: str, found: paired.Difference) -> st
     metric = METRICS[name]
     if found.value == 0:
         return f"{metric.title}: {first} and {second} are equal"
+    if metric.aim is not None:  # neither is better by more or by less
+        more = "more" if found.value > 0 else "less"
+        by = f"{_amount(name, abs(found.value))} points {more}"
+        return f"{metric.title}: {second} has {by} than {first}; {metric.show(metric.aim)} is right"
     is_second = (found.value < 0) == metric.lower_is_better
     better, worse = (second, first) if is_second else (first, second)
     if math.isinf(found.value):
@@ -145,9 +149,9 @@ def _paired(name: str, first: Contender, second: Contender) -> str:
 def _metric_row(name: str, runs: Sequence[Contender]) -> list[str]:
     metric = METRICS[name]
     values = [run.measured[name].value for run in runs]
-    best = min(values) if metric.lower_is_better else max(values)
+    best = min(metric.rank(value) for value in values)
     cells = [with_interval(name, run.measured[name]) for run in runs]
-    return [metric.title, *_starred(cells, [value == best for value in values])]
+    return [metric.title, *_starred(cells, [metric.rank(value) == best for value in values])]
 
 
 def _row(title: str, values: Sequence[Any], show: Any) -> list[str]:

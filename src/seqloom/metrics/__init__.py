@@ -21,6 +21,12 @@ class Metric:
     decimals: int | None = None  # left out: four figures
     aim: float | None = None  # where the value is neither better low nor high, but near this
 
+    def rank(self, value: float) -> float:
+        """The less, the better."""
+        if self.aim is not None:
+            return abs(value - self.aim)
+        return value if self.lower_is_better else -value
+
     def show(self, value: float) -> str:
         """The value as people read it."""
         if math.isinf(value):

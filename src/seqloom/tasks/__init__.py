@@ -10,8 +10,8 @@ TASKS: Registry[Task] = Registry(
         "language": ".language:Language",
         "tag": ".tag:Tag",
         "classify": ".classify:Classify",
-        "translate": ".translate:Translate",
         "forecast": ".forecast:Forecast",
+        "translate": ".translate:Translate",
         "algorithms": ".algorithms:Algorithms",
     },
 )

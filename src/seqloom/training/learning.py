@@ -165,7 +165,7 @@ class Learner:
             if self.way.runs_away and not found.is_sound():
                 raise self._ran_away()
             values = found.values()
-            rank = [v if METRICS[name].lower_is_better else -v for name, v in values.items()]
+            rank = [METRICS[name].rank(value) for name, value in values.items()]
             is_best = self.standing.best is None or rank < self.standing.best
             if is_best:
                 keeper.keep_best()

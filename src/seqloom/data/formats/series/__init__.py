@@ -10,11 +10,12 @@ from ...recorded import Recording
 from ...settings import Data
 from ...text import read_lines
 from .lines import read_json
+from .looks import looks_like_series
 from .table import read_table
 from .timing import timed
 from .ts import read_ts
 
-__all__ = ["read_series"]
+__all__ = ["looks_like_series", "read_series"]
 
 _READERS = {
     "table": read_table,

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -337,3 +338,50 @@ def test_more_bleu_is_better(change, verb):
     came = Climb(Path("x"), "translate", "bleu", 1.0, [one, other], {}, [], [])
     assert came.best().name == ("attention" if change > 0 else "none")
     assert came.view().caption.startswith(f"Best: {came.best().name}")
+
+
+def forecasts(*values):
+    """Rungs of a forecast, by the MASE of 40 windows each; some windows are harder than others."""
+    hard = np.linspace(-0.2, 0.2, 40)
+    rungs = [climbed(name, np.array(value) + hard, "mase") for name, value in values]
+    came = Climb(Path("ladder"), "forecast", "mase", 9.0, rungs, {}, [], [])
+    return replace(came, against="last-season", simple=["last", "last-season"])
+
+
+def test_skill_is_what_is_saved_of_the_error():
+    came = forecasts(("last", 2.0), ("last-season", 1.0), ("taps", 0.75), ("network", 1.5))
+    assert [came.skill(rung) for rung in came.rungs] == pytest.approx([-1, 0, 0.25, -0.5])
+    assert replace(came, against="").skill(came.rungs[0]) is None
+    assert replace(came, rungs=came.rungs[2:]).skill(came.rungs[2]) is None
+
+
+def test_it_is_said_plainly_when_the_naive_wins():
+    chance = np.random.default_rng(2).normal(0, 0.3, 40)
+    better = forecasts(("last", 0.9), ("last-season", 1.0), ("taps", 0.6))
+    told = "taps is the best: 33.3 % less MASE than last, the best simple forecast."
+    assert better.verdict() == told
+    worse = forecasts(("last", 2.0), ("last-season", 1.0), ("taps", 1.2))
+    assert worse.verdict() == "last-season wins: no model is better than this simple forecast."
+    unsure = forecasts(("last", 2.0), ("last-season", 1.0), ("taps", 0.99 + chance - chance.mean()))
+    assert unsure.verdict() == (
+        "last-season is not beaten for certain: 1 % less MASE of taps may be chance."
+    )
+    assert replace(better, simple=[]).verdict() == ""
+
+
+def test_forecasts_are_measured_by_the_naive(here, capsys):
+    """The table has the other metrics and the skill; what is said is in the JSON, too."""
+    days = np.arange("2020-01-01", "2020-07-01", dtype="datetime64[D]")
+    waves = 10 + np.arange(len(days)) % 7 + np.random.default_rng(0).normal(0, 0.5, len(days))
+    lines = [f"{day},{wave:.3f}" for day, wave in zip(days, waves, strict=True)]
+    Path("days.csv").write_text("\n".join(["day,sold", *lines]) + "\n")
+    names = ["naive", "seasonal-naive", "autoregressive"]
+    told = ["ladder", "forecast", "days.csv", "--models", *names, "--name", "f"]
+    assert main([*told, "--set", "data.test_fraction=0.3", "--set", "task.stride=1"]) == 0
+    shown = capsys.readouterr().out
+    assert re.search(r"rung +MASE +sMAPE +80 % +95 % +skill +training", shown)
+    assert re.search(r"seasonal-naive .* \+0.0 %", shown) and "autoregressive is the best" in shown
+    kept = json.loads((here / "runs" / "f" / "table.json").read_text())
+    skills = {rung["name"]: rung["skill"] for rung in kept["rungs"]}
+    assert skills["naive"] < 0 == skills["seasonal-naive"] < skills["autoregressive"]
+    assert kept["verdict"] in shown

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .metrics import METRICS, Measured, Tally
+from .metrics import METRICS, Measured, Metric, Tally
 from .metrics.paired import difference
 from .training.checkpoints import load_arrays
 from .views import LadderView, RungPoint
@@ -64,6 +64,9 @@ class Climb:
     left: list[str]  # the rungs that are not done
     notes: list[str]
     is_stopped: bool = False
+    against: str = ""  # the rung that others are measured by
+    simple: list[str] = field(default_factory=list)  # the rungs that must be beaten to be worth it
+    beside: dict[str, str] = field(default_factory=dict)  # metrics that are shown, with headings
 
     def best(self) -> Climbed | None:
         """The best rung by the headline."""
@@ -79,6 +82,38 @@ class Climb:
             other = min(below, key=lambda one: sign * one.measured[self.metric].value)
             told.append(bought(self.metric, rung, other, other is not below[-1]))
         return told
+
+    def skill(self, rung: Climbed) -> float | None:
+        """How much better a rung is than the one others are measured by, as a share.
+
+        1 - v / v₀ of a metric v of which less is better, v₀ being that of the other: 0 is no
+        better, 1 without any error, and below 0 it is worse. None where there is nothing to say.
+        """
+        other = self._yardstick()
+        if other is None or not other.measured[self.metric].value:
+            return None
+        ratio = rung.measured[self.metric].value / other.measured[self.metric].value
+        return 1 - ratio if METRICS[self.metric].lower_is_better else ratio - 1
+
+    def verdict(self) -> str:
+        """Whether any model is better than the simple ones, said plainly."""
+        best, simple = self.best(), [rung for rung in self.rungs if rung.name in self.simple]
+        if best is None or not simple or len(simple) == len(self.rungs):
+            return ""
+        if best in simple:
+            return f"{best.name} wins: no model is better than this simple forecast."
+        metric = METRICS[self.metric]
+        sign = 1 if metric.lower_is_better else -1
+        other = min(simple, key=lambda one: sign * one.measured[self.metric].value)
+        amount = _share(metric, best.measured[self.metric], other.measured[self.metric])
+        found = difference(other.tallies[self.metric], best.tallies[self.metric], metric.value)
+        if found.is_certain:
+            return f"{best.name} is the best: {amount} than {other.name}, the best simple forecast."
+        return f"{other.name} is not beaten for certain: {amount} of {best.name} may be chance."
+
+    def _yardstick(self) -> Climbed | None:
+        """The rung that others are measured by, if it was climbed."""
+        return next((rung for rung in self.rungs if rung.name == self.against), None)
 
     def view(self) -> LadderView:
         """A picture: the headline against seconds of training."""
@@ -106,9 +141,11 @@ class Climb:
             "metric": self.metric,
             "seconds": self.budget,
             "examples": self.rungs[0].examples if self.rungs else 0,
-            "rungs": [rung.as_dict() for rung in self.rungs],
+            "rungs": [rung.as_dict() | {"skill": self.skill(rung)} for rung in self.rungs],
+            "against": self.against,
             "best": best.name if best else None,
             "sentences": self.sentences(),
+            "verdict": self.verdict(),
             "failed": self.failed,
             "left": self.left,
             "notes": self.notes,
@@ -127,6 +164,12 @@ def bought(metric: str, rung: Climbed, other: Climbed, is_further: bool = False)
     if (found.value < 0) == lower:
         return f"{rung.name} {'saves' if lower else 'adds'} {amount} over {below}."
     return f"{rung.name} is worse than {below} by {amount}."
+
+
+def _share(metric: Metric, one: Measured, other: Measured) -> str:
+    """26 % less MASE."""
+    change = one.value / other.value - 1 if other.value else math.inf
+    return f"{abs(100 * change):.3g} % {'less' if change < 0 else 'more'} {metric.title}"
 
 
 def _amount(metric: str, value: float) -> str:

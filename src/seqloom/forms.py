@@ -87,12 +87,17 @@ class Series:
     are never missing: they are known beforehand, of the future, too. A season comes again after
     `period` steps, 1 where there is none; `horizon` is how many steps ahead the task looks. Neither
     is asked when two spaces are compared.
+
+    Where there is a `clock`, the first of the inputs is the number of the step, in whole steps,
+    never scaled: 0 where the series of that name begins in training, and counted on from there in
+    pasts and futures that begin later, by their dates where there are some.
     """
 
     width: int
     known: int = 0
     period: int = field(default=1, compare=False)
     horizon: int = field(default=1, compare=False)
+    clock: bool = False
 
 
 Space = Tokens | Labels | Bits | Columns | Vectors | Series

@@ -10,7 +10,7 @@ table.json           what came of it
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,9 @@ class Plan:
     shares: dict[str, float]
     notes: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)  # of those who share, once known
+    against: str = ""  # the rung that others are measured by
+    simple: list[str] = field(default_factory=list)  # the rungs that must be beaten to be worth it
+    beside: dict[str, str] = field(default_factory=dict)  # metrics that are shown, with headings
 
     def series(self, folder: Path) -> Series:
         """The rungs in order, by the shares of time.
@@ -98,6 +101,7 @@ def prepare(  # noqa: PLR0913, PLR0917 - all that a ladder is
     notes = [f"left out, as their models are not here: {', '.join(missing)}"] if missing else []
     shares = {rung.name: rung.share for rung in found.rungs}
     plan = Plan(task, first.headline, budget, shares, notes)
+    plan.against, plan.simple, plan.beside = found.against, found.simple(), dict(found.beside)
     resume = "seqloom ladder --resume"
     folder = series_folder(name, "ladder", runs, word="a ladder", resume=resume)
     for rung, recipe in recipes.items():
@@ -166,9 +170,10 @@ def _came(folder: Path, plan: Plan, ending: Ending) -> Climb:
     done = [climbed for climbed in found.values() if climbed is not None]
     failed, stopped = ending.failed, ending.is_stopped
     left = [name for name, climbed in found.items() if climbed is None and name not in failed]
-    return Climb(
+    came = Climb(
         folder, plan.task, plan.metric, plan.budget, done, failed, left, plan.notes, stopped
     )
+    return replace(came, against=plan.against, simple=plan.simple, beside=plan.beside)
 
 
 def _write_plan(folder: Path, plan: Plan) -> None:

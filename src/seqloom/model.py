@@ -198,6 +198,15 @@ class LearnsFromStatistics(Protocol):
 
 
 @runtime_checkable
+class Warns(Protocol):
+    """Knows, once it has learned, whether there is something that a person should know."""
+
+    def warning(self) -> dict[str, Any]:
+        """A `code`, the `problem` as a sentence, and what may `help`; empty where all is well."""
+        ...
+
+
+@runtime_checkable
 class LearnsInPasses(Protocol):
     """Learns by expectation-maximisation: what a batch adds depends on the model as it is."""
 

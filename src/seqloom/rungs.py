@@ -6,11 +6,14 @@ recipes/ladder/TASK.toml holds, beside [task] and [training] for all rungs, a ta
 model     its [model] table
 training  its [training] table, over that of all; left out: nothing more
 share     of the time that is left once the rungs without a share are done; left out: none
+
+Where it begins with `against = NAME`, the others are measured by that rung, and with
+`beside = { METRIC = HEADING }` the table shows these metrics, too.
 """
 
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,10 +39,12 @@ class Rung:
 
 @dataclass(frozen=True)
 class Ladder:
-    """The rungs of a task, and what they have in common."""
+    """The rungs of a task, what they have in common, and which one others are measured by."""
 
     task: Table
     rungs: tuple[Rung, ...]
+    against: str = ""
+    beside: Mapping[str, str] = field(default_factory=dict)  # metrics, and their headings
 
     def of(self, wanted: Iterable[str]) -> "Ladder":
         """Only the rungs of these names, or of the models of these names; all where none is."""
@@ -49,7 +54,13 @@ class Ladder:
             if name not in known:
                 raise unknown("rung", name, [rung.name for rung in self.rungs])
         chosen = [r for r in self.rungs if not names or {r.name, r.model["name"]} & set(names)]
-        return Ladder(self.task, tuple(chosen))
+        return replace(self, rungs=tuple(chosen))
+
+    def simple(self) -> list[str]:
+        """The rungs that must be beaten to be worth it, where one is there to measure others by."""
+        if not self.against:
+            return []
+        return [r.name for r in self.rungs if MODELS.find(str(r.model["name"])).is_baseline]
 
     def recipe(self, rung: Rung, data: Table, settings: Mapping[str, Any]) -> Recipe:
         """What a rung trains, with what the user set for all of them."""
@@ -93,7 +104,11 @@ def read_ladder(path: Path) -> Ladder:
             raise ValueError(f"{path}: [rungs.{name}] takes {', '.join(sorted(KEYS))}")
         training = common | table.get("training", {})
         rungs.append(Rung(name, table["model"], training, float(table.get("share", 0.0))))
-    return Ladder({"name": path.stem, **tables.get("task", {})}, tuple(rungs))
+    against = str(tables.get("against", ""))
+    if against and against not in tables["rungs"]:
+        raise ValueError(f"{path}: there is no rung {against!r} to measure others by")
+    task = {"name": path.stem, **tables.get("task", {})}
+    return Ladder(task, tuple(rungs), against, tables.get("beside", {}))
 
 
 def without_missing(ladder: Ladder) -> tuple[Ladder, list[str]]:
@@ -105,4 +120,4 @@ def without_missing(ladder: Ladder) -> tuple[Ladder, list[str]]:
         if rung.model["name"] not in known and ".py:" not in rung.model["name"]
     ]
     kept = tuple(rung for rung in ladder.rungs if rung.name not in missing)
-    return Ladder(ladder.task, kept), missing
+    return replace(ladder, rungs=kept), missing

@@ -71,6 +71,8 @@ VARIANTS = {
     "hidden-markov": [{"order": 1}, {"order": 2, "smoothing": 0.5}]
     + [{"order": 2, "decoding": "posterior", "case": False}],
     "hidden-states": [{"states": 3}, {"states": 1}],
+    "autoregressive": [{"order": 1}, {"order": 3, "ridge": 0.5}, {"intercept": False, "most": 2}]
+    + [{"order": 1, "differences": "both"}],
     "recurrent": [{"cell": cell, "layers": 2} for cell in CELLS]
     + [{"directions": "both", "layers": 2, "dropout": 0.3}]
     + [{"pooling": pooling} for pooling in ("max", "last", "ends", "attentive")]
@@ -166,6 +168,7 @@ def small(name, options):
         "naive": {},
         "seasonal-naive": {},
         "drift": {},
+        "autoregressive": {},
         "linear": {"look_back": 4},
         "transformer": {"width": 8, "heads": 2, "layers": 2, "context": 32},
         "transformer-encoder-decoder": {"width": 8, "heads": 2, "context": 32}

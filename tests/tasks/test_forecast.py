@@ -152,10 +152,11 @@ def test_inputs_and_the_calendar(tmp_path):
         task.questions(tmp_path / "f.csv", data, 3)
 
 
-def test_logarithms_and_their_density(tmp_path):
+@pytest.mark.parametrize("transform", ["log", "sqrt"])
+def test_logarithms_and_roots_and_their_density(tmp_path, transform):
     """A density in the units of the file: that of z, times |dz/dx|, by differences."""
     values = np.exp(CHANCE.normal(3, 0.5, 60))
-    task = Forecast(horizon=2, transform="log")
+    task = Forecast(horizon=2, transform=transform)
     found = parts_of(tmp_path, task, values)
     window = found.test[0]
     scale = task.scale_of(window)
@@ -164,6 +165,17 @@ def test_logarithms_and_their_density(tmp_path):
     slope = (scale.there(window.future + step) - scale.there(window.future - step)) / (2 * step)
     judged = task.judge(window, task.right_answer(window), 7.0)
     assert judged["loss"] == pytest.approx((7.0 - np.log(slope).sum(), 2.0))
+
+
+def test_roots_of_counts(tmp_path):
+    """A count of 0 has a finite density; what lies below is as good as 0."""
+    task = Forecast(horizon=2, transform="sqrt")
+    window = parts_of(tmp_path, task, np.tile([0.0, 4.0, 9.0], 20)).test[0]
+    scale = task.scale_of(window)
+    assert scale.back(np.array([-1e3])) == 0
+    assert np.isfinite(task.judge(window, task.right_answer(window), 1.0)["loss"]).all()
+    with pytest.raises(SeqloomError, match="-4 at 1 has no root: it is below 0"):
+        parts_of(tmp_path, Forecast(horizon=2, transform="sqrt"), np.tile([1.0, -4.0], 20))
 
 
 def test_judged_in_the_units_of_the_file(tmp_path):

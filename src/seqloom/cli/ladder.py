@@ -5,7 +5,7 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
-from ..climbed import Climb
+from ..climbed import Climb, Climbed
 from ..data.names import name_of
 from ..errors import UsageError
 from ..laddering import climb, find_ladder, prepare
@@ -25,6 +25,12 @@ from .terminal import count, duration, mark, say, several, show, table
 ASKED = "Stopping after this step… (Ctrl-C again to quit at once)"
 AT_ONCE = "Stopped at once. The rung under way saves itself."
 HEADING = ("rung", "training", "memory", "size", "symbols/s")
+NARROW = HEADING[:2]  # where there are other metrics beside the headline
+ABOUT = {
+    "size": "size: learned numbers / bytes on disk",
+    "memory": "memory: the peak of the whole process",
+    "symbols/s": "symbols/s: read while judging",
+}
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -78,27 +84,51 @@ def lines(came: Climb) -> list[str]:
     """The table, then a sentence for each rung but the first."""
     if not came.rungs:
         return ["No rung is done yet."]
-    rows = [[HEADING[0], METRICS[came.metric].title, *HEADING[1:]]]
-    best = came.best()
+    best, is_measured = came.best(), came.against in {rung.name for rung in came.rungs}
+    beside = {name: words for name, words in came.beside.items() if name in came.rungs[0].measured}
+    more = [*beside.values(), *(["skill"] if is_measured else [])]
+    last = (NARROW if more else HEADING)[1:]
+    rows = [[HEADING[0], METRICS[came.metric].title, *more, *last]]
     for rung in came.rungs:
         star = f" {mark('best', sys.stdout)}" if rung is best and len(came.rungs) > 1 else ""
         rows.append(
             [
                 rung.name,
                 shown_interval(came.metric, rung.measured[came.metric]) + star,
-                duration(rung.seconds),
-                shown_bytes(rung.memory),
-                f"{count(rung.learned)} / {shown_bytes(rung.bytes)}",
-                count(rung.symbols_per_second),
+                *(_short(name, rung.measured[name].value) for name in beside),
+                *([_shown_skill(came.skill(rung))] if is_measured else []),
+                *(_machine(rung)[name] for name in last),
             ]
         )
     examples = several(came.rungs[0].examples, "test example")
-    told = [
-        *table(rows, "lr"),
-        f"n = {examples}, 95 % intervals; size: learned numbers / bytes on disk;",
-        "memory: the peak of the whole process; symbols/s: read while judging",
-    ]
-    return [*told, *([""] if len(came.rungs) > 1 else []), *came.sentences()]
+    about = [words for name, words in ABOUT.items() if name in last]
+    titles = [(words, METRICS[name].title) for name, words in beside.items()]
+    about += [f"{words}: {title}" for words, title in titles if words != title]
+    if is_measured:
+        about.append(f"skill: 1 - {METRICS[came.metric].title} / that of {came.against}")
+    first = [f"n = {examples}, 95 % intervals", *about[:1]]
+    told = [*table(rows, "lr"), f"{'; '.join(first)};", "; ".join(about[1:])]
+    verdict = [came.verdict()] if came.verdict() else []
+    return [*told, *([""] if len(came.rungs) > 1 else []), *came.sentences(), *verdict]
+
+
+def _short(name: str, value: float) -> str:
+    """A metric that stands beside others: shares without decimals."""
+    return f"{100 * value:.0f} %" if METRICS[name].percent else METRICS[name].show(value)
+
+
+def _machine(rung: Climbed) -> dict[str, str]:
+    """What a rung took of the machine, by heading."""
+    return {
+        "training": duration(rung.seconds),
+        "memory": shown_bytes(rung.memory),
+        "size": f"{count(rung.learned)} / {shown_bytes(rung.bytes)}",
+        "symbols/s": count(rung.symbols_per_second),
+    }
+
+
+def _shown_skill(skill: float | None) -> str:
+    return "" if skill is None else f"{100 * skill:+.1f} %"
 
 
 def _folder(given: argparse.Namespace) -> Path:

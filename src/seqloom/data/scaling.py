@@ -1,6 +1,6 @@
 """Numbers of series brought to one size, each series by itself, and back.
 
-z = (x - shift) / factor     x is the number, or its logarithm
+z = (x - shift) / factor     x is the number, its logarithm or its square root
 
 standard   the mean and the standard deviation of the training part
 mean       0 and the mean size
@@ -17,7 +17,9 @@ import numpy as np
 from jaxtyping import Float
 
 Kind = Literal["standard", "mean", "none"]
+Transform = Literal["none", "log", "sqrt"]
 Numbers = Float[np.ndarray, "..."]  # rows of any shape, each as wide as its series
+_LEAST = 1e-3  # of a factor: a root of 0 counts as so much where its density is asked for
 _FLAT = 1e-9  # a deviation beside the mean from which on numbers do not differ
 
 
@@ -27,11 +29,11 @@ class Scale:
 
     shift: Float[np.ndarray, " width"]
     factor: Float[np.ndarray, " width"]
-    is_log: bool = False
+    transform: Transform = "none"
 
     def there(self, values: Numbers) -> Numbers:
         """As a model reads them."""
-        found: np.ndarray = ((np.log(values) if self.is_log else values) - self.shift) / self.factor
+        found: np.ndarray = (bent(values, self.transform) - self.shift) / self.factor
         return found
 
     def back(self, values: Numbers, *, levels: bool = False) -> Numbers:
@@ -40,23 +42,38 @@ class Scale:
         if levels:
             shift, factor = shift[:, None], factor[:, None]
         found: np.ndarray = values * factor + shift
-        return np.exp(found) if self.is_log else found
+        if self.transform == "sqrt":
+            return np.maximum(found, 0) ** 2
+        return np.exp(found) if self.transform == "log" else found
 
     def nats(self, values: Numbers) -> float:
         """How many nats more a density of the numbers has than one of what stands for them.
 
-        p(x) = p(z) |dz/dx|, where dz/dx = 1 / factor, and 1 / (factor x) of logarithms
+        p(x) = p(z) |dz/dx|, where dz/dx = 1 / factor, of logarithms 1 / (factor x), and of roots
+        1 / (2 factor √x)
         """
         seen = ~np.isnan(values)
-        cost = np.log(np.broadcast_to(self.factor, values.shape)[seen]).sum()
-        return float(cost + (np.log(values[seen]).sum() if self.is_log else 0.0))
+        factors = np.broadcast_to(self.factor, values.shape)[seen]
+        cost = float(np.log(factors).sum())
+        if self.transform == "log":
+            cost += float(np.log(values[seen]).sum())
+        if self.transform == "sqrt":
+            cost += float(np.log(2 * np.maximum(np.sqrt(values[seen]), _LEAST * factors)).sum())
+        return cost
+
+
+def bent(values: Numbers, transform: Transform) -> Numbers:
+    """The numbers, their logarithms or their square roots."""
+    if transform == "none":
+        return values
+    return np.log(values) if transform == "log" else np.sqrt(values)
 
 
 class Scaling:
     """The scale of each series, by its name, and those of the inputs: a codec."""
 
-    def __init__(self, kind: Kind = "standard", *, is_log: bool = False) -> None:
-        self.kind, self.is_log = kind, is_log
+    def __init__(self, kind: Kind = "standard", *, transform: Transform = "none") -> None:
+        self.kind, self.transform = kind, transform
         self._scales: dict[str, Scale] = {}
         self._inputs = Scale(np.zeros(0), np.ones(0))
         self.constant: list[str] = []  # names of series that never change
@@ -83,12 +100,12 @@ class Scaling:
     def usual(self, width: int) -> Scale:
         """Where no series is named and nothing known: the only one, or one in the middle of all."""
         if not self._scales:
-            return Scale(np.zeros(width), np.ones(width), self.is_log)
+            return Scale(np.zeros(width), np.ones(width), self.transform)
         if len(self._scales) == 1:
             return next(iter(self._scales.values()))
         shifts = np.median([scale.shift for scale in self._scales.values()], axis=0)
         factors = np.median([scale.factor for scale in self._scales.values()], axis=0)
-        return Scale(shifts, factors, self.is_log)
+        return Scale(shifts, factors, self.transform)
 
     @property
     def only(self) -> str:
@@ -102,16 +119,16 @@ class Scaling:
 
     def state(self) -> Any:
         rows = {name: _pair(scale) for name, scale in self._scales.items()}
-        return {"series": rows, "inputs": _pair(self._inputs), "log": self.is_log}
+        return {"series": rows, "inputs": _pair(self._inputs), "transform": self.transform}
 
     def restore(self, state: Any) -> None:
-        self.is_log = bool(state["log"])
+        self.transform = state["transform"]
         self._scales = {name: self._from(pair) for name, pair in state["series"].items()}
         shift, factor = map(np.array, state["inputs"])
         self._inputs = Scale(shift, factor)
 
     def _from(self, pair: list[list[float]]) -> Scale:
-        return Scale(np.array(pair[0]), np.array(pair[1]), self.is_log)
+        return Scale(np.array(pair[0]), np.array(pair[1]), self.transform)
 
     def _scale(self, values: Numbers) -> Scale:
         """From what was observed; numbers that never change keep their size."""
@@ -119,7 +136,7 @@ class Scaling:
         shift, factor = np.zeros(width), np.ones(width)
         for column, numbers in enumerate(values.T if self.kind != "none" else ()):
             seen = numbers[~np.isnan(numbers)]
-            seen = np.log(seen) if self.is_log else seen
+            seen = bent(seen, self.transform)
             if not len(seen):
                 continue
             if self.kind == "standard":
@@ -127,7 +144,7 @@ class Scaling:
             size = float(seen.std() if self.kind == "standard" else np.abs(seen).mean())
             if size > _FLAT * abs(float(seen.mean())):
                 factor[column] = size
-        return Scale(shift, factor, self.is_log)
+        return Scale(shift, factor, self.transform)
 
 
 def _is_constant(values: Numbers) -> bool:

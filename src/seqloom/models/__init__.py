@@ -17,6 +17,7 @@ MODELS: Registry[Model] = Registry(
         "naive": ".naive:Naive",
         "seasonal-naive": ".naive:SeasonalNaive",
         "drift": ".naive:Drift",
+        "autoregressive": ".autoregressive:Autoregressive",
         "linear": ".linear:Linear",
         "recurrent": ".recurrent:Recurrent",
         "window": ".window:WindowNetwork",

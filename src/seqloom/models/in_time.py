@@ -4,6 +4,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from ..batch import Batch, Sequences
+from ..errors import ModelError
 from ..forms import Series, Signature
 from ..model import Search
 
@@ -42,3 +43,13 @@ def log_normal(
     """The log density of N(0, variance)."""
     found: np.ndarray = -0.5 * (np.log(2 * np.pi * variance) + error**2 / variance)
     return found
+
+
+def nothing_observed(place: int, width: int) -> ModelError:
+    """For a column, counted from 1, without any number."""
+    which = "" if width == 1 else f" of column {place}"
+    return ModelError(
+        "M440",
+        f"no number{which} was observed in training",
+        help=["give a series with numbers in it, or leave the column out"],
+    )

@@ -11,7 +11,7 @@ from ..errors import ModelError
 from ..foreseen import NORMAL, Foreseen
 from ..forms import Form, Series, Signature
 from ..model import Model, Prediction, Search, State, Weights
-from .in_time import futures, log_normal, past_of, whole_of
+from .in_time import futures, log_normal, nothing_observed, past_of, whole_of
 
 NAMES = ("mean", "spread", "noise")
 FLAT = 1e-6  # how many steps' worth is known of a slope before anything was seen: nearly nothing
@@ -78,7 +78,7 @@ class Walk(Model):
     def update(self, statistics: Float[np.ndarray, "7 width"]) -> None:
         count, total, squares = statistics[:3]
         if not count.all():
-            raise _nothing(int(np.flatnonzero(count == 0)[0]) + 1, self.width)
+            raise nothing_observed(int(np.flatnonzero(count == 0)[0]) + 1, self.width)
         self._mean = total / count
         self._spread = np.maximum(squares / count - self._mean**2, LEAST)
         # Where no step follows another, a step may be as wide as all that was seen.
@@ -324,13 +324,4 @@ def _where(chosen: Bool[np.ndarray, " batch"], one: State, other: State) -> Stat
     return tuple(
         np.where(chosen.reshape(-1, *[1] * (a.ndim - 1)), a, b)
         for a, b in zip(one, other, strict=True)
-    )
-
-
-def _nothing(place: int, width: int) -> ModelError:
-    which = "" if width == 1 else f" of column {place}"
-    return ModelError(
-        "M440",
-        f"no number{which} was observed in training",
-        help=["give a series with numbers in it, or leave the column out"],
     )

@@ -14,8 +14,8 @@ from ..foreseen import LEVELS, Foreseen
 class Ahead:
     """What is expected at each step, and the quantiles at LEVELS; paths where they were drawn.
 
-    Steps are named as the dates of the file go on. Where numbers were read as logarithms, what is
-    expected is the median.
+    Steps are named as the dates of the file go on. Where numbers were read as logarithms or roots,
+    what is expected is the median.
     """
 
     mean: Float[np.ndarray, "time width"]

@@ -4,7 +4,7 @@ import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -16,7 +16,7 @@ from ..data.numbers import number_of
 from ..data.origins import Reach, Window, ahead, columns_apart, whole
 from ..data.outline import Outline
 from ..data.recorded import Recorded, Recording
-from ..data.scaling import Kind, Scale, Scaling
+from ..data.scaling import Kind, Scale, Scaling, Transform
 from ..data.seasons import places_named, with_seasons
 from ..data.settings import Data
 from ..errors import DataError, Place, UsageError
@@ -54,7 +54,8 @@ class Forecast(Task):
             each other. Else each is a series of its own, and one model learns from all.
         scaling: How each series is brought to one size, by its training part alone: standard takes
             its mean away and divides by its deviation, mean divides by its mean size.
-        transform: log reads the logarithms of numbers, for what grows by a share of itself.
+        transform: log reads the logarithms of numbers, for what grows by a share of itself; sqrt
+            their square roots, for counts, which vary more where they are more.
         calendar: Places in the calendar that are inputs, as hour+weekday+month; also minute, day,
             week, quarter and year-day.
         train_steps: How many rows from the first on are learned from, where the others are given
@@ -78,7 +79,7 @@ class Forecast(Task):
         stride: int = 0,
         together: bool = False,
         scaling: Kind = "standard",
-        transform: Literal["none", "log"] = "none",
+        transform: Transform = "none",
         calendar: str = "",
         train_steps: int = 0,
         valid_steps: int = 0,
@@ -90,7 +91,7 @@ class Forecast(Task):
             if number < 0:
                 raise UsageError("U306", f"{name} = {number}: expected a whole number from 0 on")
         self.outline = Outline(period, horizon)
-        self.scaling = Scaling(scaling, is_log=transform == "log")
+        self.scaling = Scaling(scaling, transform=transform)
         self.together, self.history, self.stride = together, history, stride
         self.places, self.steps = (
             places_named(calendar),
@@ -112,7 +113,7 @@ class Forecast(Task):
         if self.outline.is_learned:
             width = series[0].values.shape[1]
             self.outline.must_match(recording, width, str(path))
-        self._must_have_logarithms(series, path)
+        self._must_be_inside(series, path)
         return Read([whole(with_seasons(one, self.places)) for one in series], recording, str(path))
 
     def questions(self, path: Path, data: Data, horizon: int = 0) -> list[Window]:
@@ -338,18 +339,24 @@ class Forecast(Task):
                     f"{part!r} is not a number",
                     help=["type numbers with blanks between them; nan stands for a missing one"],
                 )
-            if self.scaling.is_log and number <= 0:
-                raise _no_logarithm(part, None)
+            if self._is_outside(np.array(number)):
+                raise _outside(part, self.scaling.transform, None)
             found.append(number)
         return found
 
-    def _must_have_logarithms(self, series: Sequence[Recorded], path: Path) -> None:
-        for one in series if self.scaling.is_log else ():
-            low = one.values <= 0
+    def _is_outside(self, values: np.ndarray) -> Any:
+        """Which numbers have no logarithm, or no root, where that is asked for."""
+        if self.scaling.transform == "none":
+            return np.zeros_like(values, dtype=bool)
+        return values <= 0 if self.scaling.transform == "log" else values < 0
+
+    def _must_be_inside(self, series: Sequence[Recorded], path: Path) -> None:
+        for one in series:
+            low = self._is_outside(one.values)
             if low.any():
                 step = int(low.any(1).argmax())
-                value = f"{one.values[step][low[step]][0]:g}"
-                raise _no_logarithm(f"{value} at {one.times[step]}", Place(str(path)))
+                value = f"{one.values[step][low[step]][0]:g} at {one.times[step]}"
+                raise _outside(value, self.scaling.transform, Place(str(path)))
 
 
 def _until(example: Window) -> Recorded:
@@ -364,12 +371,10 @@ def _bytes(example: Window) -> bytes:
     return example.series.values[example.begin : example.end].tobytes()
 
 
-def _no_logarithm(what: str, place: Place | None) -> DataError:
+def _outside(what: str, transform: Transform, place: Place | None) -> DataError:
+    lacks = "logarithm: numbers must be above 0" if transform == "log" else "root: it is below 0"
     return DataError(
-        "D222",
-        f"{what} has no logarithm: numbers must be above 0",
-        place=place,
-        help=["--set task.transform=none"],
+        "D222", f"{what} has no {lacks}", place=place, help=["--set task.transform=none"]
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from ..batch import Batch, Item, collate
 from ..data.windows import one_stream
 from ..errors import ModelError
-from ..model import CountsStreams, LearnsFromStatistics, State
+from ..model import CountsStreams, LearnsFromStatistics, State, Warns
 from .way import Snapshot, Step, Way
 
 SYMBOLS_AT_ONCE = 1 << 16  # padding is counted, so that one long line cannot make many of them long
@@ -38,11 +38,12 @@ class Counting(Way):
         for number, (found, symbols) in enumerate(self._statistics(), start=1):
             totals = found if totals is None else totals + found
             done += symbols
-            is_last = done == whole
+            is_last, warning = done == whole, {}
             if is_last:
                 self.model.update(totals)
+                warning = self.model.warning() if isinstance(self.model, Warns) else {}
             share = done / max(1, whole)
-            yield Step(number, share, share, symbols, {}, ends_epoch=is_last)
+            yield Step(number, share, share, symbols, {}, ends_epoch=is_last, warning=warning)
 
     def snapshot(self) -> Snapshot:
         return Snapshot()

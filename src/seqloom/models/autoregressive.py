@@ -1,0 +1,318 @@
+"""Autoregression: the next step as a weighted sum of the last ones, found by least squares."""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+from jaxtyping import Float
+
+from ..batch import Batch, Sequences
+from ..errors import ModelError
+from ..foreseen import NORMAL, Foreseen
+from ..forms import Form, Series, Signature
+from ..model import Model, Prediction, Search, State, Weights
+from .delays import Delays, Memory, Steps
+from .differences import differenced, summed
+from .driving import Driving, no_season
+from .in_time import futures, nothing_observed, whole_of
+from .least_squares import Fit, Rows, fitted, gather, narrowed, sums_of
+
+NAMES = ("taps", "driven", "noise", "mean", "spread")
+LEAST = 1e-24  # the variance of what is forecast without error, so that densities are finite
+ALIKE = 1e-10  # the smallest root of a matrix of correlations that is still one
+MOST = (12, 60)  # the highest order that is tried is at least, and at most, so much
+
+Criterion = Literal["aic", "bic"]
+Differences = Literal["none", "step", "season", "both"]
+
+
+class Autoregressive(Model):
+    """Delay taps: a step is a weighted sum of the last steps, of what drives it, and Normal noise.
+
+    x_t = c + b t + s_{t mod m} + A₁ x_{t-1} + … + A_p x_{t-p} + B u_t + e_t,   e_t ~ N(0, Σ)
+
+    With `differences`, y_t = x_t - x_{t-1}, or x_t - x_{t-m}, stands for x_t on both sides.
+
+    With several numbers in a row it is a vector autoregression (Sims, 1980): each follows from the
+    past of all. The weights are those with the least squared errors over all series together; rows
+    in which something is missing are left out. The order p is the one with the lowest
+    log |Σ| + 2 k / n (Akaike, 1974) or log |Σ| + k log n / n (Schwarz, 1978), k being the number of
+    weights and n that of rows, the same rows for all orders.
+
+    Forecasts are exact: means and covariances go through the recursion, and numbers that are
+    missing in the past are conditioned on all that was observed. Weights are taken as known.
+
+    Args:
+        order: How many steps back it looks; 0 lets the criterion choose.
+        most: The highest order that is tried; 0 is one more than a season has, from 12 to 60.
+        criterion: What chooses the order: aic for good forecasts, bic for the fewest weights.
+        ridge: The weight of the sum of squared taps and weights of inputs beside the squared
+            errors; 0 is plain least squares.
+        intercept: Whether there is a constant c.
+        trend: Whether there is a straight line b t in time.
+        season: Whether each place of the season has a constant of its own.
+        differences: What is regressed: the numbers themselves (none), how they change from step to
+            step, from season to season, or from season to season of their changes (both). It is for
+            series that wander, or grow, and never come back to a mean.
+    """
+
+    forms = frozenset({Form.FORECAST})
+    reads = writes = frozenset({Series})
+    is_joint = True
+
+    def __init__(
+        self,
+        signature: Signature,
+        *,
+        order: int = 0,
+        most: int = 0,
+        criterion: Criterion = "aic",
+        ridge: float = 0.0,
+        intercept: bool = True,
+        trend: bool = False,
+        season: bool = False,
+        differences: Differences = "none",
+    ) -> None:
+        super().__init__(signature)
+        if not isinstance(signature.target, Series) or not isinstance(signature.source, Series):
+            raise TypeError("autoregression forecasts series")
+        _refuse_impossible(order, most, ridge)
+        self.width, self.ridge, self.criterion = signature.target.width, ridge, criterion
+        self.driving = Driving.of(signature.source, intercept, trend, season)
+        self.difference = _difference(differences, signature.target.period)
+        self._roots = 0.0  # the largest of what was learned, beside those of differences
+        least, highest = MOST
+        self.order = order
+        self.most = order or most or min(max(least, signature.target.period + 1), highest)
+        self.criteria: dict[int, float] = {}  # of every order that was tried
+        inputs, identity = self.driving.width, np.eye(self.width)
+        self._take(
+            np.zeros((max(order, 1), self.width, self.width)),
+            np.zeros((self.width, inputs)),
+            identity,
+            np.zeros(self.width),
+            np.ones(self.width),
+        )
+
+    def statistics(self, batch: Batch) -> Rows:
+        orders = [self.order] if self.order else [*range(self.most + 1)]
+        series = whole_of(batch, self.width)
+        changes = [differenced(values, self.difference) for values in series]
+        return gather(changes, self._driven(batch.source), orders, sums_of(series))
+
+    def update(self, statistics: Rows) -> None:
+        count, total, squares = statistics.sums
+        if not count.all():
+            raise nothing_observed(int(np.flatnonzero(count == 0)[0]) + 1, self.width)
+        order = self.order or self._chosen(statistics)
+        rows, number = statistics.of(order)
+        columns = self.driving.width + order * self.width
+        if not self.ridge and number <= columns:
+            raise _too_few(order, columns, number)
+        fit = fitted(rows, number, self.width, self._penalties(order))
+        mean = total / count
+        driven, taps = np.split(fit.coefficients, [self.driving.width])
+        shape = (order, self.width, self.width)
+        found = np.swapaxes(taps.reshape(shape), 1, 2) if order else np.zeros((1, *shape[1:]))
+        noise, spread = _positive(fit.noise()), np.maximum(squares / count - mean**2, LEAST)
+        self._roots = Delays(found, noise).radius()
+        self._take(summed(found, self.difference), driven.T, noise, mean, spread)
+
+    def _chosen(self, statistics: Rows) -> int:
+        """The order with the lowest criterion, over the rows that the highest one has."""
+        enough = [
+            order
+            for order, count in zip(statistics.orders, statistics.counts, strict=True)
+            if count > self.driving.width + (order + 1) * self.width
+        ]
+        highest = enough[-1] if enough else 0
+        rows, count = statistics.of(highest)
+        weight = 2.0 if self.criterion == "aic" else float(np.log(max(count, 1)))
+        self.criteria = {}
+        for order in enough:
+            fit = self._tried(rows, count, order, highest)
+            self.criteria[order] = fit.criterion(weight)
+        return min(self.criteria, key=lambda order: self.criteria[order], default=0)
+
+    def _tried(self, rows: Float[np.ndarray, "_ _"], count: int, order: int, highest: int) -> Fit:
+        part = narrowed(rows, order, highest, self.width)
+        return fitted(part, count, self.width, self._penalties(order))
+
+    def _penalties(self, order: int) -> Float[np.ndarray, " columns"]:
+        """Of taps and inputs; a constant, a trend or a season may be as large as it likes."""
+        free = self.driving.width - self.driving.inputs
+        small = self.driving.inputs + order * self.width
+        return np.array([0.0] * free + [self.ridge] * small)
+
+    def warning(self) -> dict[str, Any]:
+        """Whether what was learned grows without bound."""
+        size = self._roots
+        if size <= 1:
+            return {}
+        return {
+            "code": "M446",
+            "problem": f"what was learned is explosive: its largest root is {size:.5g}, so that"
+            " forecasts far ahead grow without bound (fewer taps, --set model.order, or"
+            " --set model.ridge=1 may help)",
+            "radius": size,
+            "help": ["--set model.order=1   or another small one", "--set model.ridge=1"],
+        }
+
+    def log_prob(self, batch: Batch) -> Float[np.ndarray, " batch"]:
+        found = []
+        for values, driven, ahead in zip(
+            whole_of(batch, self.width),
+            self._driven(batch.source),
+            batch.target.lengths.tolist(),
+            strict=True,
+        ):
+            shifts = driven @ self._inputs.T
+            found.append(self.delays.read(values, shifts, len(values) - ahead, self._first)[0])
+        return np.array(found)
+
+    def predict(self, source: Sequences, search: Search) -> Prediction:
+        chance = np.random.default_rng(search.seed)
+        foreseen, log_probs = [], []
+        ends = futures(self.signature, source, search).tolist()
+        for row, driven, ahead in zip(source.values, self._driven(source), ends, strict=True):
+            shifts, past = driven @ self._inputs.T, len(driven) - ahead
+            values = np.array(row[: len(driven), : self.width], dtype=np.float64)
+            _, memory = self.delays.read(values[:past], shifts[:past], past, self._first)
+            mean, variance = self.delays.ahead(memory, shifts[past:])
+            paths = None
+            if search.samples:
+                paths = self.delays.drawn(memory, shifts[past:], search.samples, chance)
+            foreseen.append(Foreseen.normal(mean, np.sqrt(variance), paths))
+            values[past:] = mean
+            log_probs.append(self.delays.read(values, shifts, past, self._first)[0])
+        return Prediction.ahead(foreseen, np.array(log_probs))
+
+    def stepper(self) -> "AutoregressiveStepper":
+        """Single steps, with what was learned so far."""
+        return AutoregressiveStepper(self)
+
+    def begin(self) -> Memory:
+        """What is known of the taps before the first step."""
+        return self._first
+
+    def shift(self, inputs: Float[np.ndarray, " known"], later: int = 0) -> np.ndarray:
+        """What drives a step, so many steps later."""
+        moved: np.ndarray = self._inputs @ self.driving.rows(inputs[None], later)[0]
+        return moved
+
+    def weights(self) -> Weights:
+        taps, noise = self.delays.taps, self.delays.noise
+        found = (taps, self._inputs, noise, self._mean, self._spread)
+        return dict(zip(NAMES, found, strict=True))
+
+    def restore(self, weights: Mapping[str, np.ndarray]) -> None:
+        mine = self.weights()
+        fits = weights.keys() == mine.keys() and all(
+            weights[name].shape == mine[name].shape for name in NAMES[1:]
+        )
+        if not fits or weights["taps"].shape[1:] != mine["taps"].shape[1:]:
+            raise ModelError("M111", f"the weights do not fit series of {self.width} numbers")
+        self._take(*(np.array(weights[name]) for name in NAMES))
+
+    def _take(
+        self,
+        taps: Float[np.ndarray, "order width width"],
+        driven: Float[np.ndarray, "width inputs"],
+        noise: Float[np.ndarray, "width width"],
+        mean: Float[np.ndarray, " width"],
+        spread: Float[np.ndarray, " width"],
+    ) -> None:
+        self.delays, self._inputs = Delays(taps, noise), driven
+        self._mean, self._spread = mean, spread
+        self._first = self.delays.first(mean, spread)
+
+    def _driven(self, source: Sequences) -> list[Steps]:
+        """What drives each step of each series."""
+        lengths = source.lengths.tolist()
+        rows = zip(source.values, lengths, strict=True)
+        return [self.driving.rows(row[:length, self.width :]) for row, length in rows]
+
+
+class AutoregressiveStepper:
+    """One series, step by step: what is known of the taps, and what is expected next."""
+
+    def __init__(self, model: Autoregressive) -> None:
+        self._model, self._delays = model, model.delays
+
+    def begin(self) -> State:
+        return _state(self._model.begin())
+
+    def step(
+        self, value: Float[np.ndarray, " inputs"], state: State
+    ) -> tuple[Float[np.ndarray, "rows width"], State]:
+        row = np.asarray(value, dtype=np.float64)
+        seen, inputs = row[: self._model.width], row[self._model.width :]
+        memory = Memory(state[0], state[1] if state[1].any() else None)
+        memory = self._delays.next(memory, self._model.shift(inputs))[2]
+        memory = self._delays.told(memory, seen)
+        mean, spread, _ = self._delays.next(memory, self._model.shift(inputs, later=1))
+        deviation = np.sqrt(np.diag(spread))
+        return np.vstack([mean, mean + NORMAL[:, None] * deviation]), _state(memory)
+
+
+def _state(memory: Memory) -> State:
+    size = len(memory.mean)
+    return memory.mean, np.zeros((size, size)) if memory.spread is None else memory.spread
+
+
+def _positive(noise: Float[np.ndarray, "width width"]) -> Float[np.ndarray, "width width"]:
+    """A covariance under which every row has a density."""
+    sizes = np.diag(noise)
+    real = sizes > LEAST
+    found = np.where(np.outer(real, real), noise, 0) + np.diag(np.where(real, 0, LEAST))
+    scale = np.sqrt(np.diag(found))
+    roots, vectors = np.linalg.eigh(found / np.outer(scale, scale))
+    if roots[0] < ALIKE:
+        raise _alike(np.argsort(-np.abs(vectors[:, 0]))[:2] + 1)
+    return found
+
+
+def _refuse_impossible(order: int, most: int, ridge: float) -> None:
+    for name, number in (("order", order), ("most", most)):
+        if number < 0:
+            raise ModelError(
+                "M441",
+                f"model.{name} = {number}: expected a whole number of at least 1, or 0",
+                help=[f"--set model.{name}=12"],
+            )
+    if order and most:
+        raise ModelError(
+            "M441",
+            f"model.order is {order}, so that no other is tried: model.most has no meaning",
+            help=["leave one of the two out"],
+        )
+    if ridge < 0:
+        raise ModelError(
+            "M441", f"model.ridge = {ridge:g} must not be negative", help=["--set model.ridge=1"]
+        )
+
+
+def _difference(kind: Differences, period: int) -> tuple[int, ...]:
+    """The steps over which changes are taken, one after the other."""
+    if kind in ("season", "both") and period < 2:  # noqa: PLR2004 - a season has two places at least
+        raise no_season("differences")
+    return {"none": (), "step": (1,), "season": (period,), "both": (1, period)}[kind]
+
+
+def _too_few(order: int, columns: int, rows: int) -> ModelError:
+    return ModelError(
+        "M443",
+        f"an autoregression of order {order} has {columns} weights for each number, and only"
+        f" {rows} steps have all their taps",
+        help=["--set model.order=1   or another small one", "--set model.ridge=1"],
+    )
+
+
+def _alike(columns: np.ndarray) -> ModelError:
+    one, other = sorted(columns.tolist())
+    return ModelError(
+        "M444",
+        f"columns {one} and {other} go wrong by the same amounts: their covariance is not positive",
+        notes=["One of them follows from others without any error, as a copy or a sum would."],
+        help=["leave that column out", "read the columns as series of their own"],
+    )

@@ -28,7 +28,7 @@ SMALL = {
     "forecast": {"task.horizon": 3, "task.period": 12, "task.stride": 0, "task.together": False}
 }
 SMALL["forecast"] |= {f"task.{part}_steps": 0 for part in ("train", "valid", "test")}
-SMALL["forecast"] |= {"model.look_back": 24}
+SMALL["forecast"] |= {"model.look_back": 24, "task.calendar": ""}
 MADE_FOR = {"entities": "names.conll"}  # recipes that need more than any file of their task
 every_recipe = pytest.mark.parametrize("name", shipped())
 

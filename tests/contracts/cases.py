@@ -62,6 +62,10 @@ VARIANTS = {
     "hidden-markov": [{"order": 1}, {"order": 2, "smoothing": 0.5}]
     + [{"order": 2, "decoding": "posterior", "case": False}],
     "hidden-states": [{"states": 3}, {"states": 1}],
+    "kalman": [
+        {"structure": "local-level", "learning": "expectation"},
+        {"structure": "free", "states": 2, "learning": "expectation"},
+    ],
     "recurrent": [{"cell": cell, "layers": 2} for cell in CELLS]
     + [{"directions": "both", "layers": 2, "dropout": 0.3}]
     + [{"pooling": pooling} for pooling in ("max", "last", "ends", "attentive")]
@@ -148,6 +152,7 @@ def small(name, options):
         "bag": {},
         "hidden-markov": {},
         "hidden-states": {},
+        "kalman": {},
         "transformer": {"width": 8, "heads": 2, "layers": 2, "context": 32},
         "transformer-encoder-decoder": {"width": 8, "heads": 2, "context": 32}
         | {"encoder_layers": 2, "decoder_layers": 2},

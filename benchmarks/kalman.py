@@ -1,10 +1,10 @@
 """The Kalman filter beside statsmodels, filterpy and pykalman: likelihood, filter, smoother.
 
 A constant system with as many observed numbers as states, float64, one thread. statsmodels runs
-with its own detection of a steady state, and keeps nothing where only the likelihood is asked for; the
-quicker of its conventional and univariate ways is compared. With `missing`, a tenth of the numbers
-is missing one by one, so that no steady state is ever reached. filterpy and pykalman read fewer
-steps; rates are per step. All take turns in one process; a ratio is the median over the rounds.
+with its own detection of a steady state, and keeps nothing where only the likelihood is asked for;
+the quicker of its conventional and univariate ways is compared. With `missing`, a tenth of the
+numbers is missing one by one, so that no steady state is ever reached. filterpy and pykalman read
+fewer steps; rates are per step. All take turns in one process; a ratio is the median over rounds.
 
     python benchmarks/kalman.py --rounds 5
 """

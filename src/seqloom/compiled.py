@@ -28,7 +28,7 @@ def compiled(function: Function) -> Function:
 
 def compiled_inside(function: Function) -> Function:
     """The same for a function that only compiled ones call: it is compiled in less time."""
-    inside = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    inside: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     made: Any = numba.njit(cache=True, fastmath=SUMS, error_model="numpy", **inside)(function)
     return cast(Function, made)
 

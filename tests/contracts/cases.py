@@ -76,6 +76,10 @@ VARIANTS = {
     + [{"order": 1, "differences": "both"}],
     "hidden-regimes": [{"states": 1}, {"emissions": "full", "left_to_right": True}]
     + [{"emissions": "mixture", "components": 2}],
+    "kalman": [
+        {"structure": "local-level", "learning": "expectation"},
+        {"structure": "free", "states": 2, "learning": "expectation"},
+    ],
     "recurrent": [{"cell": cell, "layers": 2} for cell in CELLS]
     + [{"directions": "both", "layers": 2, "dropout": 0.3}]
     + [{"pooling": pooling} for pooling in ("max", "last", "ends", "attentive")]
@@ -174,6 +178,7 @@ def small(name, options):
         "drift": {},
         "autoregressive": {},
         "linear": {"look_back": 4},
+        "kalman": {},
         "transformer": {"width": 8, "heads": 2, "layers": 2, "context": 32},
         "transformer-encoder-decoder": {"width": 8, "heads": 2, "context": 32}
         | {"encoder_layers": 2, "decoder_layers": 2},

@@ -1,5 +1,7 @@
 """Filter and smoother are exact: by brute force, beside statsmodels, and quick as readable."""
 
+import warnings
+
 import numpy as np
 import pytest
 import statsmodels.api as statsmodels
@@ -64,7 +66,9 @@ def rival(system, values, inputs=None):
         made.initialize_diffuse()
     else:
         made.initialize_known(start.mean, start.covariance)
-    return made.smooth()
+    with warnings.catch_warnings():  # it tells of outputs that are not looked at
+        warnings.simplefilter("ignore")
+        return made.smooth()
 
 
 @every_kind

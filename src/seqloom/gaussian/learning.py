@@ -7,10 +7,10 @@ import numpy as np
 from ..errors import ModelError
 from .descent import least
 from .expected import Expected, expected
-from .quick import Inputs, Values, log_likelihoods
-from .structure import Numbers, Structure
+from .quick import log_likelihoods
+from .structure import Numbers, Square, Structure
 
-Several = Sequence[tuple[Values, Inputs]]
+Several = Sequence[tuple[Square, Square]]  # numbers, and inputs
 
 
 def total(structure: Structure, numbers: Numbers, several: Several) -> float:
@@ -41,7 +41,7 @@ def likeliest(structure: Structure, numbers: Numbers, several: Several, iteratio
             return np.inf, np.zeros(len(at))
         return -found.log_likelihood / count, structure.slope(found, at) / count
 
-    return least(sloped, numbers, iterations=iterations, flat=1e-7)[0]
+    return least(sloped, numbers, iterations=iterations, flat=1e-6)[0]
 
 
 def best_start(structure: Structure, starts: list[Numbers], several: Several) -> Numbers:

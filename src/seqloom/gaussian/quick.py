@@ -105,6 +105,7 @@ def smoothed(
     count = smooth_back(laid, kept, back) if kept.spread else back.kept
     lag = Covariances(back.lags[:count], back.which[:-1]) if lagged else None
     several = Covariances(back.covariances[:count], back.which)
+    back.lags[:1] = 0.0  # nothing comes after the last step, which is the first to be kept
     return Smoothed(kept.log_likelihood, back.means, several, lag)
 
 

@@ -21,7 +21,8 @@ from ..model import Model, Prediction, Search, State, Weights
 
 StructureName = Literal["local-level", "local-trend", "autoregression", "free"]
 LearningName = Literal["likelihood", "expectation"]
-Rows = Float[np.ndarray, "time width"]
+Rows = Float[np.ndarray, "_ _"]
+STEPS = 50  # of descent in one pass over the data; passes repeat while they gain
 SCALES = ("centre", "unit", "input_centre", "input_unit")
 
 
@@ -133,7 +134,7 @@ class Kalman(Model):
             if self._is_new:
                 self._numbers = learn.best_start(self._structure, self._starts, several)
             if self.learning == "likelihood":
-                self._numbers = learn.likeliest(self._structure, self._numbers, several, 200)
+                self._numbers = learn.likeliest(self._structure, self._numbers, several, STEPS)
             statistics = learn.expected_of(self._structure, self._numbers, several)
         if self.learning == "expectation":
             system = self._structure.maximised(statistics, self._system)

@@ -1,0 +1,221 @@
+"""The Kalman filter beside statsmodels, filterpy and pykalman: likelihood, filter, smoother.
+
+A constant system with as many observed numbers as states, float64, one thread. statsmodels runs
+with its own detection of a steady state, and keeps nothing where only the likelihood is asked for;
+the quicker of its conventional and univariate ways is compared. With `missing`, a tenth of the
+numbers is missing one by one, so that no steady state is ever reached. filterpy and pykalman read
+fewer steps; rates are per step. All take turns in one process; a ratio is the median over rounds.
+
+    python benchmarks/kalman.py --rounds 5
+"""
+
+import os
+
+os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy comes
+
+import statistics
+import time
+from importlib.util import find_spec
+
+import numpy as np
+from surroundings import arguments, in_words, machine, positive, report, say, table
+
+from seqloom.gaussian import quick
+from seqloom.gaussian.system import Start, System
+
+AIMS = {"statsmodels": 1.0, "filterpy": 20.0, "pykalman": 20.0}
+SHORT = 1000  # steps for those that are slow
+
+
+def main():
+    parser = arguments(__doc__)
+    parser.add_argument("--sizes", type=positive, nargs="+", default=[2, 8, 32])
+    parser.add_argument("--length", type=positive, default=100_000, help="(default: %(default)s)")
+    parser.add_argument("--rounds", type=positive, default=5, help="(default: %(default)s)")
+    given = parser.parse_args()
+    facts, rows = machine(1), []
+    for name in AIMS:
+        if find_spec(name) is None:
+            say(f"{name} is not there, and is left out")
+    for size in given.sizes:
+        for missing in (False, True):
+            rows += measured(size, missing, given)
+    report(shown(rows, facts), {"rows": rows, "machine": facts}, given.json)
+
+
+def measured(size, missing, given):
+    say(f"{size} dimensions{', with missing numbers' if missing else ''}")
+    chance = np.random.default_rng(size)
+    move = np.linalg.qr(chance.normal(size=(size, size)))[0] * 0.9
+    show = chance.normal(size=(size, size)) / np.sqrt(size)
+    noise, error = (np.diag(chance.uniform(0.5, 1.5, size)) for _ in range(2))
+    values = chance.normal(size=(given.length, size))
+    if missing:
+        values[chance.random(values.shape) < 0.1] = np.nan
+    system = System(move, noise, show, error, Start.known(np.zeros(size), np.eye(size))).checked()
+    own = {
+        "likelihood": lambda: quick.log_likelihoods(system, values).sum(),
+        "filter": lambda: quick.filtered(system, values).log_likelihood.sum(),
+        "smoother": lambda: quick.smoothed(system, values).log_likelihood.sum(),
+    }
+    rivals = [*statsmodels_of(system, values)]
+    if not missing:
+        rivals += [*filterpy_of(system, values), *pykalman_of(system, values)]
+    found = []
+    for what, work in own.items():
+        there = [r for r in rivals if r[1] == what]
+        found += compared(what, work, there, size, missing, given)
+    return found
+
+
+def compared(what, work, rivals, size, missing, given):
+    """By turns; where a rival gives the likelihood, it must be the same."""
+    right = work()
+    times = {"own": []} | {name: [] for name, *_ in rivals}
+    for _ in range(given.rounds):
+        times["own"].append(seconds(work)[0] / given.length)
+        for name, _, steps, rival in rivals:
+            taken, said = seconds(rival)
+            times[name].append(taken / steps)
+            assert said is None or abs(said - right) < 1e-6 * abs(right), (name, what, said, right)
+    best = {}
+    for name, *_ in rivals:  # the quicker of a rival's ways
+        package = name.split(",")[0]
+        if package not in best or statistics.median(times[name]) < statistics.median(best[package]):
+            best[package] = times[name]
+    return [
+        {
+            "what": what,
+            "size": size,
+            "missing": missing,
+            "rival": package,
+            "own": statistics.median(times["own"]) * 1e6,
+            "theirs": statistics.median(theirs) * 1e6,
+            "ratio": statistics.median(r / o for r, o in zip(theirs, times["own"], strict=True)),
+            "aim": AIMS[package],
+        }
+        for package, theirs in best.items()
+    ]
+
+
+def statsmodels_of(system, values):
+    if find_spec("statsmodels") is None:
+        return
+    from statsmodels.tsa.statespace import kalman_filter as ways  # noqa: PLC0415
+    from statsmodels.tsa.statespace import kalman_smoother as back  # noqa: PLC0415
+
+    size, length = system.states, len(values)
+    only = back.SMOOTHER_STATE | back.SMOOTHER_STATE_COV
+    for way, method in (
+        ("conventional", ways.FILTER_CONVENTIONAL),
+        ("univariate", ways.FILTER_UNIVARIATE),
+    ):
+        made = back.KalmanSmoother(size, size, size)
+        made.bind(np.array(values))
+        made["transition"], made["state_cov"] = system.transition, system.process
+        made["design"], made["obs_cov"], made["selection"] = (
+            system.observation,
+            system.error,
+            np.eye(size),
+        )
+        made.initialize_known(system.start.mean, system.start.covariance)
+        made.filter_method = method
+
+        def likelihood(made=made):
+            made.memory_conserve = ways.MEMORY_CONSERVE
+            return made.loglike()
+
+        def whole(made=made):
+            made.memory_conserve = ways.MEMORY_STORE_ALL
+            return made.filter().llf_obs.sum()
+
+        def smooth(made=made):
+            made.memory_conserve = ways.MEMORY_STORE_ALL
+            return made.smooth(smoother_output=only).llf_obs.sum()
+
+        for what, work in (("likelihood", likelihood), ("filter", whole), ("smoother", smooth)):
+            yield f"statsmodels, {way}", what, length, work
+
+
+def filterpy_of(system, values):
+    if find_spec("filterpy") is None:
+        return
+    from filterpy.kalman import KalmanFilter  # noqa: PLC0415
+
+    def made():
+        found = KalmanFilter(dim_x=system.states, dim_z=system.width)
+        found.F, found.H, found.Q, found.R = (
+            system.transition,
+            system.observation,
+            system.process,
+            system.error,
+        )
+        found.x, found.P = system.start.mean.copy(), system.start.covariance.copy()
+        return found
+
+    def run():
+        kalman = made()
+        for row in values[:SHORT]:
+            kalman.update(row)
+            kalman.predict()
+
+    def smooth():
+        kalman = made()
+        means, covariances, _, _ = kalman.batch_filter(values[:SHORT], update_first=True)
+        kalman.rts_smoother(means, covariances)
+
+    yield "filterpy", "filter", SHORT, run
+    yield "filterpy", "smoother", SHORT, smooth
+
+
+def pykalman_of(system, values):
+    if find_spec("pykalman") is None:
+        return
+    from pykalman import KalmanFilter  # noqa: PLC0415
+
+    kalman = KalmanFilter(
+        transition_matrices=system.transition,
+        observation_matrices=system.observation,
+        transition_covariance=system.process,
+        observation_covariance=system.error,
+        initial_state_mean=system.start.mean,
+        initial_state_covariance=system.start.covariance,
+    )
+    some = values[:SHORT]
+    for what, work in (
+        ("likelihood", kalman.loglikelihood),
+        ("filter", kalman.filter),
+        ("smoother", kalman.smooth),
+    ):
+        yield "pykalman", what, SHORT, lambda work=work: [work(some), None][1]
+
+
+def seconds(work):
+    began = time.process_time()
+    found = work()
+    return time.process_time() - began, found
+
+
+def shown(rows, facts):
+    lines = [
+        [r["what"], r["rival"], str(r["size"]), "yes" if r["missing"] else "no"]
+        + [f"{r['own']:.3f}", f"{r['theirs']:.3f}", f"{r['ratio']:.1f}×"]
+        + [f"{r['aim']:g}×", "yes" if r["ratio"] >= r["aim"] else "NO"]
+        for r in rows
+    ]
+    head = [
+        "what",
+        "rival",
+        "dimensions",
+        "missing",
+        "Seqloom, µs/step",
+        "rival, µs/step",
+        "ratio",
+        "aim",
+        "met",
+    ]
+    return f"{table(head, lines, 2)}\n\n{in_words(facts)}"
+
+
+if __name__ == "__main__":
+    main()

@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 from .data.origins import Window
 from .data.recorded import Recorded
-from .data.scaling import Scale
+from .data.scaling import Scale, bent
 from .errors import DataError, ModelError, UsageError, nearest
 from .foreseen import Foreseen
 from .forms import Series
@@ -174,13 +174,13 @@ def look(
 def components_of(
     model: Model, task: Task, series: Recorded, name: str, notes: Sequence[str] = ()
 ) -> ComponentsView:
-    """What a series is made of, in the units of its file; of logarithms in those."""
+    """What a series is made of, in the units of its file; of logarithms or roots in those."""
     if not (isinstance(model, Decomposes) and isinstance(task, AsksAhead)):
         raise TypeError(f"{type(model).__name__} takes no series apart")
     window = task.ahead(series, 1)
     rows = np.asarray(task.ask(window))[: window.cut - window.begin]
     scale = task.scale_of(window)
-    seen = np.log(window.past) if scale.is_log else window.past
+    seen = bent(window.past, scale.transform)
     columns = getattr(task, "outline", None)
     names = columns.names if columns is not None and seen.shape[1] > 1 else ("",)
     parts = [
@@ -188,7 +188,8 @@ def components_of(
         for part, found in model.components(rows).items()
         for number in range(found[0].shape[1])
     ]
-    told = [*notes, *["in natural logarithms"] * scale.is_log]
+    units = {"none": [], "log": ["in natural logarithms"], "sqrt": ["in square roots"]}
+    told = [*notes, *units[scale.transform]]
     return ComponentsView(parts, name, series.times[window.begin : window.cut], told)
 
 

@@ -142,7 +142,7 @@ def test_nothing_to_learn_from():
     made = Kalman(signature(), structure="local-level")
     with pytest.raises(ModelError) as told:
         made.update(made.statistics(whole((np.full((9, 1), np.nan),))))
-    assert told.value.code == "M404"
+    assert told.value.code == "M440"
 
 
 def test_inputs_drive_what_is_observed():

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import seqloom
+from seqloom.data.clock import steps_between
 from seqloom.data.settings import Data
 from seqloom.errors import SeqloomError
 from seqloom.foreseen import Foreseen
@@ -150,6 +151,31 @@ def test_inputs_and_the_calendar(tmp_path):
     assert not np.isnan(task.encode(asked).source[:, 1:]).any()
     with pytest.raises(SeqloomError, match="D225.*2020-02-02.*price"):
         task.questions(tmp_path / "f.csv", data, 3)
+
+
+def test_steps_are_numbered_from_the_beginning_of_training(tmp_path):
+    """A past that begins later goes on counting, by its numbers or its dates; a stream cannot."""
+    task = Forecast(horizon=2, history=4, clock=True)
+    found = parts_of(tmp_path, task, np.arange(20), valid_fraction=0.2, test_fraction=0.2)
+    assert task.encode(found.train[0]).source[:, 1].tolist() == [*range(12)]
+    assert task.encode(found.test[0]).source[:, 1].tolist() == [12, 13, 14, 15, 16, 17]
+    later = task.questions(Path(write(tmp_path, np.arange(5), "later.csv", start=30)), Data())
+    assert task.ask(later[0])[:, 1].tolist() == [31, 32, 33, 34, 35, 36]
+    again = Forecast(horizon=2, history=4, clock=True)
+    again.restore(json.loads(json.dumps(task.state())))
+    assert again.ask(later[0])[:, 1].tolist() == [31, 32, 33, 34, 35, 36]
+    with pytest.raises(SeqloomError, match="U305"):
+        task.ask_one("1")
+    assert steps_between("2019-11", ("2020-02", "2020-03")) == 3
+    assert steps_between("a", ("b", "c")) == 0
+
+
+def test_a_trend_is_followed(data):
+    """Autoregression with a clock finds the line and the months of the fixture."""
+    settings = {"task.clock": True, "model.trend": True, "model.season": True, "model.order": 1}
+    run = seqloom.train("forecast", data / "series.csv", model="autoregressive",
+                        runs=data / "runs", settings=settings | {"data.test_fraction": 0.2})  # fmt: skip
+    assert run.evaluate().values()["mase"] < 0.9
 
 
 @pytest.mark.parametrize("transform", ["log", "sqrt"])

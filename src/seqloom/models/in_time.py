@@ -24,17 +24,7 @@ def past_of(source: Sequences, ahead: Int[np.ndarray, " batch"], width: int) -> 
 
 def whole_of(batch: Batch, width: int) -> list[Float[np.ndarray, "_ width"]]:
     """The observed numbers of each series, those of the future as the target has them."""
-    found = []
-    for row, length, target, ahead in zip(
-        batch.source.values,
-        batch.source.lengths.tolist(),
-        batch.target.values,
-        batch.target.lengths.tolist(),
-        strict=True,
-    ):
-        past = row[: length - ahead, :width]
-        found.append(np.concatenate([past, target[:ahead]]).astype(np.float64))
-    return found
+    return [rows[:, :width] for rows, _ in rows_of(batch)]
 
 
 def log_normal(
@@ -53,3 +43,15 @@ def nothing_observed(place: int, width: int) -> ModelError:
         f"no number{which} was observed in training",
         help=["give a series with numbers in it, or leave the column out"],
     )
+
+
+def rows_of(batch: Batch) -> list[tuple[Float[np.ndarray, "time all"], int]]:
+    """Each series with its inputs and its future filled in, and how many steps that is."""
+    found = []
+    lengths = zip(batch.source.lengths.tolist(), batch.target.lengths.tolist(), strict=True)
+    for number, (length, ahead) in enumerate(lengths):
+        rows = np.array(batch.source.values[number, :length], dtype=np.float64)
+        width = batch.target.values.shape[-1]
+        rows[length - ahead :, :width] = batch.target.values[number, :ahead]
+        found.append((rows, ahead))
+    return found

@@ -18,6 +18,7 @@ from ..gaussian.stepping import Steps
 from ..gaussian.structure import Autoregression, Components, Free, Structure
 from ..gaussian.system import Start, System
 from ..model import Model, Prediction, Search, State, Weights
+from .in_time import nothing_observed, rows_of
 
 StructureName = Literal["local-level", "local-trend", "autoregression", "free"]
 LearningName = Literal["likelihood", "expectation"]
@@ -114,7 +115,7 @@ class Kalman(Model):
     # Learning.
 
     def statistics(self, batch: Batch) -> Any:
-        several = [self._split(rows) for rows, _ in _whole(batch)]
+        several = [self._split(rows) for rows, _ in rows_of(batch)]
         several = [series for series in several if not np.isnan(series[0]).all()]
         if self._is_new:
             return Gathered(tuple(several), sum(_as_noise(values) for values, _ in several))
@@ -127,7 +128,7 @@ class Kalman(Model):
     def update(self, statistics: Any) -> None:
         if isinstance(statistics, Gathered):
             if not statistics.series:
-                raise _nothing()
+                raise nothing_observed(1, 1)
             if self._is_new:
                 self._take_scales(statistics.series)
             several = [self._scaled(*series) for series in statistics.series]
@@ -157,7 +158,7 @@ class Kalman(Model):
     def log_prob(self, batch: Batch) -> Float[np.ndarray, " batch"]:
         """Of whole series as Durbin and Koopman count it: diffuse numbers have their constant."""
         unit, found = np.log(self._scales["unit"]), []
-        for rows, ahead in _whole(batch):
+        for rows, ahead in rows_of(batch):
             values, inputs = self._scaled(*self._split(rows))
             past = len(rows) - ahead
             system = self._system if past == 0 else self._told(values, inputs, past)
@@ -208,7 +209,7 @@ class Kalman(Model):
 
     def _from_nothing(self, batch: Batch) -> float:
         """Of a future without a past: the state could be any that was learned from."""
-        values, inputs = self._scaled(*self._split(_whole(batch)[0][0]))
+        values, inputs = self._scaled(*self._split(rows_of(batch)[0][0]))
         system = self._begun()
         unit = (~np.isnan(values) * np.log(self._scales["unit"])).sum()
         return float(quick.log_likelihoods(system, values, inputs).sum() - unit)
@@ -343,18 +344,6 @@ def _structures(width: int, known: int, period: int, order: int, states: int) ->
     }
 
 
-def _whole(batch: Batch) -> list[tuple[Float[np.ndarray, "time all"], int]]:
-    """Each series with its future filled in, and how many of its steps that is."""
-    found = []
-    lengths = zip(batch.source.lengths.tolist(), batch.target.lengths.tolist(), strict=True)
-    for number, (length, ahead) in enumerate(lengths):
-        rows = np.array(batch.source.values[number, :length], dtype=np.float64)
-        width = batch.target.values.shape[-1]
-        rows[length - ahead :, :width] = batch.target.values[number, :ahead]
-        found.append((rows, ahead))
-    return found
-
-
 def _as_noise(values: Rows) -> float:
     """The log-likelihood of a series as independent Normal numbers."""
     there = ~np.isnan(values)
@@ -402,11 +391,3 @@ def _refuse_impossible(**options: float) -> None:
 
 def _wrong(problem: str, example: str) -> ModelError:
     return ModelError("M403", f"model.{problem}", help=[f"--set model.{example}"])
-
-
-def _nothing() -> ModelError:
-    return ModelError(
-        "M404",
-        "nothing was observed in any of the series to learn from",
-        help=["give series in which some numbers are not missing"],
-    )

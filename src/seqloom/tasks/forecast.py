@@ -1,6 +1,5 @@
 """Forecast series of numbers: tables with dates, one series a row, JSON lines, .ts files."""
 
-import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,9 +9,10 @@ import numpy as np
 from jaxtyping import Float
 
 from ..batch import Item
+from ..data.clock import Clock
 from ..data.formats import Row, Sentence
 from ..data.formats.series import read_series
-from ..data.numbers import number_of
+from ..data.numbers import typed, typed_rows
 from ..data.origins import Reach, Window, ahead, columns_apart, whole
 from ..data.outline import Outline
 from ..data.recorded import Recorded, Recording
@@ -58,6 +58,8 @@ class Forecast(Task):
             their square roots, for counts, which vary more where they are more.
         calendar: Places in the calendar that are inputs, as hour+weekday+month; also minute, day,
             week, quarter and year-day.
+        clock: Whether the number of each step is an input, for models with a trend or the places of
+            a season (autoregressive).
         train_steps: How many rows from the first on are learned from, where the others are given
             in steps, too; 0 is all that is left.
         valid_steps: How many rows choose the best step; 0 goes by data.valid_fraction.
@@ -81,6 +83,7 @@ class Forecast(Task):
         scaling: Kind = "standard",
         transform: Transform = "none",
         calendar: str = "",
+        clock: bool = False,
         train_steps: int = 0,
         valid_steps: int = 0,
         test_steps: int = 0,
@@ -92,6 +95,7 @@ class Forecast(Task):
                 raise UsageError("U306", f"{name} = {number}: expected a whole number from 0 on")
         self.outline = Outline(period, horizon)
         self.scaling = Scaling(scaling, transform=transform)
+        self.clock = Clock(clock)
         self.together, self.history, self.stride = together, history, stride
         self.places, self.steps = (
             places_named(calendar),
@@ -194,6 +198,7 @@ class Forecast(Task):
         learned = [(one.series.name, one.series.values[: one.end]) for one in examples]
         inputs = [one.series.known[: one.end, :count] for one in examples]
         self.scaling.learn(learned, np.concatenate(inputs))
+        self.clock.learn(one.series for one in examples)
 
     def notes(self) -> list[str]:
         flat = self.scaling.constant
@@ -204,9 +209,10 @@ class Forecast(Task):
 
     def signature(self) -> Signature:
         about, horizon = self.outline, self.reach.horizon
-        known = len(about.known) + 2 * len(self.places)
-        space = Series(about.width, known, max(1, about.period), horizon)
-        return Signature(self.form, space, replace(space, known=0))
+        is_on = self.clock.is_on
+        known = is_on + len(about.known) + 2 * len(self.places)
+        space = Series(about.width, known, max(1, about.period), horizon, is_on)
+        return Signature(self.form, space, replace(space, known=0, clock=False))
 
     def encode(self, example: Window) -> Item:
         scale = self.scale_of(example)
@@ -215,7 +221,8 @@ class Forecast(Task):
         target = values[example.cut - example.begin :].copy()
         values[example.cut - example.begin :] = np.nan
         known = self.scaling.inputs(example.series.known[rows])
-        return Item(np.concatenate([values, known], axis=1), target)
+        step = self.clock.column(example.series, example.begin, example.end)
+        return Item(np.concatenate([values, step, known], axis=1), target)
 
     def ask(self, example: Window) -> Float[np.ndarray, "time inputs"]:
         """The past and what is known of the future; of a series to learn from, what comes next."""
@@ -224,15 +231,15 @@ class Forecast(Task):
         return found
 
     def ask_one(self, value: Any) -> tuple[Float[np.ndarray, " inputs"], bool]:
-        if self.places:
+        if self.places or self.clock.is_on:
             raise UsageError(
                 "U305",
-                "this model reads places in the calendar, and a stream has no dates",
-                help=["train without --set task.calendar"],
+                "this model reads dates or numbers of steps, and a stream has none",
+                help=["train without task.calendar and task.clock"],
             )
         width, count = self.outline.width, len(self.outline.known)
         text = value if isinstance(value, str) else " ".join(map(str, np.ravel(value)))
-        row = np.array(self._numbers(text) or [np.nan] * width)
+        row = np.array(typed(text) or [np.nan] * width)
         if len(row) != width + count:
             raise DataError(
                 "D224",
@@ -321,34 +328,12 @@ class Forecast(Task):
         return ["each column is a series of its own (--set task.together=true joins them)"]
 
     def _typed(self, text: str) -> Float[np.ndarray, "time width"]:
-        """Numbers with blanks or commas between them; of several at a step, steps go by ;"""
-        width = self.outline.width
-        if width == 1:
-            return np.array(self._numbers(text.replace(";", " "))).reshape(-1, 1)
-        rows = [self._numbers(step) for step in text.split(";") if step.strip()]
-        if any(len(row) != width for row in rows):
-            raise DataError(
-                "D224",
-                f"a step has {width} numbers in this model",
-                help=["write steps with ; between them, as 1 2; 3 4"],
-            )
-        return np.array(rows).reshape(-1, width)
-
-    def _numbers(self, text: str) -> list[float]:
-        parts = re.split(r"\s*,\s*|\s+", text.strip()) if text.strip() else []
-        found = []
-        for part in parts:
-            number = number_of(part)
-            if number is None or np.isinf(number):
-                raise DataError(
-                    "D224",
-                    f"{part!r} is not a number",
-                    help=["type numbers with blanks between them; nan stands for a missing one"],
-                )
-            if self._is_outside(np.array(number)):
-                raise _outside(part, self.scaling.transform, None)
-            found.append(number)
-        return found
+        """Numbers of which there are logarithms, or roots, where that is asked for."""
+        values = typed_rows(text, self.outline.width)
+        low = self._is_outside(values)
+        if low.any():
+            raise _outside(f"{values[low][0]:g}", self.scaling.transform, None)
+        return values
 
     def _is_outside(self, values: np.ndarray) -> Any:
         """Which numbers have no logarithm, or no root, where that is asked for."""

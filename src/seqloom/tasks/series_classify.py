@@ -1,7 +1,6 @@
 """Labels of series of numbers: one for the whole, or one for each step."""
 
 import math
-import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +12,7 @@ from jaxtyping import Float
 from ..batch import Item
 from ..data.formats import Row, Sentence
 from ..data.formats.series import read_series
-from ..data.numbers import number_of
+from ..data.numbers import typed, typed_rows
 from ..data.recorded import Recorded
 from ..data.scaling import Kind, Scaling
 from ..data.settings import Data
@@ -121,7 +120,7 @@ class SeriesClassify(Task):
         return self.question(" ".join(map(str, row.fields)))
 
     def question(self, text: str) -> LabelledSeries:
-        values = self._typed(text)
+        values = typed_rows(text, self.width)
         return LabelledSeries(values, (), tuple(map(str, range(1, len(values) + 1))))
 
     def answered(self, question: LabelledSeries, answer: str | list[str]) -> LabelledSeries:
@@ -166,7 +165,7 @@ class SeriesClassify(Task):
 
     def ask_one(self, value: Any) -> tuple[Float[np.ndarray, " width"], bool]:
         text = value if isinstance(value, str) else " ".join(map(str, np.ravel(value)))
-        row = np.array(self._numbers(text) or [np.nan] * self.width)
+        row = np.array(typed(text) or [np.nan] * self.width)
         if len(row) != self.width:
             raise _other_width(len(row), self.width)
         return self.scaling.usual(self.width).there(row), True
@@ -259,31 +258,6 @@ class SeriesClassify(Task):
 
     def is_known(self, example: LabelledSeries) -> list[bool]:
         return [True] * len(example.values)
-
-    def _typed(self, text: str) -> Float[np.ndarray, "time width"]:
-        """Numbers with blanks or commas between them; of several at a step, steps go by ;"""
-        width = self.width
-        rows = [self._numbers(step) for step in text.split(";") if step.strip()]
-        if width == 1:
-            return np.array([number for row in rows for number in row]).reshape(-1, 1)
-        for row in rows:
-            if len(row) != width:
-                raise _other_width(len(row), width)
-        return np.array(rows).reshape(-1, width)
-
-    @staticmethod
-    def _numbers(text: str) -> list[float]:
-        found = []
-        for part in re.split(r"\s*,\s*|\s+", text.strip()) if text.strip() else []:
-            number = number_of(part)
-            if number is None or math.isinf(number):
-                raise DataError(
-                    "D254",
-                    f"{part!r} is not a number",
-                    help=["type numbers with blanks between them; nan stands for a missing one"],
-                )
-            found.append(number)
-        return found
 
 
 def _percent(chance: float) -> str:

@@ -12,6 +12,7 @@ from seqloom import series
 from seqloom.cli.main import main
 from seqloom.climbing import STOPPED, Stop, climb
 from seqloom.folding import Times
+from seqloom.forms import Form
 from seqloom.parts import read_parts
 from seqloom.recipe import Recipe
 from seqloom.series import Onlooker
@@ -293,9 +294,12 @@ def test_folds_in_processes_of_their_own(data, monkeypatch, capsys):
 @pytest.mark.parametrize("name", TASKS)
 def test_every_task_says_what_it_keeps_in_proportion(name, data):
     """A label of the whole, or none: never of some examples only."""
+    files = {"classify": "labels.csv", "series-classify": "waves.jsonl"}
     for task in TASKS[name].varieties():
-        if task.generated() is None and task.roles == ("text", "label"):
-            examples = task.read(data / "labels.csv", Recipe().build_data())
-            assert {task.stratum(example) for example in examples} == {"long", "short"}
+        if name in files:
+            examples = task.read(data / files[name], Recipe().build_data())
+            found = {task.stratum(example) for example in examples}
+            assert found in ({"long", "short"}, {"rising", "falling"}, {None})
+            assert (found == {None}) == (task.form is Form.EACH)
         else:
             assert task.stratum(None) is None

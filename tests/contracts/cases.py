@@ -1,5 +1,6 @@
 """Small models of every registered kind, form and space, and batches for them."""
 
+import copy
 from typing import get_args
 
 import numpy as np
@@ -222,6 +223,7 @@ CASES = [
     for options in [{}, *VARIANTS.get(name, [])]
     if is_worth_trying(signature, options)
 ]
+LEARNED = {}  # what models have learned that may take seconds to learn it
 NAMES = {signature: name for name, signature in SIGNATURES.items()}
 IDS = [f"{n}-{NAMES[s]}-{'-'.join(map(str, o.values()))}" for n, s, o in CASES]
 
@@ -231,7 +233,11 @@ def build(name, signature, options, seed=0):
     kind.seed(seed)
     model = kind(signature, **taken(kind, options))
     if isinstance(model, LearnsFromStatistics):
-        model.update(model.statistics(batch_for(signature, (5, 3, 4, 6), seed)))
+        key = (name, NAMES[signature], repr(options), seed)
+        if key not in LEARNED:
+            model.update(model.statistics(batch_for(signature, (5, 3, 4, 6), seed)))
+            LEARNED[key] = copy.deepcopy(model.weights())
+        model.restore(LEARNED[key])
     return model
 
 

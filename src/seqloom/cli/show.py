@@ -18,6 +18,7 @@ from .records import Record, read_record, shown_bytes, shown_metric, to_json
 from .terminal import can_show, duration, mark, say, several, show, table, width
 
 MOST_EVALUATIONS = 12
+MOST_METRICS = 6  # of a row: what is most telling comes first
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -97,7 +98,7 @@ def _evaluations(record: Record, is_all: bool) -> list[str]:
     found = record.evaluations if is_all else record.evaluations[-MOST_EVALUATIONS:]
     if not found:
         return ["no evaluations yet"]
-    names = list(metrics_in(found[-1]))
+    names = list(metrics_in(found[-1]))[: None if is_all else MOST_METRICS]
     rows = [["step", "epoch", *(METRICS[name].title for name in names), ""]]
     star = mark("best", sys.stdout)
     for event in found:

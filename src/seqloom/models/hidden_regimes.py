@@ -72,6 +72,7 @@ class HiddenRegimes(Model):
     forms = frozenset({Form.FORECAST, Form.WHOLE, Form.EACH})
     reads = frozenset({Series})
     writes = frozenset({Series, Labels})
+    is_joint = True
 
     def __init__(
         self,

@@ -200,6 +200,7 @@ def is_worth_trying(signature, options):
     if (
         ("pooling" in options and signature.form is not Form.WHOLE)
         or ("chain" in options and not is_labelled)
+        or ("cell" in options and is_labelled)  # with NEXT all steps are gone through, too
         or (is_decided and not OF_OUTPUT & set(options))
         or (is_of_forecasts and not (signature.form is Form.FORECAST and signature.source.known))
         or (is_of_networks and not is_of_forecasts and signature.form is Form.FORECAST)

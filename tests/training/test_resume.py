@@ -21,7 +21,7 @@ KILLS, A_FEW = 20, 7
 
 
 def recipe(data: Path, **training) -> Recipe:
-    settings = {"epochs": 40, "batch_size": 8, "average": 0.99, "evaluate_steps": 37}
+    settings = {"epochs": 25, "batch_size": 8, "average": 0.99, "evaluate_steps": 37}
     settings |= {"save_seconds": 0.02, "learning_rate": 0.01, "evaluate_examples": 8}
     return Recipe(
         {"train": str(data / "pairs.tsv"), "valid_fraction": 0.2, "test_fraction": 0.0},

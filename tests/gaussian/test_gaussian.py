@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import statsmodels.api as statsmodels
+from statsmodels.tsa.statespace.dynamic_factor_mq import DynamicFactorMQ
 from statsmodels.tsa.statespace.kalman_smoother import KalmanSmoother
 
 from seqloom.errors import ModelError
@@ -350,3 +351,29 @@ def test_what_cannot_be_is_refused():
     with pytest.raises(ModelError) as told:
         quick.log_likelihoods(wrong, np.zeros((3, 1)))
     assert told.value.code == "M402"
+
+
+@pytest.mark.filterwarnings("ignore::statsmodels.tools.sm_exceptions.ConvergenceWarning")
+def test_a_pass_of_expectation_maximisation_is_that_of_statsmodels():
+    """One hidden factor of three series of the American economy, whose moves have no constant."""
+    table = statsmodels.datasets.macrodata.load_pandas().data[["realgdp", "realcons", "realinv"]]
+    grown = np.diff(np.log(table.to_numpy()), axis=0)
+    values = (grown - grown.mean(0)) / grown.std(0)
+    rival = DynamicFactorMQ(
+        values, factors=1, factor_orders=1, idiosyncratic_ar1=False, standardize=False
+    )
+    begin = rival.start_params
+    after = rival.fit_em(begin, maxiter=1, em_initialization=False, return_params=True, disp=False)
+    rival.update(begin)
+    names = ("transition", "state_cov", "design", "obs_cov")
+    move, noise, show, error = (np.array(rival.ssm[name]) for name in names)
+    start = Start.known(np.zeros(1), noise / (1 - move**2))
+    found = expected(System(move, noise, show, error, start).checked(), values, np.zeros((202, 0)))
+    for regression, wanted, sizes in (
+        (found.moved, after[3:4], after[4:5] ** 2),
+        (found.shown, after[:3], after[5:]),
+    ):
+        best = regression.crossed[:, :1] / regression.given[:1, :1]
+        np.testing.assert_allclose(best[:, 0], wanted, rtol=1e-6)
+        left = regression.own - best @ regression.crossed[:, :1].T
+        np.testing.assert_allclose(np.diag(left) / regression.count, sizes, rtol=1e-6)

@@ -179,7 +179,7 @@ def small(name, options):
         "drift": {},
         "autoregressive": {},
         "linear": {"look_back": 4},
-        "kalman": {},
+        "kalman": {"structure": "local-level"},
         "transformer": {"width": 8, "heads": 2, "layers": 2, "context": 32},
         "transformer-encoder-decoder": {"width": 8, "heads": 2, "context": 32}
         | {"encoder_layers": 2, "decoder_layers": 2},

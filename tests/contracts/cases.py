@@ -234,7 +234,7 @@ def build(name, signature, options, seed=0):
     kind.seed(seed)
     model = kind(signature, **taken(kind, options))
     if isinstance(model, LearnsFromStatistics):
-        key = (name, NAMES[signature], repr(options), seed)
+        key = (name, repr(signature), repr(options), seed)
         if key not in LEARNED:
             model.update(model.statistics(batch_for(signature, (5, 3, 4, 6), seed)))
             LEARNED[key] = copy.deepcopy(model.weights())

@@ -15,7 +15,7 @@ from seqloom.data.settings import Data
 from seqloom.errors import SeqloomError
 
 SETS = Path(os.environ.get("SEQLOOM_DATA", ""))
-has_sets = pytest.mark.skipif("SEQLOOM_DATA" not in os.environ, reason="needs SEQLOOM_DATA")
+has_sets = pytest.mark.skipif(not os.environ.get("SEQLOOM_DATA"), reason="needs SEQLOOM_DATA")
 
 
 def read(tmp_path, text, name="file.csv", **settings):
@@ -253,6 +253,11 @@ def test_a_sentence_for_every_bad_line(tmp_path, code, name, text):
 def test_bad_cells_can_be_read_as_missing(tmp_path):
     found = read(tmp_path, HEAD + "2020-01-03,many\n2020-01-04,5,6\n", skip_bad=True)
     assert np.isnan(found.series[0].values[2, 0]) and len(found.series[0]) == 3
+
+
+def test_a_table_of_nothing(tmp_path):
+    with pytest.raises(SeqloomError, match="D023"):
+        read(tmp_path, ",\n")
 
 
 @has_sets

@@ -24,7 +24,7 @@ from seqloom.metrics.forecasts import (
 )
 
 CHANCE = np.random.default_rng(5)
-has_sets = pytest.mark.skipif("SEQLOOM_DATA" not in os.environ, reason="needs SEQLOOM_DATA")
+has_sets = pytest.mark.skipif(not os.environ.get("SEQLOOM_DATA"), reason="needs SEQLOOM_DATA")
 
 
 def normal_crps(value, mean, deviation):

@@ -20,7 +20,7 @@ from seqloom.streaming import Stream
 from seqloom.tasks.forecast import Forecast
 
 CHANCE = np.random.default_rng(3)
-has_sets = pytest.mark.skipif("SEQLOOM_DATA" not in os.environ, reason="needs SEQLOOM_DATA")
+has_sets = pytest.mark.skipif(not os.environ.get("SEQLOOM_DATA"), reason="needs SEQLOOM_DATA")
 
 
 def write(folder, values, name="file.csv", *, start=0, head="t,x"):

@@ -78,6 +78,8 @@ def _table(lines: list[str], path: Path, settings: Data) -> Table:
             found = Record(found.line, found.text.split(), found.text)
         if any(cell.strip() for cell in found.fields):
             records.append(found)
+    if not records:
+        raise _no_rows(path)
     first = [cell.strip() for cell in records[0].fields]
     has_header = not any(_is_number(cell) for cell in first if cell) and _names_numbers(records)
     sizes = Counter(len(record.fields) for record in records)
@@ -88,8 +90,12 @@ def _table(lines: list[str], path: Path, settings: Data) -> Table:
     header = [name or str(place) for place, name in enumerate(header, 1)]
     rest = records[1:] if has_header else records
     if not rest:
-        raise DataError("D023", f'"{path.name}" has no rows to use', place=Place(str(path)))
+        raise _no_rows(path)
     return Table(path, header, rest, delimiter, usual, settings.skip_bad)
+
+
+def _no_rows(path: Path) -> DataError:
+    return DataError("D023", f'"{path.name}" has no rows to use', place=Place(str(path)))
 
 
 def _delimiter(lines: list[str]) -> str:

@@ -233,8 +233,13 @@ def test_trained_saved_and_loaded_predict_the_same(data, task, model):
     assert (run.folder / "card.md").read_text().startswith(f"# {run.name}")
 
 
+LEARNERS = [p for p in TRAINED if p[0] in KINDS.values() and p[1] not in COUNTED | STARTED]
+QUICK = {v: next(m for w, m in LEARNERS if w == v) for v, _ in LEARNERS}  # others are slow tests
+
+
 @pytest.mark.parametrize(
-    "task, model", [p for p in TRAINED if p[0] in KINDS.values() and p[1] not in COUNTED | STARTED]
+    "task, model",
+    [pytest.param(v, m, marks=[pytest.mark.slow] * (m != QUICK[v])) for v, m in LEARNERS],
 )
 def test_learning_helps(data, task, model):
     """After some epochs the model is less surprised than after the first.

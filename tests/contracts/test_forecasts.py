@@ -134,7 +134,7 @@ def test_densities_sum_to_one(name, signature, settings):
     assert densities.sum() * (grid[1] - grid[0]) == pytest.approx(1, abs=5e-3)
     # The middle 95 % of the density is where the quantiles say.
     inside = densities[(grid > low) & (grid < high)].sum() * (grid[1] - grid[0])
-    assert inside == pytest.approx(0.95, abs=0.03)
+    assert inside == pytest.approx(0.95, abs=0.02)
 
 
 @every_forecast

@@ -43,7 +43,8 @@ class Outline:
         if not self.horizon:
             usual = self.period if self.period > 1 else USUAL_HORIZON
             self.horizon = max(1, min(usual, longest // 4))
-            said.append(f"{self.horizon} steps are forecast (--set task.horizon)")
+            ahead = "one step is" if self.horizon == 1 else f"{self.horizon} steps are"
+            said.append(f"{ahead} forecast (--set task.horizon)")
         self.is_learned = True
         return said
 

@@ -304,7 +304,8 @@ def _too_few(order: int, columns: int, rows: int) -> ModelError:
         "M443",
         f"an autoregression of order {order} has {columns} weights for each number, and only"
         f" {rows} steps have all their taps",
-        help=["--set model.order=1   or another small one", "--set model.ridge=1"],
+        help=["--set model.order=1   or another small one"] * (order > 1)
+        + ["--set model.ridge=1", "give longer series"],
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..data.formats.found import count
 from ..data.origins import Reach, Window, block, follows, joined, observed, whole
 from ..data.outline import Outline
 from ..data.settings import Data
@@ -143,10 +144,11 @@ def too_far(horizon: int, longest: int, path: str) -> DataError:
     """An error for forecasts that are longer than what is known."""
     return DataError(
         "D220",
-        f"a forecast of {horizon:,} steps is too long: the longest series has {longest:,}, of which"
-        " some must come before it",
+        f"a forecast of {count(horizon, 'step')} is too long: the longest series has {longest:,},"
+        " of which some must come before it",
         place=Place(path) if path else None,
-        help=[f"--set task.horizon={max(1, longest // 4)}   or give longer series"],
+        help=[f"--set task.horizon={max(1, longest // 4)}"] * (horizon > 1)
+        + ["give longer series"],
     )
 
 

@@ -11,6 +11,7 @@ from ...settings import Data
 from ...text import read_lines
 from .lines import read_json
 from .looks import looks_like_series
+from .raw import no_rows
 from .table import read_table
 from .timing import timed
 from .ts import read_ts
@@ -49,7 +50,7 @@ def read_series(path: Path, settings: Data) -> Recording:
     found = _READERS[name](lines, path, settings)
     recording = timed(found)
     if not recording.series:
-        raise DataError("D023", f'"{path.name}" has no rows to use', place=Place(str(path)))
+        raise no_rows(path)
     _must_have_some(recording, path)
     return recording
 

@@ -19,7 +19,7 @@ from ...dates import NotDatesError, Step, read_dates
 from ...settings import Data
 from ..found import Reading
 from ..json_lines import objects_of
-from .raw import Found, Raw, must_be_finite
+from .raw import Found, Raw, must_be_finite, no_rows
 
 _NAME = ("name", "item_id", "id", "unique_id", "series")
 _SECOND = 1_000_000
@@ -56,7 +56,7 @@ def read_json(lines: list[str], path: Path, settings: Data) -> Found:
         place = Place(str(path), fault.line, fault.text, fault.mark, fault.note)
         raise DataError(fault.code, fault.reason, place=place, help=fault.help)
     if not series:
-        raise DataError("D023", f'"{path.name}" has no rows to use', place=Place(str(path)))
+        raise no_rows(path)
     said = []
     if time and not all(raw.times for raw in series):
         said.append("some series have no start: their steps are numbered")

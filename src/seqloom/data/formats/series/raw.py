@@ -45,3 +45,8 @@ def must_be_finite(path: Path, line: int, text: str, column: str) -> DataError:
         place=Place(str(path), line),
         help=["leave the cell empty where nothing was measured"],
     )
+
+
+def no_rows(path: Path) -> DataError:
+    """An error for a file in which nothing is left to read."""
+    return DataError("D023", f'"{path.name}" has no rows to use', place=Place(str(path)))

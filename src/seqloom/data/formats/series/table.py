@@ -18,7 +18,7 @@ from ..found import Fault, count
 from ..roles import parse_columns, shorten
 from ..table import records_of, sniff
 from .columns import ROLES, Columns, Look, choose
-from .raw import Found, Raw, must_be_finite
+from .raw import Found, Raw, must_be_finite, no_rows
 
 __all__ = ["read_table"]
 ENOUGH = 200  # cells of a column that tell what it holds
@@ -79,7 +79,7 @@ def _table(lines: list[str], path: Path, settings: Data) -> Table:
         if any(cell.strip() for cell in found.fields):
             records.append(found)
     if not records:
-        raise _no_rows(path)
+        raise no_rows(path)
     first = [cell.strip() for cell in records[0].fields]
     has_header = not any(_is_number(cell) for cell in first if cell) and _names_numbers(records)
     sizes = Counter(len(record.fields) for record in records)
@@ -90,12 +90,8 @@ def _table(lines: list[str], path: Path, settings: Data) -> Table:
     header = [name or str(place) for place, name in enumerate(header, 1)]
     rest = records[1:] if has_header else records
     if not rest:
-        raise _no_rows(path)
+        raise no_rows(path)
     return Table(path, header, rest, delimiter, usual, settings.skip_bad)
-
-
-def _no_rows(path: Path) -> DataError:
-    return DataError("D023", f'"{path.name}" has no rows to use', place=Place(str(path)))
 
 
 def _delimiter(lines: list[str]) -> str:

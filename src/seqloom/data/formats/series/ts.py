@@ -11,7 +11,7 @@ import numpy as np
 from ....errors import DataError, Place
 from ...numbers import number_of
 from ...settings import Data
-from .raw import Found, Raw, must_be_finite
+from .raw import Found, Raw, must_be_finite, no_rows
 
 
 def read_ts(lines: list[str], path: Path, settings: Data) -> Found:
@@ -44,7 +44,7 @@ def _head(lines: list[str], path: Path) -> tuple[dict[str, str], list[tuple[int,
     else:
         raise _bad(path, 1, "no line @data")
     if place == len(written):
-        raise DataError("D023", f'"{path.name}" has no rows to use', place=Place(str(path)))
+        raise no_rows(path)
     return head, written[place:]
 
 

@@ -1,0 +1,113 @@
+// Elements, made by functions: h("p", {class: "muted"}, "text") and s("path", {d: "…"}) for SVG.
+
+const SVG = "http://www.w3.org/2000/svg";
+// Set as a property, because the attribute of the same name only gives the first value.
+const PROPERTIES = new Set(["value", "checked", "selected", "disabled", "indeterminate", "open", "hidden"]);
+
+/** An HTML element. Props: class, dataset, style (object), on: {click: fn}, aria-…, any attribute. */
+export function h(tag, props, ...children) {
+  return fill(document.createElement(tag), props, children);
+}
+
+/** An SVG element, with the same props. */
+export function s(tag, props, ...children) {
+  return fill(document.createElementNS(SVG, tag), props, children);
+}
+
+/** Put other children, in place of those a node has. */
+export function put(node, ...children) {
+  node.replaceChildren();
+  append(node, children);
+  return node;
+}
+
+/** Take all children out of a node. */
+export function clear(node) {
+  node.replaceChildren();
+  return node;
+}
+
+/** Write a node's text only where it differs: selections and live regions stay quiet. */
+export function write(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+  return node;
+}
+
+let region = null;
+
+/** Say a sentence in the polite live region: readers of the screen hear it, nobody sees it. */
+export function announce(text) {
+  region ??= document.getElementById("announcer");
+  if (region && region.textContent !== text) region.textContent = text;
+}
+
+function fill(node, props, children) {
+  for (const [name, value] of Object.entries(props ?? {})) set(node, name, value);
+  append(node, children);
+  // A select knows its value only once its options are there.
+  if (props && node.tagName === "SELECT" && props.value != null) node.value = props.value;
+  return node;
+}
+
+function set(node, name, value) {
+  if (value == null || value === false) return;
+  if (name === "on") for (const [kind, call] of Object.entries(value)) node.addEventListener(kind, call);
+  else if (name === "dataset") Object.assign(node.dataset, value);
+  else if (name === "style" && typeof value === "object") styles(node, value);
+  else if (PROPERTIES.has(name) && name in node) node[name] = value;
+  else node.setAttribute(name === "className" ? "class" : name, value === true ? "" : value);
+}
+
+function styles(node, values) {
+  for (const [name, value] of Object.entries(values))
+    if (name.startsWith("--")) node.style.setProperty(name, value);
+    else node.style[name] = value;
+}
+
+function append(node, children) {
+  for (const child of children.flat(Infinity))
+    if (child != null && child !== false && child !== true) node.append(child);
+}
+
+const ICONS = {
+  running: "M8 1.5a6.5 6.5 0 1 1-6.5 6.5M6.5 5.5l4 2.5-4 2.5z",
+  finished: "M3 8.5l3.2 3.2L13 4.5",
+  stopped: "M4 4h8v8H4z",
+  diverged: "M1.5 11l4-3 2.5 2 5.5-7.5M9.5 2.5h4v4",
+  crashed: "M3.5 3.5l9 9M12.5 3.5l-9 9",
+  vanished: "M5.5 6a2.5 2.5 0 1 1 3.6 2.2c-.7.4-1.1.9-1.1 1.8M8 12.6v.4",
+  damaged: "M8 1.8l6.7 12H1.3zM8 6v4M8 11.8v.4",
+  waiting: "M8 1.5a6.5 6.5 0 1 1 0 13 6.5 6.5 0 0 1 0-13zM8 4.5V8l2.5 2",
+  problem: "M5 1.5h6L14.5 5v6L11 14.5H5L1.5 11V5zM8 4.5v4M8 11v.4",
+  warning: "M8 1.8l6.7 12H1.3zM8 6v4M8 11.8v.4",
+  note: "M8 1.5a6.5 6.5 0 1 1 0 13 6.5 6.5 0 0 1 0-13zM8 7v4.5M8 4.6V5",
+  copy: "M5.5 5.5V2h8.5v8.5h-3.5M2 5.5h8.5V14H2z",
+  file: "M3.5 1.5h6l3.5 3.5v9.5h-9.5zM9.5 1.5V5H13",
+  upload: "M8 11V2.5M4.5 6L8 2.5 11.5 6M2 10.5v3.5h12v-3.5",
+  play: "M4.5 2.5l8 5.5-8 5.5z",
+  pause: "M5 3v10M11 3v10",
+  close: "M3.5 3.5l9 9M12.5 3.5l-9 9",
+  down: "M3.5 6l4.5 4.5L12.5 6",
+  right: "M6 3.5l4.5 4.5L6 12.5",
+  search: "M7 2a5 5 0 1 1 0 10A5 5 0 0 1 7 2zM10.7 10.7L14.5 14.5",
+  light: "M8 5a3 3 0 1 1 0 6 3 3 0 0 1 0-6zM8 .8v1.7M8 13.5v1.7M.8 8h1.7M13.5 8h1.7M2.9 2.9l1.2 1.2M11.9 11.9l1.2 1.2M13.1 2.9l-1.2 1.2M4.1 11.9l-1.2 1.2",
+  dark: "M13.5 9.8A6 6 0 1 1 6.2 2.5a5 5 0 0 0 7.3 7.3z",
+  auto: "M8 1.5a6.5 6.5 0 1 1 0 13zM8 1.5a6.5 6.5 0 0 0 0 13",
+  link: "M6.5 9.5l3-3M7 4.5l1.7-1.7a3 3 0 0 1 4.5 4.5L11.5 9M9 11.5l-1.7 1.7a3 3 0 0 1-4.5-4.5L4.5 7",
+  language: "M2 3.5h12M2 8h9M2 12.5h11",
+  translate: "M2 4.5h9M8 1.5l3 3-3 3M14 11.5H5M8 8.5l-3 3 3 3",
+  tag: "M2 2h5.5L14 8.5 8.5 14 2 7.5zM5 5v.1",
+  classify: "M2.5 2.5h4v4h-4zM9.5 2.5h4v4h-4zM2.5 9.5h4v4h-4zM9.5 9.5h4v4h-4z",
+  forecast: "M1.5 12l3.5-5 3 2.5L11 4M11 4l3.5-2M11 4l3.5 3",
+};
+
+/** A small drawing in the colour of the text; it says nothing to readers of the screen. */
+export function icon(name) {
+  const d = ICONS[name] ?? ICONS.note;
+  return s("svg", { class: "icon", viewBox: "0 0 16 16", "aria-hidden": "true", focusable: "false" }, s("path", { d }));
+}
+
+/** The icon that belongs to a task, by its form. */
+export function taskIcon(task) {
+  return icon(ICONS[task] ? task : task === "sequence" ? "translate" : "language");
+}

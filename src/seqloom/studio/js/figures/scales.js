@@ -1,0 +1,51 @@
+// Scales and ticks: from numbers to pixels, and round numbers to write beside an axis.
+
+/** A scale from [low, high] to [from, to]; `log` for powers of ten. */
+export function scale(low, high, from, to, kind = "linear") {
+  const turn = kind === "log" ? Math.log10 : (value) => value;
+  const [first, last] = low === high ? [turn(low) - (kind === "log" ? 0.5 : 1), turn(high) + (kind === "log" ? 0.5 : 1)] : [turn(low), turn(high)];
+  const map = (value) => from + (turn(value) - first) / (last - first) * (to - from);
+  map.back = (pixel) => {
+    const value = first + (pixel - from) / (to - from) * (last - first);
+    return kind === "log" ? 10 ** value : value;
+  };
+  return map;
+}
+
+/** Round numbers between low and high, about `wanted` of them. */
+export function ticks(low, high, wanted = 5, kind = "linear") {
+  if (kind === "log") return logTicks(low, high, wanted);
+  if (!(high > low)) return [low];
+  const rough = (high - low) / Math.max(1, wanted), power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough * 0.999);
+  const marks = [];
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; i++) marks.push(Number((i * step).toPrecision(12)));
+  return marks;
+}
+
+function logTicks(low, high, wanted) {
+  const decades = [];
+  for (let power = Math.ceil(Math.log10(low) - 1e-9); power <= Math.log10(high) + 1e-9; power++) decades.push(10 ** power);
+  if (decades.length < 2) return ticks(low, high, wanted).filter((value) => value > 0);
+  const every = Math.ceil(decades.length / wanted);
+  return decades.filter((_, i) => i % every === 0);
+}
+
+/** A number as people write it: 12,400 · 3.27 · 0.0041 · 2.1e-7. */
+export function short(value, digits = 3) {
+  if (value === null || value === undefined || Number.isNaN(value)) return "–";
+  if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  if (size >= 10_000) return size >= 1e9 ? value.toExponential(1) : Math.round(value).toLocaleString("en");
+  if (size < 0.0001) return value.toExponential(1).replace("-", "−").replace("e−", "e-");
+  if (Number.isInteger(value)) return value.toLocaleString("en").replace("-", "−");
+  return String(Number(value.toPrecision(Math.max(digits, Math.ceil(Math.log10(size + 1)))))).replace("-", "−");
+}
+
+/** A share as it is shown: "<0.01 %" instead of a false nought. */
+export function percent(share) {
+  if (share > 0 && share < 0.0001) return "<0.01 %";
+  const value = 100 * share;
+  return `${value >= 99.95 || value === 0 ? Math.round(value) : value.toFixed(value < 1 ? 2 : 1)} %`;
+}

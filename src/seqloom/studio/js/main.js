@@ -1,0 +1,78 @@
+// The router: the address names a page, the page fills <main>, and leaves when the address moves on.
+
+import { clear, h } from "./dom.js";
+import { left, problemBox } from "./api.js";
+import { onChange, place } from "./address.js";
+import { showTop } from "./shell/top.js";
+import { showStatus } from "./shell/status.js";
+import { offerHelp } from "./shell/help.js";
+import { lostPage, missingPage, tokenPage } from "./shell/astray.js";
+
+const PAGES = {
+  start: () => import("./pages/start.js"),
+  data: () => import("./pages/data.js"),
+  train: () => import("./pages/train.js"),
+  run: () => import("./pages/run.js"),
+  compare: () => import("./pages/compare.js"),
+  inside: () => import("./pages/inside.js"),
+  try: () => import("./pages/try.js"),
+  serve: () => import("./pages/serve.js"),
+  models: () => import("./pages/models.js"),
+  api: () => import("./pages/api.js"),
+};
+const main = document.getElementById("main");
+let leaving = new AbortController();
+let shown = null;
+
+async function show(now, how) {
+  leaving.abort();
+  leaving = new AbortController();
+  const { signal } = leaving;
+  shown = { path: now.path, listens: false };
+  document.body.dataset.page = now.page;
+  if (how === "go") scrollTo(0, 0);
+  if (!PAGES[now.page]) return lostPage(clear(main), now);
+  try {
+    const page = await PAGES[now.page]();
+    if (signal.aborted) return;
+    shown.listens = Boolean(page.listens);
+    title(page.title, now);
+    await page.show(clear(main), now, signal);
+    if (how === "go" && !main.contains(document.activeElement)) main.focus({ preventScroll: true });
+  } catch (error) {
+    if (!signal.aborted && !left(error)) fail(error, now);
+  }
+  main.dataset.ready = now.path;
+}
+
+function title(words, now) {
+  const text = typeof words === "function" ? words(now) : words;
+  document.title = text ? `${text} · Seqloom` : "Seqloom";
+}
+
+function fail(error, now) {
+  if (error.status === 401) return;
+  if (error.status === 404) return missingPage(clear(main), now, error);
+  if (error.status === undefined) console.error(error);
+  clear(main).append(h("h1", {}, "This page could not be shown"), problemBox(error, () => show(now)));
+}
+
+onChange((now, how) => {
+  delete main.dataset.ready;
+  // A page that says `listens` follows its own query; all others are simply shown anew.
+  if (how === "set" || (how === "back" && shown?.listens && shown.path === now.path)) {
+    main.dataset.ready = now.path;
+    return;
+  }
+  show(now, how);
+});
+document.addEventListener("token-needed", () => {
+  leaving.abort();
+  tokenPage(clear(main));
+});
+addEventListener("unhandledrejection", (event) => left(event.reason) && event.preventDefault());
+
+showTop(document.getElementById("top"));
+showStatus(document.getElementById("status"));
+offerHelp();
+show(place(), "load");

@@ -1,0 +1,66 @@
+// Pages for those who went astray: no such page, no such run or model, no token.
+
+import { h, icon } from "../dom.js";
+import { link } from "../address.js";
+
+const PLACES = [
+  ["/", "Train: drop a file or choose an example"],
+  ["/models", "All models"],
+  ["/compare", "Compare runs"],
+  ["/serve", "Serve a model"],
+];
+
+/** The address names no page of the studio. */
+export function lostPage(main, now) {
+  document.title = "Not found · Seqloom";
+  main.append(
+    h("div", { class: "alone stack", dataset: { missing: "page" } },
+      h("h1", {}, "There is no such page"),
+      h("p", {}, "The studio has nothing at ", h("code", { class: "wrap" }, now.path), ". From here you can go to:"),
+      places(),
+    ),
+  );
+}
+
+/** The page exists, but not what it should show. */
+export function missingPage(main, now, problem) {
+  document.title = "Not found · Seqloom";
+  const noun = { run: "run", inside: "model", try: "model", models: "model", data: "data set" }[now.page] ?? "thing";
+  main.append(
+    h("div", { class: "alone stack", dataset: { missing: noun } },
+      h("h1", {}, `There is no ${noun} named “${now.id ?? ""}”`),
+      h("p", {}, problem.message),
+      problem.help?.length > 0 && h("ul", {}, problem.help.map((line) => h("li", {}, line))),
+      h("p", {}, "It may have been deleted or renamed, or the studio was started over another folder of runs."),
+      places(),
+    ),
+  );
+}
+
+function places() {
+  return h("ul", {}, PLACES.map(([path, words]) => h("li", {}, link(path, words))));
+}
+
+/** The studio was opened beyond this computer, and asks for its token. */
+export function tokenPage(main) {
+  document.title = "Token needed · Seqloom";
+  const field = h("input", { id: "token", type: "password", autocomplete: "off", required: true, class: "mono" });
+  const submit = (event) => {
+    event.preventDefault();
+    const words = field.value.trim();
+    // The server takes the token from the address once, keeps it in a cookie, and hides it again.
+    if (words) location.assign(`/?token=${encodeURIComponent(words)}`);
+  };
+  main.append(
+    h("div", { class: "alone stack", dataset: { missing: "token" } },
+      h("h1", {}, "This studio needs its token"),
+      h("p", {}, "It can be reached from other computers, so it asks who you are. The token was printed in the terminal when the studio was started; opening the address printed there, with ", h("code", {}, "?token=…"), ", also works."),
+      h("form", { class: "row", on: { submit } },
+        h("div", { class: "field" }, h("label", { for: "token" }, "Token"), field),
+        h("button", { class: "primary", type: "submit", style: { alignSelf: "end" } }, icon("right"), "Open the studio"),
+      ),
+    ),
+  );
+  field.focus();
+}
+

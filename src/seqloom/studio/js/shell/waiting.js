@@ -1,0 +1,22 @@
+// Waiting, told honestly: nothing below 0.3 s, then a skeleton, after 3 s a sentence and Cancel.
+
+import { h } from "../dom.js";
+
+/** Show in `node` that we wait for `promise`; gives what it gives. Options: height, sentence, cancel. */
+export async function waiting(node, promise, { height = 160, sentence = "Still working…", cancel } = {}) {
+  const words = h("p", { class: "muted", hidden: true }, sentence);
+  const stop = cancel && h("button", { type: "button", hidden: true, on: { click: cancel } }, "Cancel");
+  const box = h("div", { class: "waiting" }, h("div", { class: "skeleton", style: { height: `${height}px` }, "aria-hidden": "true" }), words, stop);
+  const early = setTimeout(() => node.append(box), 300);
+  const late = setTimeout(() => {
+    words.hidden = false;
+    if (stop) stop.hidden = false;
+  }, 3000);
+  try {
+    return await promise;
+  } finally {
+    clearTimeout(early);
+    clearTimeout(late);
+    box.remove();
+  }
+}

@@ -12,10 +12,8 @@ import numpy as np
 import pytest
 
 from seqloom.cli.comparison import Contender, difference, sentence, verdict
-from seqloom.cli.records import Record, read_record, shown_bytes, to_json
 from seqloom.cli.runs import age, thinned
 from seqloom.metrics import Ratio, measure, paired
-from seqloom.recipe import Recipe
 
 from .conftest import RUNS
 
@@ -58,21 +56,6 @@ def test_runs_where_there_are_none(say, tmp_path):
     assert main(["runs", "--runs-dir", str(tmp_path / "empty")]) == 0
 
 
-def test_the_state_of_a_run(copy):
-    assert read_record(copy).state == "finished"
-    append(copy, kind="end", reason="stopped")
-    assert read_record(copy).state == "stopped"
-    append(copy, kind="end", reason="diverged")
-    assert read_record(copy).state == "diverged"
-    append(copy, kind="train", progress=0.5)
-    assert read_record(copy).state == "vanished"
-    with (copy / "lock").open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        assert read_record(copy).state == "running"
-    (copy / "recipe.toml").write_text("not = a recipe")
-    assert read_record(copy).state == "damaged"
-
-
 def test_a_running_run_tells_how_far_it_is(copy, capsys):
     from seqloom.cli.main import main
 
@@ -83,14 +66,6 @@ def test_a_running_run_tells_how_far_it_is(copy, capsys):
     assert "running 52 %" in capsys.readouterr().out
     assert main(["show", "tagger", "--runs-dir", str(copy.parent)]) == 0
     assert "seqloom train --resume tagger" in capsys.readouterr().err
-
-
-def test_time_between_a_stop_and_a_resume_is_not_training():
-    events = [{"kind": kind, "step": 0, "t": t} for kind, t in
-              (("start", 10.0), ("eval", 15.0), ("resume", 1000.0), ("train", 1002.0))]  # fmt: skip
-    from pathlib import Path
-
-    assert Record(Path(), Recipe(), events, "running").seconds() == 7
 
 
 def test_show_tells_all_about_a_run(say, runs):
@@ -211,15 +186,8 @@ def test_the_verdict_says_how_sure_it_is():
 
 
 def test_numbers_as_people_read_them():
-    assert [shown_bytes(n) for n in (812, 9_940, 38_000, 2_300_000)] == [
-        "812 B",
-        "9.9 kB",
-        "38 kB",
-        "2.3 MB",
-    ]
     assert [age(s) for s in (5, 61, 7200, 200_000)] == ["5 s", "1 min", "2 h", "2 d"]
     assert thinned([1.0, 2.0, 3.0, 4.0], 2) == [2.0, 4.0]
-    assert json.loads(to_json({"a": [float("nan"), 1.5]})) == {"a": [None, 1.5]}
 
 
 @pytest.mark.parametrize(

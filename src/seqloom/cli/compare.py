@@ -13,6 +13,7 @@ from ..errors import ModelError, SeqloomError, UsageError
 from ..forms import Form
 from ..model import Search
 from ..parts import read_parts
+from ..record import read_record, to_json
 from ..run import Run
 from ..training.evaluation import Evaluation
 from ..views import LengthView
@@ -28,7 +29,6 @@ from .comparison import (
 )
 from .evaluate import searched
 from .judging import Exam, exam, judged, load_run, say_notes
-from .records import read_record, to_json
 from .terminal import can_show, say, several, show, width
 
 TIMED_BATCHES, TIMED_SIZE = 5, 64

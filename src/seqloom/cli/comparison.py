@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..metrics import METRICS, Measured, Tally, paired
+from ..record import shown_bytes
 from .judging import with_interval
-from .records import shown_bytes
 from .terminal import MARKS, can_show, duration, table
 
 

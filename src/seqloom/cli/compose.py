@@ -7,10 +7,10 @@ from pathlib import Path
 from ..composing import Composing, must_be_music
 from ..errors import UsageError
 from ..options import options
+from ..record import to_json
 from .arguments import at_least_one
 from .judging import load_run
 from .pictures import MARKS
-from .records import to_json
 from .terminal import can_show, say, show, width
 
 QUARTERS = 4  # to a bar

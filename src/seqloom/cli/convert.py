@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
+from ..record import to_json
 from .judging import load_run
-from .records import to_json
 from .terminal import say, several, show
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from pathlib import Path
 from ..errors import MachineError, UsageError
 from ..metrics import METRICS
 from ..recipe import Recipe
+from ..record import read_record, to_json
 from ..run import RECIPE, RUNS, Run, load
 from ..training.checkpoints import write_whole
 from .beside import Beside, half_the_cores
-from .records import read_record, to_json
 from .session import Outcome, Session, call, shown_interval
 from .terminal import can_show, count, duration, mark, say, show, table, width
 

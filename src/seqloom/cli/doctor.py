@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from ..errors import MachineError
-from .records import shown_bytes, to_json
+from ..record import shown_bytes, to_json
 from .terminal import mark, several, show
 
 LITTLE_MEMORY, LITTLE_DISK = 2 * 10**9, 10**9

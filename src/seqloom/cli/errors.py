@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ..data.names import name_of
 from ..mistakes import Mistake, Mistakes, Rate, mistakes_of
+from ..record import to_json
 from .arguments import (
     add_file,
     add_reading,
@@ -17,7 +18,6 @@ from .arguments import (
 )
 from .evaluate import reading_settings, searched
 from .judging import Exam, exam, judged, load_together, say_notes
-from .records import to_json
 from .session import shown_interval
 from .terminal import several, show, table, visible, width
 

@@ -12,6 +12,7 @@ from ..errors import UsageError
 from ..forms import Form
 from ..metrics import METRICS
 from ..model import Search
+from ..record import to_json
 from ..run import Run
 from ..training.evaluation import Evaluation
 from ..views import View
@@ -34,7 +35,6 @@ from .judging import (
     with_interval,
 )
 from .label_report import LabelReport, add_labels, drawn_text
-from .records import to_json
 from .terminal import duration, several, show, table
 
 TOLD_AHEAD = ("mase", "mae", "rmse", "smape", "crps", "coverage_80", "coverage_95")

@@ -11,9 +11,9 @@ from ..errors import UsageError, nearest, unknown
 from ..explanations import Page, pages, subject
 from ..models import MODELS
 from ..options import Option, options, summary
+from ..record import to_json
 from ..tasks import TASKS
 from ..training.settings import Training
-from .records import to_json
 from .terminal import show, table, width
 
 TABLES: dict[str, Callable[..., Any]] = {"data": Data, "training": Training}

@@ -3,8 +3,8 @@
 import argparse
 from pathlib import Path
 
+from ..record import to_json
 from .judging import load_run
-from .records import to_json
 from .terminal import say, show
 
 

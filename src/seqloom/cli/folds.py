@@ -14,11 +14,11 @@ from ..folding import Times, fold, prepare
 from ..metrics import METRICS, Measured
 from ..metrics.several import Mean
 from ..recipe import Recipe
+from ..record import to_json
 from ..series import Onlooker
 from ..training.events import Event
 from .judging import say_notes
 from .ladder_progress import report_for
-from .records import to_json
 from .session import call, shown_interval, untrained
 from .stopping import Stopper
 from .terminal import duration, heading, say, several, show, table

@@ -11,6 +11,7 @@ from pathlib import Path
 from ..errors import MachineError
 from ..forecasting import Asked, Outlook, view_of
 from ..foreseen import LEVELS
+from ..record import to_json
 from ..sparkline import BARS, condensed, sparkline
 from ..views.fan import Fan, table_of
 from ..views.forecast import spark_lines
@@ -20,7 +21,6 @@ from .arguments import add_reading, at_least_one
 from .evaluate import reading_settings
 from .inputs import STANDARD_INPUT
 from .judging import Progress, load_run
-from .records import to_json
 from .terminal import can_show, columns, say, several, show, table, visible, width
 
 MOST_ROWS = 24  # of a table in the terminal

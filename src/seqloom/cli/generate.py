@@ -10,11 +10,11 @@ from typing import Any, NamedTuple, Protocol
 from ..decoding import Sampling
 from ..generating import Piece
 from ..options import options
+from ..record import to_json
 from ..run import Run, must_predict_symbols
 from .arguments import at_least_one, given_twice
 from .inputs import STANDARD_INPUT, arguments, lines_of
 from .judging import UnknownSymbols, load_run
-from .records import to_json
 from .stopping import Leaving
 from .terminal import coloured, is_live, show
 

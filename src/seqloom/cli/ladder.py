@@ -10,6 +10,7 @@ from ..data.names import name_of
 from ..errors import UsageError
 from ..laddering import climb, find_ladder, prepare
 from ..metrics import METRICS
+from ..record import shown_bytes, to_json
 from ..rungs import ladder_of, ladders
 from ..series import Onlooker
 from ..tasks import TASKS
@@ -17,7 +18,6 @@ from ..training.events import Event
 from .arguments import add_file, add_parts, add_reading, parts_of, reading_of
 from .judging import say_notes
 from .ladder_progress import report_for
-from .records import shown_bytes, to_json
 from .session import call, shown_interval, untrained
 from .stopping import Stopper
 from .terminal import count, duration, mark, say, several, show, table

@@ -4,9 +4,9 @@ import argparse
 from pathlib import Path
 
 from ..mixing import Mixed, mixed
+from ..record import to_json
 from ..run import Run
 from .judging import Progress, load_run, say_notes
-from .records import to_json
 from .session import call
 from .terminal import say, several, show, table
 

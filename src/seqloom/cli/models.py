@@ -7,9 +7,9 @@ from ..forms import Form
 from ..model import LearnsFromStatistics, Model
 from ..models import MODELS
 from ..options import summary
+from ..record import to_json
 from ..task import Task
 from ..tasks import TASKS
-from .records import to_json
 from .terminal import say, show
 
 

@@ -3,8 +3,8 @@
 import argparse
 import sys
 
+from ..record import to_json
 from ..views import View
-from .records import to_json
 from .terminal import can_show, show, width
 
 MARKS = "▁█·…"

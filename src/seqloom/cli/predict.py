@@ -11,6 +11,7 @@ from typing import Any
 from ..errors import DataError, UsageError
 from ..forms import Bits, Form, Labels, Series, Vectors
 from ..model import Search
+from ..record import to_json
 from ..ruling import known
 from ..run import Run, wrong_task
 from ..training.evaluation import Answer
@@ -20,7 +21,6 @@ from .inputs import STANDARD_INPUT, arguments, batches, is_file, lines_of
 from .judging import Progress, load_together, say_notes
 from .marking import drawn
 from .oddities import Oddities
-from .records import to_json
 from .sheets import fill, sheet_given
 from .terminal import can_show, is_live, several, show, width
 from .trees import Trees

@@ -3,11 +3,10 @@
 import argparse
 import sys
 from pathlib import Path
-from typing import Any
 
 from ..metrics import METRICS
+from ..record import Record, read_record, shown_metric, to_json
 from ..run import run_folders
-from .records import Record, read_record, shown_metric, to_json
 from .terminal import say, show, sparkline, table
 
 CURVE = 16
@@ -25,7 +24,7 @@ def run(given: argparse.Namespace) -> int:
     chosen = [record for record in records if given.task in (None, record.task)]
     if given.json:
         for record in chosen:
-            show(to_json(as_dict(record)))
+            show(to_json(record.as_dict()))
     elif given.quiet:
         for record in chosen:
             show(record.name)
@@ -37,22 +36,6 @@ def run(given: argparse.Namespace) -> int:
     else:
         _say_none(folder, given.task, records)
     return 0
-
-
-def as_dict(record: Record) -> dict[str, Any]:
-    """A run for machines."""
-    return {
-        "name": record.name,
-        "folder": str(record.folder),
-        "task": record.task,
-        "model": record.model,
-        "state": record.state,
-        "progress": record.progress(),
-        "metric": record.headline,
-        "best": record.best[record.headline] if record.best and record.headline else None,
-        "curve": record.curve,
-        "age": record.age(),
-    }
 
 
 def age(seconds: float) -> str:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import UsageError
+from ..record import to_json
 from ..run import must_predict_symbols
 from ..scoring import Score
 from ..views.symbols import fold, to_ascii
@@ -18,7 +19,6 @@ from ..views.text_grid import block_levels, text_grid
 from .arguments import given_twice
 from .inputs import STANDARD_INPUT, arguments, batches, lines_of
 from .judging import UnknownSymbols, load_run
-from .records import to_json
 from .terminal import can_show, mark, show, table, visible, width
 
 MOST = 1000  # more alternatives than anyone wants to read

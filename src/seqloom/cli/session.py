@@ -16,12 +16,12 @@ from ..metrics import METRICS, Measured
 from ..model import Search
 from ..parts import read_parts, with_known_labels
 from ..recipe import Recipe
+from ..record import Record, read_record
 from ..run import RUNS, Run
 from ..training.evaluation import Evaluation, evaluate
 from ..training.events import Event
 from .judging import impossible_note
 from .progress import Report, report_for
-from .records import Record, read_record
 from .stopping import Stopper
 from .terminal import duration, mark, say
 

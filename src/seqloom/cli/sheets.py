@@ -6,11 +6,11 @@ from pathlib import Path
 from ..data.formats.sheets import Sheet
 from ..errors import UsageError
 from ..model import Search
+from ..record import to_json
 from ..run import Run
 from ..training.evaluation import predict
 from .inputs import STANDARD_INPUT, is_file
 from .judging import Progress, say_notes, unknown_note
-from .records import to_json
 from .terminal import show
 
 _STANDARD_INPUT = Path("/dev/stdin")

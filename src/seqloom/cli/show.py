@@ -11,10 +11,10 @@ from ..errors import SeqloomError
 from ..metrics import METRICS
 from ..options import filled
 from ..parts import FILES
+from ..record import Record, read_record, shown_bytes, shown_metric, to_json
 from ..run import CARD, find
 from ..tasks import TASKS
 from ..training.settings import Training
-from .records import Record, read_record, shown_bytes, shown_metric, to_json
 from .terminal import can_show, duration, mark, say, several, show, table, width
 
 MOST_EVALUATIONS = 12

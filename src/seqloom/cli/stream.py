@@ -16,12 +16,12 @@ from typing import Any, NoReturn
 
 from ..errors import DataError, Place
 from ..foreseen import LEVELS
+from ..record import to_json
 from ..streaming import ForecastReply, NumbersReply, Reply, Stream, StreamState
 from ..task import Task
 from .arguments import at_least_one
 from .inputs import STANDARD_INPUT, lines_of
 from .judging import load_run, say_notes
-from .records import to_json
 from .terminal import show, visible
 
 AnyReply = Reply | NumbersReply | ForecastReply

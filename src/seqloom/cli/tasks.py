@@ -5,9 +5,9 @@ from typing import Any
 
 from ..metrics import METRICS
 from ..options import summary
+from ..record import to_json
 from ..task import Task
 from ..tasks import TASKS
-from .records import to_json
 from .terminal import say, show
 
 

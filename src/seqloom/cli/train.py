@@ -13,12 +13,12 @@ from ..folding import PLAN, folder_of_folds, newest_folds
 from ..forms import Form
 from ..metrics import METRICS
 from ..recipe import Recipe, shipped
+from ..record import to_json
 from ..run import RECIPE, find, run_folders
 from ..task import Task
 from ..tasks import TASKS
 from .arguments import add_file, add_parts, add_reading, parts_of, reading_of
 from .folds import add_times, resume_times, times_of, train_times
-from .records import to_json
 from .session import Outcome, Session, call, shown_interval
 from .terminal import count, duration, heading, say, several, show, table, visible
 

@@ -6,10 +6,10 @@ from typing import IO, Any
 
 from ..errors import MachineError
 from ..forms import END
+from ..record import to_json
 from ..run import Run
 from ..search import Tree
 from ..training.evaluation import Answer
-from .records import to_json
 
 
 class Trees:

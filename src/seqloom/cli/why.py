@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from ..errors import UsageError
+from ..record import to_json
 from ..views import InfluenceView
 from ..views.influence import AGAINST, FOR
 from ..why import PROBES, How, Question
@@ -16,7 +17,6 @@ from .inputs import arguments, lines_of
 from .judging import load_run, say_notes
 from .oddities import Oddities
 from .pictures import MARKS
-from .records import to_json
 from .terminal import can_show, coloured, show, wants_colour, width
 
 OPPOSED = ("against ", "less ")  # how rows of bars begin that stand for what speaks against

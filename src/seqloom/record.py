@@ -1,4 +1,8 @@
-"""What the files of a run tell without loading its model: no torch, no weights."""
+"""What the files of a run tell without loading its model: no torch, no weights.
+
+A process that crashed and one that was killed leave the same files behind, so both have vanished
+here; who has started the process may know better.
+"""
 
 import fcntl
 import json
@@ -11,15 +15,16 @@ from typing import Any, Literal
 
 from safetensors import SafetensorError, safe_open
 
-from ..card import best_evaluation, metrics_in
-from ..errors import SeqloomError
-from ..metrics import METRICS
-from ..recipe import TABLES, Recipe
-from ..run import EVENTS, RECIPE, WEIGHTS
-from ..training.events import read_events
+from .card import best_evaluation, metrics_in
+from .errors import SeqloomError
+from .metrics import METRICS
+from .recipe import TABLES, Recipe
+from .run import EVENTS, RECIPE, WEIGHTS
+from .training.events import read_events
 
 State = Literal["running", "finished", "stopped", "diverged", "vanished", "damaged"]
 _STATES: dict[str, State] = {"stopped": "stopped", "diverged": "diverged"}
+INSIDE = "~"  # between a ladder, or folds, and a run in it: no run has it in its name
 
 
 @dataclass(frozen=True)
@@ -76,7 +81,7 @@ class Record:
         """Seconds since anything last happened."""
         if self.events and "t" in self.events[-1]:
             return max(0.0, time.time() - float(self.events[-1]["t"]))
-        return max(0.0, time.time() - (self.folder / RECIPE).stat().st_mtime)
+        return max(0.0, time.time() - _time_of(self.folder / RECIPE))
 
     def seconds(self) -> float:
         """How long training took: what the end says, else the time between events."""
@@ -116,12 +121,36 @@ class Record:
             for key, value in getattr(self.recipe, table).items()
         }
 
+    def as_dict(self) -> dict[str, Any]:
+        """The run for machines, as `seqloom runs --json` prints it."""
+        return {
+            "name": self.name,
+            "folder": str(self.folder),
+            "task": self.task,
+            "model": self.model,
+            "state": self.state,
+            "progress": self.progress(),
+            "metric": self.headline,
+            "best": self.best[self.headline] if self.best and self.headline else None,
+            "curve": self.curve,
+            "age": self.age(),
+        }
+
+
+def all_runs(runs: Path) -> dict[str, Path]:
+    """Every run folder by its id, oldest first; 5-gram in the ladder climb is climb~5-gram."""
+    written = [*runs.glob(f"*/{RECIPE}"), *runs.glob(f"*/*/{RECIPE}")]
+    folders = [path.parent for path in sorted(written, key=_time_of)]
+    names = [folder.relative_to(runs).parts for folder in folders]
+    found = zip(names, folders, strict=True)
+    return {INSIDE.join(parts): folder for parts, folder in found if parts[0][0] != "."}
+
 
 def read_record(folder: Path) -> Record:
     """The record of a run; a damaged recipe spoils only its own line."""
     events = read_events(folder / EVENTS)
     try:
-        return Record(folder, Recipe.read(folder / RECIPE), events, _state(folder, events))
+        return Record(folder, Recipe.read(folder / RECIPE), events, state_of(folder, events))
     except SeqloomError:
         return Record(folder, Recipe(), events, "damaged")
 
@@ -145,16 +174,16 @@ def to_json(thing: Any) -> str:
     return json.dumps(_plain(thing), ensure_ascii=False, allow_nan=False)
 
 
-def _state(folder: Path, events: list[dict[str, Any]]) -> State:
+def state_of(folder: Path, events: list[dict[str, Any]]) -> State:
     """How training stands; a process that died left neither an end nor a lock."""
-    if _is_locked(folder):
+    if is_locked(folder):
         return "running"
     if not events or events[-1]["kind"] != "end":
         return "vanished"
     return _STATES.get(str(events[-1].get("reason")), "finished")
 
 
-def _is_locked(folder: Path) -> bool:
+def is_locked(folder: Path) -> bool:
     """Whether a training process holds the folder."""
     try:
         with (folder / "lock").open("rb") as file:
@@ -165,6 +194,14 @@ def _is_locked(folder: Path) -> bool:
     except OSError:
         return False
     return False
+
+
+def _time_of(path: Path) -> float:
+    """When a file was written; one that is deleted meanwhile is the oldest."""
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
 
 
 def _plain(thing: Any) -> Any:

@@ -1,5 +1,6 @@
 // The colours of numbers, the same as in the package's own pictures. Quantities from 0 to 1 are
 // never stretched: the same value has the same colour in every figure.
+import { isDark } from "./theme.js";
 
 const VIRIDIS = ("440154 481a6c 472f7d 414487 39568c 31688e 2a788e 23888e "
   + "1f988b 22a884 35b779 54c568 7ad151 a5db36 d2e21b fde725").split(" ").map(channels);
@@ -7,20 +8,6 @@ const BLUE = channels("0072b2"), ORANGE = channels("d55e00");
 // Okabe and Ito; yellow is no line on white, the deep blue none on black.
 const LIGHT_ORDER = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00"];
 const DARK_ORDER = ["#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#f0e442", "#d55e00"];
-const darkWish = window.matchMedia("(prefers-color-scheme: dark)");
-
-export function isDark() {
-  const theme = document.documentElement.dataset.theme;
-  return theme === "dark" || (theme !== "light" && darkWish.matches);
-}
-
-/** Calls `tell` whenever the page turns dark or light, until the signal aborts. */
-export function onTheme(tell, signal) {
-  const watcher = new MutationObserver(tell);
-  watcher.observe(document.documentElement, { attributeFilter: ["data-theme"] });
-  darkWish.addEventListener("change", tell, { signal });
-  signal?.addEventListener("abort", () => watcher.disconnect());
-}
 
 /** A magnitude from 0 (dark violet) to 1 (yellow) as [red, green, blue], for pixels. */
 export function viridisPixel(value) {

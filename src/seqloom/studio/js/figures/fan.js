@@ -21,7 +21,7 @@ export function fan(series, { height = 220, past: shownPast } = {}) {
     const y = scale(low - room, high + room, frame.bottom, frame.top);
     const svg = s("svg", { width, height, viewBox: `0 0 ${width} ${height}`, class: "fan-svg" });
     for (const value of ticks(low - room, high + room, 4)) {
-      svg.append(s("line", { class: "grid", x1: frame.left, x2: frame.right, y1: y(value), y2: y(value) }), s("text", { class: "tick", x: frame.left - 6, y: y(value) + 4, "text-anchor": "end" }, short(value)));
+      svg.append(s("line", { class: "gridline", x1: frame.left, x2: frame.right, y1: y(value), y2: y(value) }), s("text", { class: "tick", x: frame.left - 6, y: y(value) + 4, "text-anchor": "end" }, short(value)));
     }
     const many = Math.max(2, Math.floor((frame.right - frame.left) / 110));
     for (let i = 0; i < many; i++) {

@@ -1,6 +1,7 @@
 // The frame of every figure: the finding in a sentence above it, the drawing, a legend with
 // numbers, notes, and the footer Table · SVG · PNG · JSON · curl · Python.
-import { announce, clear, h } from "../dom.js";
+import { clear, h } from "../dom.js";
+import { copyButton } from "../shell/copying.js";
 
 let counter = 0;
 
@@ -11,7 +12,7 @@ let counter = 0;
 export function figure({ id, view, title, caption, notes = [], drawing, legend, table, json,
   curl, python, svg, png, controls }) {
   const name = id || `figure-${++counter}`;
-  const sentence = h("figcaption", { id: `${name}-caption`, class: "finding" }, caption || "");
+  const sentence = h("figcaption", { id: `${name}-caption`, class: "sentence" }, caption || "");
   const stage = h("div", {
     class: "figure-drawing", role: drawing?.dataset?.active ? "group" : "img",
     "aria-labelledby": `${name}-caption`,
@@ -50,16 +51,6 @@ export function save(name, content, type) {
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }
 
-export async function copy(content, button) {
-  try {
-    await navigator.clipboard.writeText(content);
-    announce("Copied.");
-    if (button) flash(button, "Copied");
-  } catch {
-    announce("This browser does not allow copying; select the text instead.");
-  }
-}
-
 function footer(name, panel, { table, json, curl, python, picture, png }) {
   const buttons = [];
   const panels = {
@@ -79,11 +70,11 @@ function footer(name, panel, { table, json, curl, python, picture, png }) {
     button.setAttribute("aria-expanded", "true");
   };
   const toggle = (label) => panels[label] && buttons.push(h("button", {
-    type: "button", class: "quiet", dataset: { panel: label }, "aria-expanded": "false",
+    type: "button", class: "quiet small", dataset: { panel: label }, "aria-expanded": "false",
     on: { click: (event) => open(label, event.currentTarget) },
   }, label));
   const download = (label, give) => buttons.push(h("button", {
-    type: "button", class: "quiet", dataset: { download: label },
+    type: "button", class: "quiet small", dataset: { download: label },
     on: { click: (event) => give().catch((error) => flash(event.target, error.message || "failed")) },
   }, label));
   toggle("Table");
@@ -99,8 +90,8 @@ function codePanel(content, file, type) {
   const short = content.length > 20_000 ? `${content.slice(0, 20_000)}\n… (${content.length.toLocaleString("en")} characters: save the file to see all)` : content;
   return h("div", { class: "code-panel" },
     h("div", { class: "code-buttons" },
-      h("button", { type: "button", on: { click: (event) => copy(content, event.currentTarget) } }, "Copy"),
-      file && h("button", { type: "button", on: { click: () => save(file, content, type) } }, "Save")),
+      copyButton(() => content),
+      file && h("button", { type: "button", class: "small", on: { click: () => save(file, content, type) } }, "Save")),
     h("pre", { tabindex: "0" }, h("code", {}, short)));
 }
 

@@ -121,12 +121,12 @@ function drawAxes(svg, frame, limits, x, y, options, kinds) {
     svg.append(s("rect", { class: "lines-healthy", x: frame.left, width: Math.max(0, frame.right - frame.left), y: high, height: Math.max(0, low - high) }));
   }
   for (const value of ticks(limits.y[0], limits.y[1], 4, kinds.y)) {
-    svg.append(s("line", { class: "grid", x1: frame.left, x2: frame.right, y1: y(value), y2: y(value) }),
+    svg.append(s("line", { class: "gridline", x1: frame.left, x2: frame.right, y1: y(value), y2: y(value) }),
       s("text", { class: "tick", x: frame.left - 6, y: y(value) + 4, "text-anchor": "end" }, short(value)));
   }
   const room = Math.max(2, Math.floor((frame.right - frame.left) / 90));
   for (const value of ticks(limits.x[0], limits.x[1], room, kinds.x)) {
-    svg.append(s("line", { class: "grid", x1: x(value), x2: x(value), y1: frame.bottom, y2: frame.bottom + 4 }),
+    svg.append(s("line", { class: "gridline", x1: x(value), x2: x(value), y1: frame.bottom, y2: frame.bottom + 4 }),
       s("text", { class: "tick", x: x(value), y: frame.bottom + 16, "text-anchor": "middle" }, (options.x?.show || short)(value)));
   }
   svg.append(s("line", { class: "axis", x1: frame.left, x2: frame.right, y1: frame.bottom, y2: frame.bottom }),

@@ -15,7 +15,7 @@ export function pianoRoll({ frames, given = 0 }) {
   const svg = s("svg", { width, height, viewBox: `0 0 ${width} ${height}`, class: "piano-svg" });
   for (let pitch = low; pitch <= high; pitch++) {
     if (NAMES[((pitch % 12) + 12) % 12].includes("♯")) svg.append(s("rect", { class: "piano-black", x: left, y: y(pitch), width: width - left - 8, height: tall }));
-    if (pitch % 12 === 0) svg.append(s("text", { class: "tick", x: left - 4, y: y(pitch) + tall, "text-anchor": "end" }, pitchName(pitch)), s("line", { class: "grid", x1: left, x2: width - 8, y1: y(pitch) + tall, y2: y(pitch) + tall }));
+    if (pitch % 12 === 0) svg.append(s("text", { class: "tick", x: left - 4, y: y(pitch) + tall, "text-anchor": "end" }, pitchName(pitch)), s("line", { class: "gridline", x1: left, x2: width - 8, y1: y(pitch) + tall, y2: y(pitch) + tall }));
   }
   const held = new Map();
   const close = (pitch, end) => {

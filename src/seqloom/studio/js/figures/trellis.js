@@ -20,7 +20,7 @@ export function trellis({ states, mass, path, columns, onMove, showPath = true }
     paintHeat(canvas, mass, used, columns, "viridis", [0, 1]);
     stage.append(canvas);
   } else {
-    used.forEach((state) => svg.append(s("line", { class: "grid", x1: 0, x2: columns.total, y1: level(state), y2: level(state) })));
+    used.forEach((state) => svg.append(s("line", { class: "gridline", x1: 0, x2: columns.total, y1: level(state), y2: level(state) })));
     mass.forEach((line, time) => used.forEach((state) => {
       if (line[state] < 0.001) return;
       svg.append(s("circle", { class: "trellis-dot", cx: middle(time), cy: level(state), r: (Math.sqrt(line[state]) * Math.min(size, 2 * columns.widths[time]) * 0.46).toFixed(2), style: `fill:${categoryVariable(0)}` },

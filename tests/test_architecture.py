@@ -37,7 +37,7 @@ LAYERS = [  # lowest first; names in one set may not import each other
     },
     {"parts", "regimes", "by_horizon", "checking", "rungs", "agreement", "mistakes", "folded"},
     {"run"},
-    {"card"},
+    {"card", "answering"},
     {"fitting", "record"},
     {"converting", "exporting", "arpa", "mixing", "climbing"},
     {"series"},

@@ -6,10 +6,10 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
+from ..answering import as_dict, has_chance, has_labels
 from ..errors import DataError, UsageError
-from ..forms import Bits, Form, Labels, Series, Vectors
+from ..forms import Form
 from ..model import Search
 from ..record import to_json
 from ..ruling import known
@@ -87,7 +87,7 @@ def run(given: argparse.Namespace) -> int:
             f"{run.task.verb} reads files; predict reads series that are typed, one a line",
             help=[f"seqloom {run.task.verb} {given.run} {given.inputs[0]}"],
         )
-    search = replace(_with_rules(run, search, given), chances=_has_labels(run))
+    search = replace(_with_rules(run, search, given), chances=has_labels(run))
     search.must_fit(run.model.signature)
     if (sheet := sheet_given(run, given)) is not None:
         return fill(run, sheet, search, given)
@@ -194,33 +194,14 @@ def _as_text(run: Run, result: Result, nbest: int) -> str:
     is_plain = not can_show("▁█·", sys.stdout)
     picture = result.view.to_text(width(), ascii=is_plain)
     chance = (
-        f"   p={math.exp(result.answer.log_prob):.2g}" if _has_chance(run, result.answer) else ""
+        f"   p={math.exp(result.answer.log_prob):.2g}" if has_chance(run, result.answer) else ""
     )
     return f"{told}{chance}\n{picture}\n"
 
 
 def _as_json(run: Run, result: Result, nbest: int) -> str:
-    found: dict[str, Any] = {"input": result.text, "output": None}
-    if (answer := result.answer) is not None:
-        found["output"] = run.task.plain(answer.value)
-        if run.task.form is Form.EACH:
-            symbols = run.task.symbols(run.task.question(result.text), answer.value)
-            found["output"] = list(zip(*symbols, strict=True))
-        question = run.task.question(result.text)
-        found |= run.task.details(question, answer.value, answer.chances)
-        if _has_chance(run, answer):
-            found |= {"log_prob": answer.log_prob, "probability": math.exp(answer.log_prob)}
-        if answer.chances is not None:
-            chances = run.task.probabilities(answer.chances)
-            found |= {"probabilities": chances} if chances is not None else {}
-        if nbest > 1:
-            found["nbest"] = [
-                {"output": one.value, "log_prob": one.log_prob, "score": one.score}
-                for one in (answer, *answer.others)
-            ]
-    if result.view is not None:
-        found["view"] = result.view.to_json()
-    return to_json(found)
+    found = as_dict(run, result.text, result.answer, nbest)
+    return to_json(found if result.view is None else found | {"view": result.view.to_json()})
 
 
 def _told(run: Run, text: str, answer: Answer) -> str:
@@ -231,18 +212,6 @@ def _told(run: Run, text: str, answer: Answer) -> str:
     if answer.chances is not None and is_live(sys.stdout):
         return run.task.show_surely(answer.value, answer.chances)
     return run.task.show(answer.value)
-
-
-def _has_labels(run: Run) -> bool:
-    """Whether every label has a chance: one or more of them are the answer, without a search."""
-    is_found = run.task.form in (Form.EACH, Form.WHOLE)
-    return is_found and isinstance(run.task.signature().target, Labels | Bits)
-
-
-def _has_chance(run: Run, answer: Answer) -> bool:
-    """Whether an answer has a probability: real numbers have a density only."""
-    is_real = isinstance(run.task.signature().target, Vectors | Series)
-    return math.isfinite(answer.log_prob) and not is_real
 
 
 def _joined(run: Run, prompt: str, text: str) -> str:

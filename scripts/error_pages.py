@@ -10,7 +10,7 @@ TARGET = Path(__file__).parents[1] / "docs" / "errors.md"
 HEAD = """# Error codes
 
 Every message of Seqloom carries a code; `seqloom explain CODE` shows its page in the terminal.
-The letter gives the exit code of the command: U 2, D 3, M 4, T 5, E 6.
+The letter gives the exit code of the command: U 2, D 3, M 4, T 5, E 6, S 7.
 
 <!-- Written by scripts/error_pages.py from src/seqloom/error_codes: edit those. -->
 """

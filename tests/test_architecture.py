@@ -9,7 +9,7 @@ from seqloom.models import MODELS
 
 ROOT = Path(__file__).parent.parent / "src" / "seqloom"
 LAYERS = [  # lowest first; names in one set may not import each other
-    {"errors"},
+    {"errors", "crashes"},
     {"options", "forms", "registry", "explanations", "sparkline", "compiled"},
     {"batch", "trace", "foreseen"},
     {"search", "lattice", "gaussian"},
@@ -20,7 +20,6 @@ LAYERS = [  # lowest first; names in one set may not import each other
     {"training"},
     {
         "recipe",
-        "inspecting",
         "streaming",
         "generating",
         "composing",
@@ -35,13 +34,14 @@ LAYERS = [  # lowest first; names in one set may not import each other
         "guessing",
         "forecasting",
     },
-    {"parts", "regimes", "by_horizon", "checking", "rungs", "agreement", "mistakes", "folded"},
+    {"parts", "regimes", "by_horizon", "checking", "rungs", "agreement", "mistakes", "folded", "inspecting"},
     {"run"},
-    {"card", "answering"},
+    {"card", "answering", "examining"},
     {"fitting", "record"},
-    {"converting", "exporting", "arpa", "mixing", "climbing"},
+    {"converting", "exporting", "arpa", "mixing", "climbing", "comparing"},
     {"series"},
     {"laddering", "folding"},
+    {"server"},
     {"cli"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

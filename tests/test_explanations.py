@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 
 def used() -> set[str]:
     text = "\n".join(path.read_text() for path in SOURCE.rglob("*.py"))
-    return set(re.findall(r'"([UDMTE]\d{3})"', text))
+    return set(re.findall(r'"([UDMTES]\d{3})"', text))
 
 
 def test_every_code_has_a_page_and_every_page_a_use():

@@ -1,7 +1,7 @@
 """Every mistake a user can make: what is wrong, where, and what to do next.
 
 The letter of a code says whose matter it is and gives the exit code of the command line:
-U usage 2, D data 3, M model 4, T training 5, E the machine 6.
+U usage 2, D data 3, M model 4, T training 5, E the machine 6, S the studio 7.
 """
 
 from collections.abc import Iterable, Sequence
@@ -106,6 +106,25 @@ class MachineError(SeqloomError):
     """The machine stands in the way: disk, permission, memory."""
 
     exit_code = 6
+
+
+class StudioError(SeqloomError):
+    """The studio, or its web API, cannot do what is asked; `status` is what the web is told."""
+
+    exit_code = 7
+
+    def __init__(
+        self,
+        code: str,
+        problem: str,
+        *,
+        status: int = 422,
+        place: Place | None = None,
+        notes: Sequence[str] = (),
+        help: Sequence[str] = (),
+    ) -> None:
+        super().__init__(code, problem, place=place, notes=notes, help=help)
+        self.status = status
 
 
 def nearest(name: str, choices: Iterable[str]) -> str | None:

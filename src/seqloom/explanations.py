@@ -47,4 +47,5 @@ SUBJECTS = {
     "M": "Models and runs",
     "T": "Training",
     "E": "The machine: disk, permission, memory",
+    "S": "The studio and its web API",
 }

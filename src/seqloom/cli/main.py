@@ -80,6 +80,7 @@ COMMANDS = {
         "write a Transformer that translates for CTranslate2",
         "export my-run --to ctranslate2 -o folder",
     ),
+    "studio": Command("studio", "train, compare and look inside in the browser", "studio"),
     "models": Command("models", "list the models and their options", "models"),
     "tasks": Command("tasks", "list the tasks and the files they read", "tasks"),
     "explain": Command("explain", "explain an error code or an option", "explain D011"),
@@ -104,6 +105,7 @@ GROUPS = {
         "why",
         "anatomy",
     ),
+    "See": ("studio",),
     "Keep": ("runs", "show", "compare", "mix", "convert", "export"),
     "Know": ("models", "tasks", "explain", "doctor"),
 }
@@ -286,6 +288,7 @@ def _close_stdout() -> None:
 
 
 def _tell(error: SeqloomError, arguments: list[str]) -> int:
+    from ..crashes import trace_of
     from .terminal import coloured, say
 
     word = f"error[{error.code}]"
@@ -293,15 +296,15 @@ def _tell(error: SeqloomError, arguments: list[str]) -> int:
     if "--json" in arguments:
         say(json.dumps({"error": error.as_dict()}, ensure_ascii=False))
     if "--debug" in arguments:
-        say(_traceback(error))
+        say(trace_of(error))
     return error.exit_code
 
 
 def _tell_bug(error: Exception, arguments: list[str]) -> int:
+    from ..crashes import save_report, trace_of
     from .terminal import coloured, say
 
-    trace = _traceback(error)
-    place = _save_report(trace, _command_first(arguments)[0])
+    place = save_report(error, f"command: {_command_first(arguments)[0]}")
     word = coloured("bug", "red", sys.stderr)
     say(f"{word}: something went wrong inside seqloom (not your fault). Report saved to {place}")
     say("  It holds the place in the program and the message there; please attach it to an issue.")
@@ -309,33 +312,8 @@ def _tell_bug(error: Exception, arguments: list[str]) -> int:
         problem: dict[str, Any] = {"code": "bug", "problem": str(error), "report": str(place)}
         say(json.dumps({"error": problem}, ensure_ascii=False))
     if "--debug" in arguments:
-        say(trace)
+        say(trace_of(error))
     return 1
-
-
-def _traceback(error: BaseException) -> str:
-    import traceback
-
-    return "".join(traceback.format_exception(error))
-
-
-def _save_report(trace: str, command: str | None) -> Path:
-    """Write what went wrong where the user can find it; in the temporary folder if need be."""
-    import platform
-    import tempfile
-    from importlib.metadata import version
-
-    head = f"seqloom {version('seqloom')}, Python {platform.python_version()}, "
-    text = f"{head}{platform.platform()}\ncommand: {command}\n\n{trace}"
-    try:
-        folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "seqloom"
-        folder.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(".txt", "crash-", folder)
-    except (OSError, RuntimeError):
-        handle, name = tempfile.mkstemp(".txt", "seqloom-crash-")
-    with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
-        file.write(text)
-    return Path(name)
 
 
 def _is_out_of_memory(error: Exception) -> bool:

@@ -1,0 +1,1 @@
+"""The studio's server: files of runs, and loaded models, as pages and a web API."""

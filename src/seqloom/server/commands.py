@@ -1,0 +1,100 @@
+"""The command line that does the same: what the pages show under every button."""
+
+import shlex
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from ..data.settings import Data
+from ..models import MODELS
+from ..options import options
+from ..recipe import TABLES, Recipe
+from ..tasks import TASKS
+from ..training.settings import Training
+
+
+def training(recipe: Recipe) -> str:
+    """`seqloom train …` with every setting that is not as it would be anyway."""
+    words = ["seqloom", "train", str(recipe.task.get("name", "TASK"))]
+    if file := recipe.data.get("train"):
+        words.append(shown_path(str(file)))
+    if model := recipe.model.get("name"):
+        words += ["-m", str(model)]
+    for path, value in changed(recipe).items():
+        if path not in ("data.train", "task.name", "model.name"):
+            words += ["--set", f"{path}={_written(value)}"]
+    return shlex.join(words)
+
+
+def again(recipe: Path) -> str:
+    """`seqloom train` of a recipe that is a file: it needs no model to be imported."""
+    return shlex.join(["seqloom", "train", shown_path(str(recipe.absolute()))])
+
+
+def resuming(folder: Path, runs: Path) -> str:
+    """`seqloom train --resume …`."""
+    is_usual = folder.parent == runs and str(runs) == "runs"
+    return shlex.join(["seqloom", "train", "--resume", folder.name if is_usual else str(folder)])
+
+
+def changed(recipe: Recipe) -> dict[str, Any]:
+    """The settings of a recipe that differ from their defaults, as table.key."""
+    found: dict[str, Any] = {}
+    for table in TABLES:
+        defaults = _defaults(table, getattr(recipe, table))
+        for name, value in getattr(recipe, table).items():
+            if name not in defaults or defaults[name] != value:
+                found[f"{table}.{name}"] = value
+    return found
+
+
+def shortened(recipe: Recipe) -> Recipe:
+    """The recipe without the settings that are as they would be anyway."""
+    tables: dict[str, dict[str, Any]] = {table: {} for table in TABLES}
+    for path, value in changed(recipe).items():
+        table, _, name = path.partition(".")
+        tables[table][name] = value
+    return Recipe(**tables)
+
+
+def shown_path(file: str) -> str:
+    """A file as it is called from where the server was started."""
+    try:
+        return str(Path(file).relative_to(Path.cwd()))
+    except ValueError:
+        return file
+
+
+def _defaults(table: str, given: dict[str, Any]) -> dict[str, Any]:
+    kinds: dict[str, Any] = {"data": Data, "training": Training}
+    if table in ("task", "model"):
+        registry: Any = TASKS if table == "task" else MODELS
+        name = given.get("name")
+        if not isinstance(name, str) or name not in registry:
+            return {}
+        kinds[table] = registry[name]
+    return {option.name: option.default for option in options(kinds[table])}
+
+
+def _written(value: Any) -> str:
+    """A value as TOML, which is what --set reads; plain words need no quotes."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return value if value and not _is_toml(value) else f'"{value}"'
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_quoted(item) for item in value) + "]"
+    return str(value)
+
+
+def _quoted(value: Any) -> str:
+    return f'"{value}"' if isinstance(value, str) else _written(value)
+
+
+def _is_toml(text: str) -> bool:
+    """Whether a text would be read as something else than itself."""
+    try:
+        tomllib.loads(f"value = {text}")
+    except tomllib.TOMLDecodeError:
+        return False
+    return True

@@ -1,0 +1,78 @@
+"""Runs: what they are, how they stand, and their events as they happen."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Path, Query
+from starlette.responses import Response, StreamingResponse
+
+from ...run import EVENTS
+from ..answers import RunDetail, Runs
+from ..describing import described, waiting
+from ..studio import Here, Json, Studio
+from ..tailing import frames
+
+router = APIRouter(prefix="/api/v1/runs", tags=["runs"])
+RunId = Annotated[str, Path(description="The id of a run, as the list has it.", max_length=200)]
+STREAM = {200: {"content": {"text/event-stream": {}}, "description": "Events as they happen."}}
+
+
+@router.get("", response_model=Runs)
+def runs(studio: Here) -> Response:
+    """Every run, the newest first: those of the command line as well, and those that wait."""
+    return Json({"runs": studio.shelf.rows()})
+
+
+@router.get("/{run}", response_model=RunDetail)
+def run(run: RunId, studio: Here) -> Response:
+    """All about one run: its recipe, how it stands, what ended it, how to go on."""
+    folder, step = studio.shelf.known(run)
+    if folder is None:
+        return Json(waiting(studio, run, step))
+    return Json(described(studio, run, folder, step))
+
+
+@router.get("/{run}/events", responses=STREAM, response_class=Response)
+async def events(
+    run: RunId,
+    studio: Here,
+    after: Annotated[
+        int, Query(ge=0, le=2**53, description="Begin after the line of this number.")
+    ] = 0,
+    kinds: Annotated[
+        str, Query(max_length=200, description="Only these kinds: eval,sample,end")
+    ] = "",
+    last_event_id: Annotated[str, Header(max_length=100)] = "",
+) -> Response:
+    """The story of training as server-sent events, as far as it goes and then live.
+
+    The id of an event is the number of its line in events.jsonl: who comes back with
+    Last-Event-ID, or `after`, misses nothing and hears nothing twice. An event `state` without an
+    id tells how the run stands: at the beginning, when that changes, and after the last line.
+    """
+    if last_event_id.isascii() and last_event_id.isdigit():
+        after = int(last_event_id[:18])
+    wanted = {kind for kind in kinds.split(",") if kind}
+    told = _told(studio, run, after, wanted)
+    first = await anext(told)  # so that a run that is not there is a 404, and no stream
+    return StreamingResponse(
+        _with(first, told),
+        media_type="text/event-stream",
+        headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"},
+    )
+
+
+async def _told(studio: Studio, run: str, after: int, kinds: set[str]) -> AsyncIterator[bytes]:
+    """The frames of one listener, from the tail that all listeners share."""
+    folder, _ = await asyncio.to_thread(studio.shelf.known, run)
+    path = (folder or studio.settings.runs / run) / EVENTS
+    async with studio.tails.of(path, lambda: studio.shelf.state(run)) as tail:
+        async for frame in frames(tail, after, kinds, studio.is_closing):
+            yield frame
+
+
+async def _with(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    yield first
+    async for frame in rest:
+        yield frame

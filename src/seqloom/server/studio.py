@@ -1,0 +1,49 @@
+"""What all addresses share: the shelf of runs, the jobs, the loaded models, the limits."""
+
+import asyncio
+from typing import Annotated, Any, cast
+
+from fastapi import Depends, Request
+from starlette.responses import Response
+
+from ..record import to_json
+from .jobs import Jobs
+from .limits import Gate
+from .notebook import Notebook
+from .settings import Settings
+from .shelf import Shelf
+from .tailing import Tails
+
+
+class Studio:
+    """One studio over one folder of runs."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings, self.limits = settings, settings.limits
+        self.jobs = Jobs(settings.kept, settings.runs)
+        self.shelf = Shelf(settings.runs, self.jobs)
+        self.tails, self.notebook = Tails(), Notebook()
+        self.gate = Gate(settings.limits)
+        self.is_closing = asyncio.Event()  # streams end when the server does
+
+    def close(self) -> None:
+        """Let go of everything; trainings go on."""
+        self.is_closing.set()
+        self.gate.close()
+
+
+def _of(request: Request) -> Studio:
+    return cast(Studio, request.app.state.studio)
+
+
+Here = Annotated[Studio, Depends(_of)]
+
+
+class Json(Response):
+    """JSON as Seqloom writes it everywhere: what is not a number is null."""
+
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        """One line; half a pair of surrogates, which has no UTF-8, is written as \\udc80."""
+        return to_json(content).encode("utf-8", "backslashreplace")

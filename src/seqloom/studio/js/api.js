@@ -106,14 +106,14 @@ export function upload(file, tell, { signal } = {}) {
 
 /**
  * Listen to a stream of events. Handlers: one per kind, (data, id) => …; `open`, `lost` (it comes
- * back by itself), `failed` (problem). A lost stream goes on after the last line that was seen.
+ * back by itself), `failed` (problem), `again` (another file is told from its start). A lost stream goes on after the last line that was seen.
  */
 export function events(path, handlers, { after = 0 } = {}) {
   let source = null;
   let seen = after;
   let timer = 0;
   let closed = false;
-  const kinds = Object.keys(handlers).filter((kind) => !["open", "lost", "failed"].includes(kind));
+  const kinds = Object.keys(handlers).filter((kind) => !["open", "lost", "failed", "again"].includes(kind));
 
   function connect() {
     const mark = path.includes("?") ? "&" : "?";
@@ -130,7 +130,8 @@ export function events(path, handlers, { after = 0 } = {}) {
     const line = Number(event.lastEventId) || 0;
     // `state` has no line of its own: it carries the id of the line before it.
     if (event.type !== "state") {
-      if (line && line <= seen) return;
+      if (line === 1 && seen) handlers.again?.();
+      else if (line && line <= seen) return;
       seen = line || seen;
     }
     handlers[event.type]?.(JSON.parse(event.data), line);

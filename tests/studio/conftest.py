@@ -1,0 +1,78 @@
+"""A real browser on a real server: fixtures of the studio's tests.
+
+`studio` is a server that all tests of a worker share; `studio.need("reverse")` puts a prepared run
+into its folder. `serve` starts one of a test's own. `page` fails the test at its end on any request
+outside, any error in the console and any exception; `watch.allow("404")` names those that are meant.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("playwright", reason="playwright is not installed: pip install playwright")
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from .browsing import FLAGS, PATIENCE, WIDE, Server, Watch, chromium
+from .prepared import Workshop
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Chromium without a window."""
+    found = chromium()
+    if found is None:
+        pytest.skip("Chromium is not installed, so the pages of the studio are not tested")
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=found, args=list(FLAGS))
+        yield launched
+        launched.close()
+
+
+@pytest.fixture(scope="session")
+def workshop(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Workshop:
+    """Prepared runs; pytest-xdist gives each worker a folder inside one that they share."""
+    base = tmp_path_factory.getbasetemp()
+    return Workshop((base if worker_id == "master" else base.parent) / "studio-workshop")
+
+
+@pytest.fixture(scope="session")
+def studio(
+    tmp_path_factory: pytest.TempPathFactory, workshop: Workshop, browser: Browser
+) -> Iterator[Server]:
+    """One server for all tests that only look."""
+    server = Server(tmp_path_factory.mktemp("studio") / "runs", workshop)
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def serve(tmp_path: Path, workshop: Workshop, browser: Browser) -> Iterator[Callable[..., Server]]:
+    """Servers of this test's own: serve("--token", "secret")."""
+    started: list[Server] = []
+
+    def start(*flags: str) -> Server:
+        started.append(Server(tmp_path / f"runs{len(started)}", workshop, *flags))
+        return started[-1]
+
+    yield start
+    for server in started:
+        server.stop()
+
+
+@pytest.fixture
+def watch(browser: Browser) -> Iterator[Watch]:
+    """What the page of this test does; asked at its end."""
+    context = browser.new_context(viewport=WIDE, reduced_motion="reduce")
+    context.set_default_timeout(PATIENCE)
+    watching = Watch(context.new_page())
+    yield watching
+    context.close()
+    watching.check()
+
+
+@pytest.fixture
+def page(watch: Watch) -> Page:
+    """A page that may not misbehave."""
+    return watch.page

@@ -1,0 +1,128 @@
+// A card of the inside: one view of one model. It asks the server, draws with the figure of its
+// kind, follows the shared cursor, and keeps its size while it waits or when something goes wrong.
+import { clear, h } from "../dom.js";
+import { left, post, problemBox } from "../api.js";
+import { figure } from "../figures/figure.js";
+import { waiting } from "../shell/waiting.js";
+import { controls } from "./controls.js";
+import { serverPicture } from "./picture.js";
+import { KINDS } from "./registry.js";
+
+/**
+ * card(view, page): `view` is {view, title, about, options} of the server; `page` has model, input(),
+ * step(), option(view, name), choose(view, name, value), cursors, setTokens(json).
+ */
+export function card(view, page) {
+  const kind = KINDS[view.view] || null;
+  const body = h("div", { class: "card-body" });
+  const element = h("section", { class: "inside-card", id: `card-${view.view}`, dataset: { kind: view.view, state: "empty" }, "aria-label": view.title || view.view }, body);
+  const state = { json: null, drawn: null, asking: null, asked: "" };
+
+  const api = {
+    view: view.view, page,
+    local: (name, otherwise) => page.option(view.view, name) ?? otherwise,
+    setLocal: (name, value) => { page.choose(view.view, name, value); if (state.json) draw(); },
+    setOption: (name, value) => { page.choose(view.view, name, value); load(); },
+    move: (side, place) => page.cursors.move(side, place - shift(side)),
+    at: (side) => { const place = page.cursors.at(side); return place === null ? null : place + shift(side); },
+    ask: (other, options) => ask(other, { ...given(), ...options }),
+    group: "rail",
+  };
+  const shift = (side) => page.cursors.shift(side, state.json?.tokens?.[side]) ?? 0;
+
+  function given() {
+    const body = { ...page.input() };
+    for (const option of view.options || []) {
+      if (option.name === "view") continue;
+      const value = option.name === "at" ? kind?.at?.(page, state.json) : page.option(view.view, option.name);
+      if (value !== undefined && value !== null && value !== "") body[option.name] = typed(option, value);
+    }
+    return body;
+  }
+
+  function ask(model, body, signal, accept) {
+    const step = page.step() === null ? "" : `?step=${page.step()}`;
+    return post(`/models/${encodeURIComponent(model)}/views/${view.view}${step}`, body, { signal, accept });
+  }
+
+  async function load() {
+    const asked = given(), key = JSON.stringify([asked, page.step()]);
+    if (key === state.asked && (state.json || state.asking)) return;
+    state.asking?.abort();
+    state.asking = new AbortController();
+    const { signal } = state.asking;
+    state.asked = key;
+    element.dataset.state = "waiting";
+    element.setAttribute("aria-busy", "true");
+    try {
+      const known = page.kept?.get(`${view.view} ${key}`);
+      const answer = known || ask(page.model.id, asked, signal);
+      const json = known || await (state.json ? answer : waiting(body, answer, { height: kind?.height || 220, sentence: "Still computing: long texts and many places take a while.", cancel: () => state.asking.abort() }));
+      if (signal.aborted) return;
+      page.kept?.set(`${view.view} ${key}`, json);
+      state.json = json;
+      page.setTokens(json, view.view);
+      draw();
+      element.dataset.state = "ready";
+    } catch (problem) {
+      state.asked = "";
+      if (!left(problem)) fail(problem);
+      else if (!state.json) fail({ message: "Cancelled.", notes: [], help: [] });
+    } finally {
+      if (state.asking?.signal === signal) { state.asking = null; element.removeAttribute("aria-busy"); }
+    }
+  }
+
+  function draw() {
+    const { json } = state, asked = given();
+    const drawn = kind ? kind.draw(json, api) : serverPicture(json, () => ask(page.model.id, asked, undefined, "text/html"));
+    state.drawn = drawn;
+    const before = body.querySelector(".figure-panel")?.dataset.open, focus = focusOf(body);
+    const frame = figure({
+      id: `figure-${view.view}`, view: json.view || view.view, title: view.title || view.view, json,
+      caption: json.caption, notes: [...(drawn.notes || []), ...(json.notes || [])],
+      drawing: drawn.drawing, legend: drawn.legend, table: drawn.table,
+      controls: h("div", { class: "card-controls" }, controls(view, json, page, kind, api), drawn.controls),
+      curl: page.curl(view.view, asked), python: page.python(view.view, asked),
+      svg: () => ask(page.model.id, asked, undefined, "image/svg+xml"),
+    });
+    clear(body).append(frame);
+    if (before) frame.querySelector(`[data-panel="${before}"]`)?.click();
+    if (focus) frame.querySelector(focus)?.focus({ preventScroll: true });
+    follow();
+  }
+
+  function fail(problem) {
+    element.dataset.state = "failed";
+    const tall = Math.max(120, body.offsetHeight);
+    clear(body).append(h("div", { class: "figure card-failed", style: `min-height:${Math.min(tall, 420)}px` },
+      h("h3", { class: "figure-title" }, view.title || view.view), problemBox(problem, () => load())));
+    state.json = null;
+  }
+
+  function follow() {
+    state.drawn?.follow?.(api);
+    if (kind?.at && state.json) load();
+  }
+
+  return {
+    element, load, follow, view,
+    redraw: () => state.json && draw(),
+    values: () => (state.json && state.drawn?.values ? state.drawn.values(api) : []),
+    json: () => state.json,
+  };
+}
+
+function typed(option, value) {
+  if (option.kind === "whole" || option.kind === "number") return Number(value);
+  return option.kind === "truth" ? value === true || value === "true" : value;
+}
+
+/** A way to find the control that had the focus again after the card was drawn anew. */
+function focusOf(body) {
+  const node = document.activeElement;
+  if (!body.contains(node)) return null;
+  if (node.dataset.control) return `[data-control="${node.dataset.control}"]`;
+  if (node.classList.contains("matrix") || node.classList.contains("ribbons") || node.classList.contains("heat") || node.classList.contains("tree")) return `.${node.classList[0]}`;
+  return node.getAttribute("role") === "listbox" ? "[role=listbox]" : null;
+}

@@ -1,0 +1,69 @@
+// The rails of the page and their cursors: what was read ("src") and what was written ("tgt"). A
+// place chosen on a rail or in a card is chosen in all of them, and stands in the address.
+import { clear, h } from "../dom.js";
+import { place, set } from "../address.js";
+import { rail, reveal, scroller } from "../figures/rail.js";
+import { columnsOf } from "../figures/symbols.js";
+
+const NAMES = { src: "at", tgt: "to" };
+
+export function cursorsOf({ line, moved }) {
+  const sides = { src: null, tgt: null };
+  const at = (side) => {
+    const found = place().query.get(NAMES[side]);
+    return found === null || !sides[side] ? null : Math.max(0, Math.min(sides[side].tokens.length - 1, Number(found) || 0));
+  };
+  function move(side, to) {
+    if (!sides[side]) return;
+    const wanted = Math.max(0, Math.min(sides[side].tokens.length - 1, to));
+    set({ [NAMES[side]]: wanted }, { replace: true });
+    sides[side].rail.setCursor(wanted);
+    const { lefts, widths } = sides[side].columns;
+    reveal("rail", lefts[wanted], widths[wanted]);
+    moved();
+  }
+  /** How far the places of a list of symbols lie from those of the rail; null where they are others. */
+  function shift(side, tokens) {
+    const own = sides[side]?.tokens;
+    if (!own || !tokens) return null;
+    for (const by of [0, 1, -1, 2, -2]) if (fits(own, tokens, by)) return by;
+    return null;
+  }
+  function learn(json) {
+    for (const side of ["src", "tgt"]) {
+      const tokens = json.tokens?.[side];
+      const wanted = side === "src" || (json.rail === "tgt" && !same(tokens, json.tokens.src));
+      if (!tokens?.length || !wanted || typeof tokens[0] !== "string") continue;
+      if (sides[side] && (shift(side, tokens) !== null)) continue;
+      if (sides[side] && sides[side].fresh) continue;
+      add(side, tokens);
+    }
+  }
+  function add(side, tokens) {
+    const element = rail({ tokens, label: side === "src" ? "what was read" : "what was written", onMove: (i) => move(side, i) });
+    sides[side] = { tokens, rail: element, columns: columnsOf(tokens), fresh: true };
+    element.setCursor(at(side));
+    const rows = ["src", "tgt"].filter((name) => sides[name]);
+    clear(line).append(...rows.map((name) => h("div", { class: "rail-row" }, rows.length > 1 && h("span", { class: "rail-name muted small" }, name === "src" ? "reads" : "writes"), scroller(sides[name].rail, name === "src" ? "rail" : "rail-written"))));
+    line.hidden = false;
+  }
+  function forget() {
+    for (const side of ["src", "tgt"]) if (sides[side]) sides[side].fresh = false;
+  }
+  return { at, move, shift, learn, forget };
+}
+
+function fits(own, tokens, by) {
+  let met = 0;
+  for (let i = 0; i < own.length; i++) {
+    const other = tokens[i + by];
+    if (other === undefined) continue;
+    if (other !== own[i]) return false;
+    met++;
+  }
+  return met > 0 && met >= Math.min(own.length, tokens.length) - Math.abs(by);
+}
+
+function same(first, second) {
+  return first?.length === second?.length && first.every((symbol, i) => symbol === second[i]);
+}

@@ -52,10 +52,10 @@ class View {
       parts.meter, h("div", { class: "row apart" }, parts.words, parts.buttons), parts.told, parts.ending, parts.siblings,
       h("div", { class: "two" },
         h("section", { class: "stack", "aria-labelledby": "curves-title" },
-          h("div", { class: "row apart" }, h("h2", { id: "curves-title", style: { margin: 0 } }, "Curves"), parts.controls), parts.curves.element),
+          h("div", { class: "row apart" }, h("h2", { id: "curves-title", style: { margin: 0 } }, "Curves"), parts.controls), parts.curves.first),
         h("div", { class: "stack" },
           h("section", { class: "card", "aria-labelledby": "health-title" }, h("h2", { id: "health-title" }, "Health"), parts.health), parts.samples.element)),
-      this.about(run));
+      h("section", { "aria-label": "More curves" }, parts.curves.rest), this.about(run));
     return parts;
   }
 
@@ -164,7 +164,7 @@ class View {
     write(parts.words, progressWords(run, story, pace));
     const size = story.start?.size ?? run.learned;
     const examples = story.start?.examples?.train;
-    write(parts.size, [size ? ` · ${number(size)} numbers to learn` : "", examples ? ` · ${count(examples, "example")}` : ""].join(""));
+    write(parts.size, [size ? ` · ${number(size)} weights` : "", examples ? ` · ${count(examples, "example")}` : ""].join(""));
   }
 
   drawHealth() {

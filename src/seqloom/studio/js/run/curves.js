@@ -54,8 +54,9 @@ function plans(story, axis, smooth, metric) {
   };
 }
 
-/** The section of curves: an element with `draw(story)`. */
+/** The curves: the loss (`first`), the `rest`, and `draw(story)`. */
 export function curves(run, metric, settings) {
+  const first = h("div", {});
   const grid = h("div", { class: "curves" });
   const made = new Map();
   const origin = location.origin;
@@ -63,15 +64,16 @@ export function curves(run, metric, settings) {
     const found = plans(story, settings.axis, settings.smooth, metric);
     for (const [name, plan] of Object.entries(found)) {
       if (!plan || !plan.series.some((line) => line.points.length)) continue;
-      if (!made.has(name)) made.set(name, make(name, plan, grid, run, origin));
+      if (!made.has(name)) made.set(name, make(name, plan, name === "loss" ? first : grid, run, origin));
       follow(made.get(name), plan, settings.axis);
     }
   };
-  return { element: grid, draw };
+  return { first, rest: grid, draw };
 }
 
 function make(name, plan, grid, run, origin) {
   const drawing = lines({ series: [], x: { label: "step" }, y: plan.y, height: plan.height ?? 200 });
+  drawing.update({ series: plan.series });
   const current = { plan, axis: "step" };
   const address = `${origin}/api/v1/runs/${encodeURIComponent(run)}/events`;
   const frame = figure({

@@ -18,7 +18,9 @@ export function figure({ id, view, title, caption, notes = [], drawing, legend, 
     "aria-labelledby": `${name}-caption`,
   }, drawing);
   const panel = h("div", { class: "figure-panel", hidden: true });
-  const picture = svg || (drawing && drawing.querySelector?.("svg, canvas") ? () => pictureOf(drawing) : null);
+  // Curves draw themselves once they are in the page: whether there is an <svg> is asked at the click.
+  const drawn = drawing?.matches?.(".lines, .fan, .components") || drawing?.querySelector?.("svg, canvas");
+  const picture = svg || (drawn ? () => pictureOf(drawing) : null);
   const frame = h("figure", { class: "figure", id: name, dataset: { view: view || json?.view || name } },
     title && h("h3", { class: "figure-title" }, title),
     controls, sentence, stage, legend && h("div", { class: "figure-legend" }, legend),

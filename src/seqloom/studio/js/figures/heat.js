@@ -84,11 +84,10 @@ export function paintHeat(canvas, values, cells, columns, kind, [low, high]) {
   const table = kind === "signed" ? ramp((value) => signedPixel(value), -1, 1) : ramp(viridisPixel);
   const factor = 255 / (high - low || 1);
   for (let time = 0; time < values.length; time++) {
-    const from = columns.even ? time : columns.lefts[time], to = columns.even ? time + 1 : from + columns.widths[time];
-    const line = values[time];
-    for (let row = 0; row < height; row++) {
-      const level = Math.max(0, Math.min(255, Math.round((line[cells[row]] - low) * factor)));
-      words.fill(table[level], row * width + from, row * width + to);
+    const line = values[time], from = columns.even ? time : columns.lefts[time], wide = columns.even ? 1 : columns.widths[time];
+    for (let row = 0, start = from; row < height; row++, start += width) {
+      const level = ((line[cells[row]] - low) * factor + 0.5) | 0, colour = table[level < 0 ? 0 : level > 255 ? 255 : level];
+      for (let i = start; i < start + wide; i++) words[i] = colour;
     }
   }
   pen.putImageData(image, 0, 0);

@@ -1,7 +1,7 @@
 // Curves over a shared x: raw lines faint with a smooth one over them, dots, bands, direct labels
 // at the ends, and one box with all values at the cursor, by pointer or by arrow keys.
 import { announce, clear, h, s } from "../dom.js";
-import { categoryVariable } from "../colours.js";
+import { category, categoryVariable } from "../colours.js";
 import { scale, short, ticks } from "./scales.js";
 
 const SVG_POINTS = 3000, COLOURED = 6;
@@ -156,7 +156,7 @@ function drawLine(svg, line, x, y, many) {
 function paintLines(shown, x, y, width, height) {
   const fine = window.devicePixelRatio || 1;
   const canvas = h("canvas", { class: "lines-canvas", width: Math.round(width * fine), height: Math.round(height * fine), "aria-hidden": "true", style: `width:${width}px;height:${height}px` });
-  const pen = canvas.getContext("2d"), style = getComputedStyle(document.documentElement);
+  const pen = canvas.getContext("2d");
   pen.scale(fine, fine);
   const stroke = (points, colour, alpha) => {
     pen.globalAlpha = alpha;
@@ -167,7 +167,7 @@ function paintLines(shown, x, y, width, height) {
     pen.stroke();
   };
   for (const line of shown) {
-    const colour = style.getPropertyValue(line.index < COLOURED ? `--category-${line.index}` : "--muted").trim() || "#0072b2";
+    const colour = line.index < COLOURED ? category(line.index) : "#808a94";
     stroke(line.points, colour, line.smooth?.length ? 0.3 : 1);
     if (line.smooth?.length) stroke(line.smooth, colour, 1);
   }

@@ -21,7 +21,7 @@ export function tags({ tokens, tags: found, spans, labels, onMove }) {
     return node;
   };
   const mark = (from, to, label) => h("span", { class: "tag-mark", dataset: { label } },
-    ...Array.from({ length: to - from }, (_, i) => word(from + i, label)), h("span", { class: "tag-label" }, label));
+    ...Array.from({ length: to - from }, (_, i) => [i > 0 && " ", word(from + i, label)]), h("span", { class: "tag-label" }, label));
   const parts = [];
   if (spans) {
     let place = 0;

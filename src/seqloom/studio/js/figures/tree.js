@@ -26,18 +26,20 @@ export function tree({ nodes, answers = [], onForce, onStep }) {
   const lefts = widths.map((_, i) => 8 + widths.slice(0, i).reduce((sum, width) => sum + width + 24, 0));
   const width = lefts[steps - 1] + widths[steps - 1] + 12, height = Math.max(1, leaf) * ROW + 12;
   const x = (i) => lefts[nodes[i].step - least], y = (i) => 8 + rows[i] * ROW + ROW / 2;
+  const shown = nodes.map((node) => cut(visible(node.symbol), 16));
+  const wide = (i) => Math.min(widths[nodes[i].step - least], pixels(shown[i]) + 14);
   const svg = s("svg", { width, height, viewBox: `0 0 ${width} ${height}`, class: "tree-svg" });
   const status = h("p", { class: "muted tree-status", "aria-hidden": "true" }, "Arrow keys walk through the tree; Enter begins the answer with that path.");
   nodes.forEach((node, i) => {
     if (!(node.parent >= 0)) return;
-    const from = x(node.parent) + widths[nodes[node.parent].step - least], to = x(i);
+    const from = x(node.parent) + wide(node.parent), to = x(i);
     svg.append(s("path", { class: `tree-edge${won.has(i) ? " won" : node.fate === "kept" || node.fate === "ended" ? "" : " dropped"}`, d: `M${from} ${y(node.parent)}C${from + 14} ${y(node.parent)} ${to - 14} ${y(i)} ${to} ${y(i)}` }));
   });
   const marks = nodes.map((node, i) => {
-    const shown = cut(visible(node.symbol), 16), dropped = !won.has(i) && node.fate !== "kept" && node.fate !== "ended";
+    const dropped = !won.has(i) && node.fate !== "kept" && node.fate !== "ended";
     const group = s("g", { class: `tree-node${won.has(i) ? " won" : ""}${dropped ? " dropped" : ""}`, "data-node": i, transform: `translate(${x(i)} ${y(i)})` },
-      s("rect", { x: 0, y: -10, width: Math.min(widths[node.step - least], pixels(shown) + 14), height: 20, rx: 4 }),
-      s("text", { class: "label", x: 6, y: 4 }, shown), s("title", {}, said(node)));
+      s("rect", { x: 0, y: -10, width: wide(i), height: 20, rx: 4 }),
+      s("text", { class: "label", x: 6, y: 4 }, shown[i]), s("title", {}, said(node)));
     group.addEventListener("click", () => { choose(i, false); force(i); });
     group.addEventListener("pointerenter", () => { status.textContent = said(node); });
     svg.append(group);

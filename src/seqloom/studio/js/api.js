@@ -189,15 +189,13 @@ export function problemBox(problem, retry) {
   const place = problem.place?.file
     ? `${problem.place.file}${problem.place.line ? `, line ${problem.place.line}` : ""}`
     : "";
-  return h(
-    "div",
-    { class: "problem-box", role: "alert" },
-    h("p", { class: "problem-title" }, icon("problem"), h("strong", {}, problem.code ? `Problem ${problem.code}: ` : "Problem: "), h("span", { dir: "auto" }, problem.message)),
-    place && h("p", { class: "muted" }, place),
-    (problem.notes ?? []).map((note) => h("p", {}, note)),
-    problem.errors?.length > 0 && h("ul", {}, problem.errors.map((one) => h("li", {}, errorLine(one)))),
-    problem.help?.length > 0 && h("ul", { class: "help-lines" }, problem.help.map((line) => h("li", {}, line))),
-    retry && h("p", {}, h("button", { type: "button", on: { click: retry } }, "Try again")),
+  return h(".problem-box", { role: "alert" },
+    h("p.problem-title", icon("problem"), h("strong", problem.code ? `Problem ${problem.code}: ` : "Problem: "), h("span", { dir: "auto" }, problem.message)),
+    place && h("p.muted", place),
+    (problem.notes ?? []).map((note) => h("p", note)),
+    problem.errors?.length > 0 && h("ul", problem.errors.map((one) => h("li", errorLine(one)))),
+    problem.help?.length > 0 && h("ul.help-lines", problem.help.map((line) => h("li", line))),
+    retry && h("p", h("button", { on: { click: retry } }, "Try again")),
   );
 }
 

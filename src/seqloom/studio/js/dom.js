@@ -4,14 +4,30 @@ const SVG = "http://www.w3.org/2000/svg";
 // Set as a property, because the attribute of the same name only gives the first value.
 const PROPERTIES = new Set(["value", "checked", "selected", "disabled", "indeterminate", "open", "hidden"]);
 
-/** An HTML element. Props: class, dataset, style (object), on: {click: fn}, aria-…, any attribute. */
-export function h(tag, props, ...children) {
-  return fill(document.createElement(tag), props, children);
+/**
+ * An HTML element: h("p.muted", "text"), h("button.small", {on: {click: fn}}, "text"). Props (may be
+ * left out): class, dataset, style (object), on, aria-…, any attribute. A button is no submit button.
+ */
+export function h(tag, ...rest) {
+  return make((name) => document.createElement(name), tag, rest);
 }
 
-/** An SVG element, with the same props. */
-export function s(tag, props, ...children) {
-  return fill(document.createElementNS(SVG, tag), props, children);
+/** An SVG element, in the same way. */
+export function s(tag, ...rest) {
+  return make((name) => document.createElementNS(SVG, name), tag, rest);
+}
+
+function make(create, tag, rest) {
+  const [name, ...classes] = tag.split(".");
+  const node = create(name || "div");
+  if (name === "button") node.type = "button";
+  const props = isProps(rest[0]) ? rest.shift() : null;
+  if (classes.length) node.setAttribute("class", classes.join(" "));
+  return fill(node, props, rest);
+}
+
+function isProps(thing) {
+  return thing == null || Object.getPrototypeOf(thing) === Object.prototype;
 }
 
 /** Put other children, in place of those a node has. */
@@ -55,7 +71,8 @@ function set(node, name, value) {
   else if (name === "dataset") Object.assign(node.dataset, value);
   else if (name === "style" && typeof value === "object") styles(node, value);
   else if (PROPERTIES.has(name) && name in node) node[name] = value;
-  else node.setAttribute(name === "className" ? "class" : name, value === true ? "" : value);
+  else if (name === "class" && node.classList.length) node.classList.add(...value.split(" ").filter(Boolean));
+  else node.setAttribute(name, value === true ? "" : value);
 }
 
 function styles(node, values) {

@@ -10,13 +10,13 @@ const METHODS = ["get", "post", "put", "delete"];
 
 /** Fill the page. */
 export async function show(main, place, signal) {
-  main.append(h("h1", {}, "Web API"));
+  main.append(h("h1", "Web API"));
   const api = await waiting(main, get("//openapi.json", { signal }), { height: 480 });
   const calls = Object.entries(api.paths).flatMap(([path, kinds]) => METHODS.filter((method) => kinds[method]).map((method) => ({ path, method, ...kinds[method] })));
   const groups = Map.groupBy ? Map.groupBy(calls, group) : grouped(calls);
   main.append(
-    h("p", {}, `${calls.length} calls, JSON in and out. Errors are application/problem+json, with the code and the text of the command line. `, h("a", { href: "/openapi.json", target: "_blank" }, "openapi.json"), ` (version ${api.info?.version ?? "?"})`),
-    ...[...groups].map(([name, own]) => h("section", { "aria-label": name }, h("h2", {}, name), own.map((call) => callItem(call, api)))));
+    h("p", `${calls.length} calls, JSON in and out. Errors are application/problem+json, with the code and the text of the command line. `, h("a", { href: "/openapi.json", target: "_blank" }, "openapi.json"), ` (version ${api.info?.version ?? "?"})`),
+    ...[...groups].map(([name, own]) => h("section", { "aria-label": name }, h("h2", name), own.map((call) => callItem(call, api)))));
 }
 
 function group(call) {
@@ -30,9 +30,9 @@ function grouped(calls) {
 }
 
 function callItem(call, api) {
-  const body = h("div", { class: "stack" });
-  return h("details", { class: "call", dataset: { call: `${call.method} ${call.path}` }, on: { toggle: () => body.childElementCount || fill(body, call, api) } },
-    h("summary", {}, h("span", { class: `method ${call.method}` }, call.method.toUpperCase()), h("code", { class: "wrap" }, call.path), h("span", { class: "muted small" }, firstSentence(call.description ?? call.summary))), body);
+  const body = h(".stack");
+  return h("details.call", { dataset: { call: `${call.method} ${call.path}` }, on: { toggle: () => body.childElementCount || fill(body, call, api) } },
+    h("summary", h("span", { class: `method ${call.method}` }, call.method.toUpperCase()), h("code.wrap", call.path), h("span.muted.small", firstSentence(call.description ?? call.summary))), body);
 }
 
 function fill(box, call, api) {
@@ -41,7 +41,7 @@ function fill(box, call, api) {
   const body = schema && example(schema, api);
   const type = call.requestBody && Object.keys(call.requestBody.content)[0];
   box.append(
-    ...(call.description ?? "").split(/\n\n+/).filter(Boolean).map((text) => h("p", {}, text.replaceAll("\n", " "))),
+    ...(call.description ?? "").split(/\n\n+/).filter(Boolean).map((text) => h("p", text.replaceAll("\n", " "))),
     parameterTable(given.map((one) => [one.name, one.in, one.required, resolve(one.schema, api), one.description])),
     schema?.properties ? parameterTable(Object.entries(schema.properties).map(([name, one]) => [name, "body", schema.required?.includes(name), resolve(one, api), one.description])) : "",
     snippets(texts(call, given, body, type), { curl: "curl", python: "Python" }));
@@ -49,9 +49,9 @@ function fill(box, call, api) {
 
 function parameterTable(rows) {
   if (!rows.length) return "";
-  return h("div", { class: "table-box" }, h("table", {},
-    h("thead", {}, h("tr", {}, ["Name", "In", "Type", "What"].map((name) => h("th", { scope: "col" }, name)))),
-    h("tbody", {}, rows.map(([name, place, required, schema, words]) => h("tr", {}, h("td", {}, h("code", {}, name), required && h("span", { class: "muted small" }, " needed")), h("td", {}, place), h("td", {}, typeWords(schema)), h("td", {}, words ?? schema?.description ?? ""))))));
+  return h(".table-box", h("table",
+    h("thead", h("tr", ["Name", "In", "Type", "What"].map((name) => h("th", { scope: "col" }, name)))),
+    h("tbody", rows.map(([name, place, required, schema, words]) => h("tr", h("td", h("code", name), required && h("span.muted.small", " needed")), h("td", place), h("td", typeWords(schema)), h("td", words ?? schema?.description ?? ""))))));
 }
 
 function typeWords(schema = {}) {

@@ -39,31 +39,31 @@ class View {
 
   build(main, run) {
     const parts = {
-      state: h("span", {}), lost: h("span", { class: "lost", hidden: true, role: "status" }, "Reconnecting… (training is not affected)"),
-      bar: h("i", { style: { width: "0%" } }), words: h("p", { class: "number", dataset: { part: "progress" } }), buttons: h("div", { class: "row" }),
-      told: h("div", {}), ending: h("div", {}), health: h("ul", { class: "health", dataset: { part: "health" } }), samples: samples(), siblings: h("p", { class: "small" }),
+      state: h("span"), lost: h("span.lost", { hidden: true, role: "status" }, "Reconnecting… (training is not affected)"),
+      bar: h("i", { style: { width: "0%" } }), words: h("p.number", { dataset: { part: "progress" } }), buttons: h(".row"),
+      told: h("div"), ending: h("div"), health: h("ul.health", { dataset: { part: "health" } }), samples: samples(), siblings: h("p.small"),
     };
     parts.curves = curves(run.id, this.metric, this.settings);
-    parts.controls = h("div", {}, curveControls(this.settings, () => this.draw()));
-    parts.meter = h("div", { class: "bar progress", role: "progressbar", "aria-label": "Progress", "aria-valuemin": 0, "aria-valuemax": 100 }, parts.bar);
+    parts.controls = h("div", curveControls(this.settings, () => this.draw()));
+    parts.meter = h(".bar.progress", { role: "progressbar", "aria-label": "Progress", "aria-valuemin": 0, "aria-valuemax": 100 }, parts.bar);
     main.append(
-      h("div", { class: "run-head" }, h("h1", {}, run.name ?? run.id), parts.state, parts.lost),
-      h("p", { class: "muted", style: { margin: "4px 0 0" } }, `${run.task} · ${run.model}`, parts.size = h("span", {})),
-      parts.meter, h("div", { class: "row apart" }, parts.words, parts.buttons), parts.told, parts.ending, parts.siblings,
-      h("div", { class: "two" },
-        h("section", { class: "stack", "aria-labelledby": "curves-title" },
-          h("div", { class: "row apart" }, h("h2", { id: "curves-title", style: { margin: 0 } }, "Curves"), parts.controls), parts.curves.first),
-        h("div", { class: "stack" },
-          h("section", { class: "card", "aria-labelledby": "health-title" }, h("h2", { id: "health-title" }, "Health"), parts.health), parts.samples.element)),
+      h(".run-head", h("h1", run.name ?? run.id), parts.state, parts.lost),
+      h("p.muted", { style: { margin: "4px 0 0" } }, `${run.task} · ${run.model}`, parts.size = h("span")),
+      parts.meter, h(".row.apart", parts.words, parts.buttons), parts.told, parts.ending, parts.siblings,
+      h(".two",
+        h("section.stack", { "aria-labelledby": "curves-title" },
+          h(".row.apart", h("h2", { id: "curves-title", style: { margin: 0 } }, "Curves"), parts.controls), parts.curves.first),
+        h(".stack",
+          h("section.card", { "aria-labelledby": "health-title" }, h("h2", { id: "health-title" }, "Health"), parts.health), parts.samples.element)),
       h("section", { "aria-label": "More curves" }, parts.curves.rest), this.about(run));
     return parts;
   }
 
   about(run) {
-    return h("section", {}, h("h2", {}, "The same on the command line"),
+    return h("section", h("h2", "The same on the command line"),
       run.command && command(run.command),
-      run.toml && h("details", {}, h("summary", {}, "The whole recipe"), h("pre", { class: "log" }, run.toml)),
-      h("p", { class: "small", style: { marginTop: "10px" } }, h("a", { href: path("train", null, { from: run.id }) }, "Train another with these settings")));
+      run.toml && h("details", h("summary", "The whole recipe"), h("pre.log", run.toml)),
+      h("p.small", { style: { marginTop: "10px" } }, h("a", { href: path("train", null, { from: run.id }) }, "Train another with these settings")));
   }
 
   follow(now) {
@@ -172,7 +172,7 @@ class View {
     const key = JSON.stringify(found);
     if (this.parts.healthKey === key) return;
     this.parts.healthKey = key;
-    put(this.parts.health, found.map(({ level, text }) => h("li", { dataset: { level } }, level === "good" ? h("span", { class: "good" }, icon("finished"), " ") : [levelBadge(level), " "], text)));
+    put(this.parts.health, found.map(({ level, text }) => h("li", { dataset: { level } }, level === "good" ? h("span.good", icon("finished"), " ") : [levelBadge(level), " "], text)));
   }
 
   buttons() {
@@ -191,10 +191,10 @@ class View {
       go("/");
     };
     if (run.state === "running" || run.state === "waiting") return [
-      h("button", { type: "button", dataset: { act: "stop" }, on: { click: act(stop(false)) } }, icon("stopped"), "Stop and keep"),
-      h("button", { type: "button", class: "quiet danger", dataset: { act: "discard" }, on: { click: act(stop(true)) } }, "Stop and discard"),
+      h("button", { dataset: { act: "stop" }, on: { click: act(stop(false)) } }, icon("stopped"), "Stop and keep"),
+      h("button", { class: "quiet danger", dataset: { act: "discard" }, on: { click: act(stop(true)) } }, "Stop and discard"),
     ];
-    return [h("button", { type: "button", class: "quiet danger small", dataset: { act: "delete" }, on: { click: act(remove) } }, "Delete")];
+    return [h("button", { class: "quiet danger small", dataset: { act: "delete" }, on: { click: act(remove) } }, "Delete")];
   }
 }
 

@@ -15,10 +15,10 @@ export const title = "Train";
 export async function show(main, place, signal) {
   const runsBox = h("section", { "aria-labelledby": "runs-title", hidden: true });
   const examplesBox = h("section", { "aria-labelledby": "examples-title" });
-  const heading = h("h1", {}, "Train a sequence model on your own file.");
+  const heading = h("h1", "Train a sequence model on your own file.");
   const drop = dropZone({ paste: place.query.has("paste"), signal, done: (data) => go(path("data", data.id)) });
   main.append(heading, drop, runsBox, examplesBox,
-    h("p", { class: "muted", style: { marginTop: "24px" } }, "Nothing is uploaded anywhere. Everything runs on this computer."));
+    h("p.muted", { style: { marginTop: "24px" } }, "Nothing is uploaded anywhere. Everything runs on this computer."));
   const runs = get("/runs", { signal });
   const examples = get("/examples", { signal });
   examples.catch(() => {});
@@ -37,25 +37,25 @@ function showRuns(box, runs) {
   box.hidden = false;
   const newest = runs[0];
   put(box,
-    h("div", { class: "row apart", style: { marginBottom: "8px" } },
+    h(".row.apart", { style: { marginBottom: "8px" } },
       h("h2", { id: "runs-title", style: { margin: 0 } }, "Your runs"),
-      h("a", { class: "button primary", href: path("run", newest.id), dataset: { part: "continue" } }, icon("right"), newest.state === "running" ? `Watch ${newest.name}` : `Continue with ${newest.name}`)),
-    h("div", { class: "table-box" }, h("table", { class: "runs" },
-      h("thead", {}, h("tr", {}, ["Run", "Task", "Model", "State", "Best", "Curve", "Last change"].map((name, i) => h("th", { scope: "col", class: ["", "hide-narrow", "hide-narrow", "", "number", "hide-narrow", "hide-narrow"][i] }, name)))),
-      h("tbody", {}, runs.map(runRow)))),
-    runs.length > 1 && h("p", { class: "small", style: { marginTop: "8px" } }, h("a", { href: path("compare", null, { runs: runs.slice(0, 2).map((run) => run.id).join(",") }) }, "Compare the newest two")));
+      h("a.button.primary", { href: path("run", newest.id), dataset: { part: "continue" } }, icon("right"), newest.state === "running" ? `Watch ${newest.name}` : `Continue with ${newest.name}`)),
+    h(".table-box", h("table.runs",
+      h("thead", h("tr", ["Run", "Task", "Model", "State", "Best", "Curve", "Last change"].map((name, i) => h("th", { scope: "col", class: ["", "hide-narrow", "hide-narrow", "", "number", "hide-narrow", "hide-narrow"][i] }, name)))),
+      h("tbody", runs.map(runRow)))),
+    runs.length > 1 && h("p.small", { style: { marginTop: "8px" } }, h("a", { href: path("compare", null, { runs: runs.slice(0, 2).map((run) => run.id).join(",") }) }, "Compare the newest two")));
 }
 
 function runRow(run) {
-  const state = h("span", { class: "row", style: { gap: "6px" } }, stateBadge(run.state), run.state === "running" && h("span", { class: "small number" }, percent(run.progress)));
+  const state = h("span.row", { style: { gap: "6px" } }, stateBadge(run.state), run.state === "running" && h("span.small.number", percent(run.progress)));
   return h("tr", { dataset: { run: run.id } },
-    h("td", { class: "name" }, h("a", { href: path("run", run.id) }, run.name ?? run.id)),
-    h("td", { class: "hide-narrow" }, run.task),
-    h("td", { class: "hide-narrow" }, run.model),
-    h("td", {}, state),
-    h("td", { class: "number", title: run.metric_title ?? run.metric ?? "" }, run.best_shown ?? "–"),
-    h("td", { class: "hide-narrow" }, spark(run.curve, `${run.metric_title ?? "metric"} over ${run.curve?.length ?? 0} evaluations`)),
-    h("td", { class: "hide-narrow muted" }, ago(run.age)));
+    h("td.name", h("a", { href: path("run", run.id) }, run.name ?? run.id)),
+    h("td.hide-narrow", run.task),
+    h("td.hide-narrow", run.model),
+    h("td", state),
+    h("td.number", { title: run.metric_title ?? run.metric ?? "" }, run.best_shown ?? "–"),
+    h("td.hide-narrow", spark(run.curve, `${run.metric_title ?? "metric"} over ${run.curve?.length ?? 0} evaluations`)),
+    h("td.hide-narrow.muted", ago(run.age)));
 }
 
 // The list is asked for anew while something runs, and seldom when nothing does.
@@ -79,10 +79,10 @@ function keepFresh(box, signal) {
 
 async function showExamples(box, promise, hasRuns, signal) {
   put(box, h("h2", { id: "examples-title" }, hasRuns ? "Examples" : "No file? Try one of these"),
-    h("p", { class: "muted" }, "Each trains in about a minute on a laptop."));
+    h("p.muted", "Each trains in about a minute on a laptop."));
   try {
     const { examples } = await waiting(box, promise, { height: 240 });
-    box.append(h("div", { class: "grid" }, examples.map((example) => exampleCard(example, signal))));
+    box.append(h(".grid", examples.map((example) => exampleCard(example, signal))));
   } catch (problem) {
     if (!left(problem)) box.append(problemBox(problem));
   }
@@ -101,14 +101,14 @@ function exampleCard(example, signal) {
       button.disabled = false;
     }
   };
-  return h("article", { class: "card example", dataset: { example: example.name } },
-    h("h3", {}, taskIcon(example.form ?? example.task), example.title),
-    h("p", { class: "small" }, example.sentence),
-    h("p", { class: "small muted" }, timeWords(example.seconds), example.source === "made" ? " · data made on the spot" : ""),
-    h("div", { class: "row" },
-      h("button", { type: "button", class: "primary small", on: { click: choose(train) } }, icon("play"), "Train it"),
-      h("button", { type: "button", class: "small quiet", on: { click: choose(settings) } }, "Settings"),
-      h("button", { type: "button", class: "small quiet", on: { click: choose(look) } }, "Data")),
+  return h("article.card.example", { dataset: { example: example.name } },
+    h("h3", taskIcon(example.form ?? example.task), example.title),
+    h("p.small", example.sentence),
+    h("p.small.muted", timeWords(example.seconds), example.source === "made" ? " · data made on the spot" : ""),
+    h(".row",
+      h("button", { class: "primary small", on: { click: choose(train) } }, icon("play"), "Train it"),
+      h("button", { class: "small quiet", on: { click: choose(settings) } }, "Settings"),
+      h("button", { class: "small quiet", on: { click: choose(look) } }, "Data")),
     told);
 }
 

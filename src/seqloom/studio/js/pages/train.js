@@ -16,7 +16,7 @@ const LEARNS = { counting: "counts once: instant", passes: "in passes over the d
 /** Fill the page. */
 export async function show(main, place, signal) {
   if (place.query.get("from")) return copyFrom(place, signal);
-  main.append(h("h1", {}, "Train"));
+  main.append(h("h1", "Train"));
   const { datasets, tasks } = await waiting(main, everything(signal), { height: 420 });
   const task = tasks.find((one) => one.name === place.query.get("task"));
   const dataset = datasets.find((one) => one.id === place.query.get("data"));
@@ -45,11 +45,11 @@ async function copyFrom(place, signal) {
 
 function chooseFirst(tasks, datasets, place) {
   return [
-    h("h1", {}, "Train"),
-    h("p", {}, "First choose data: ", h("a", { href: "/" }, "drop a file or take an example"), ", or one that is here already."),
-    datasets.length > 0 && h("ul", {}, datasets.map((one) => h("li", {}, h("a", { href: path("data", one.id) }, one.name), h("span", { class: "muted" }, ` · ${bytes(one.bytes)}`)))),
-    h("h2", {}, "Tasks"),
-    h("dl", { class: "facts" }, tasks.map((task) => [h("dt", {}, place.query.get("data") ? h("a", { href: path("train", null, { data: place.query.get("data"), task: task.name }) }, task.name) : task.name), h("dd", {}, task.summary)])),
+    h("h1", "Train"),
+    h("p", "First choose data: ", h("a", { href: "/" }, "drop a file or take an example"), ", or one that is here already."),
+    datasets.length > 0 && h("ul", datasets.map((one) => h("li", h("a", { href: path("data", one.id) }, one.name), h("span.muted", ` · ${bytes(one.bytes)}`)))),
+    h("h2", "Tasks"),
+    h("dl.facts", tasks.map((task) => [h("dt", place.query.get("data") ? h("a", { href: path("train", null, { data: place.query.get("data"), task: task.name }) }, task.name) : task.name), h("dd", task.summary)])),
   ].filter(Boolean);
 }
 
@@ -62,13 +62,13 @@ class Form {
     this.choice = { task: this.task.name, data: this.dataset?.id ?? null, models: asked.length ? asked : this.firstModels() };
     this.options = optionsOf(this.found, this.task, this.choice.models);
     this.choice.settings = settingsOf(query, Object.fromEntries([...this.options].map(([name, option]) => [name, option.kind])));
-    this.settingsBox = h("div", {});
-    this.told = h("div", {});
-    this.note = h("p", { class: "muted small", role: "status" });
+    this.settingsBox = h("div");
+    this.told = h("div");
+    this.note = h("p.muted.small", { role: "status" });
     this.command = command("…");
-    this.start = h("button", { type: "button", class: "primary", id: "start", on: { click: () => this.train() } }, icon("play"), "Start training");
-    put(main, h("h1", {}, "Train"), this.dataSection(), this.modelSection(), this.settingsSection(),
-      h("section", { class: "stack" }, this.told, h("div", { class: "row" }, this.start, this.note), h("h3", {}, "The same on the command line"), this.command));
+    this.start = h("button", { class: "primary", id: "start", on: { click: () => this.train() } }, icon("play"), "Start training");
+    put(main, h("h1", "Train"), this.dataSection(), this.modelSection(), this.settingsSection(),
+      h("section.stack", this.told, h(".row", this.start, this.note), h("h3", "The same on the command line"), this.command));
     this.drawSettings();
     this.check();
   }
@@ -82,26 +82,26 @@ class Form {
   }
 
   dataSection() {
-    const file = this.choice.data ? h("a", { href: path("data", this.dataset.id, { task: this.task.name }) }, this.dataset.name) : h("span", { class: "wrap" }, this.place.query.get("data.train") ?? "made by the task itself");
+    const file = this.choice.data ? h("a", { href: path("data", this.dataset.id, { task: this.task.name }) }, this.dataset.name) : h("span.wrap", this.place.query.get("data.train") ?? "made by the task itself");
     return h("section", { "aria-labelledby": "step-data" },
-      h("h2", { class: "step", id: "step-data", dataset: { step: "1" } }, "Data"),
-      h("div", { class: "card row apart" },
-        h("p", { style: { margin: 0 } }, h("strong", {}, file), h("span", { class: "muted" }, this.dataset ? ` · ${bytes(this.dataset.bytes)}` : "", ` · task: ${this.task.name}`), h("br"), h("span", { class: "small" }, this.task.summary)),
-        h("div", { class: "row" }, this.dataset && h("a", { class: "button small", href: path("data", this.dataset.id, { task: this.task.name }) }, "Look at it"), h("a", { class: "button small", href: "/" }, "Change"))));
+      h("h2.step", { id: "step-data", dataset: { step: "1" } }, "Data"),
+      h(".card.row.apart",
+        h("p", { style: { margin: 0 } }, h("strong", file), h("span.muted", this.dataset ? ` · ${bytes(this.dataset.bytes)}` : "", ` · task: ${this.task.name}`), h("br"), h("span.small", this.task.summary)),
+        h(".row", this.dataset && h("a.button.small", { href: path("data", this.dataset.id, { task: this.task.name }) }, "Look at it"), h("a.button.small", { href: "/" }, "Change"))));
   }
 
   modelSection() {
-    this.cards = h("div", { class: "grid" }, this.found.models.map((model) => this.modelCard(model)));
+    this.cards = h(".grid", this.found.models.map((model) => this.modelCard(model)));
     return h("section", { "aria-labelledby": "step-model" },
-      h("h2", { class: "step", id: "step-model", dataset: { step: "2" } }, "Model"),
-      h("p", { class: "muted small" }, "From simple to large. Tick one or several: they are trained one after another, and can then be compared."), this.cards);
+      h("h2.step", { id: "step-model", dataset: { step: "2" } }, "Model"),
+      h("p.muted.small", "From simple to large. Tick one or several: they are trained one after another, and can then be compared."), this.cards);
   }
 
   modelCard(model) {
     const box = h("input", { type: "checkbox", value: model.name, checked: this.choice.models.includes(model.name), on: { change: () => this.choose() } });
-    return h("label", { class: "card model-card", dataset: { model: model.name } }, box,
-      h("strong", {}, model.name, model.is_baseline && h("span", { class: "muted" }, " · the baseline")),
-      h("p", { class: "small" }, model.summary), h("p", { class: "small muted" }, LEARNS[model.learns] ?? ""));
+    return h("label.card.model-card", { dataset: { model: model.name } }, box,
+      h("strong", model.name, model.is_baseline && h("span.muted", " · the baseline")),
+      h("p.small", model.summary), h("p.small.muted", LEARNS[model.learns] ?? ""));
   }
 
   choose() {
@@ -114,7 +114,7 @@ class Form {
 
   settingsSection() {
     return h("section", { "aria-labelledby": "step-settings" },
-      h("h2", { class: "step", id: "step-settings", dataset: { step: "3" } }, "Settings"), this.settingsBox);
+      h("h2.step", { id: "step-settings", dataset: { step: "3" } }, "Settings"), this.settingsBox);
   }
 
   drawSettings() {
@@ -122,17 +122,17 @@ class Form {
     const first = usual(this.options, learns);
     const rest = [...this.options.keys()].filter((name) => !first.includes(name));
     const open = this.settingsBox.querySelector("details[data-more]")?.open ?? false;
-    const more = h("div", { class: "stack" });
-    const fold = h("details", { dataset: { more: "" }, open, on: { toggle: () => fold.open && !more.childElementCount && this.fillMore(more, rest) } }, h("summary", {}, `${count(rest.length, "more setting")}`), more);
+    const more = h(".stack");
+    const fold = h("details", { dataset: { more: "" }, open, on: { toggle: () => fold.open && !more.childElementCount && this.fillMore(more, rest) } }, h("summary", `${count(rest.length, "more setting")}`), more);
     if (open) this.fillMore(more, rest);
-    put(this.settingsBox, h("div", { class: "stack" }, h("div", { class: "settings" }, first.map((name) => this.field(name))), fold, this.tomlFold()));
+    put(this.settingsBox, h(".stack", h(".settings", first.map((name) => this.field(name))), fold, this.tomlFold()));
   }
 
   fillMore(box, names) {
     const titles = { task: "Task", data: "Data", model: "Model", training: "Training" };
     put(box, Object.entries(titles).map(([table, words]) => {
       const own = names.filter((name) => name.startsWith(`${table}.`));
-      return own.length > 0 && h("fieldset", {}, h("legend", {}, words), h("div", { class: "settings" }, own.map((name) => this.field(name))));
+      return own.length > 0 && h("fieldset", h("legend", words), h(".settings", own.map((name) => this.field(name))));
     }));
   }
 
@@ -151,13 +151,13 @@ class Form {
 
   tomlFold() {
     const model = h("select", { id: "toml-model", "aria-label": "Recipe of which model", on: { change: () => this.fillToml() } }, this.choice.models.map((name) => h("option", { value: name }, name)));
-    this.toml = h("textarea", { class: "mono toml", id: "toml", spellcheck: "false", autocomplete: "off", "aria-label": "The whole recipe", "aria-describedby": "toml-told", on: { input: () => this.editToml() } });
+    this.toml = h("textarea.mono.toml", { id: "toml", spellcheck: "false", autocomplete: "off", "aria-label": "The whole recipe", "aria-describedby": "toml-told", on: { input: () => this.editToml() } });
     this.tomlTold = h("div", { id: "toml-told" });
     this.tomlModel = model;
     const isOpen = this.place.query.has("all") || this.settingsBox.querySelector("#toml-fold")?.open;
     return h("details", { id: "toml-fold", open: Boolean(isOpen), on: { toggle: (event) => set({ all: event.currentTarget.open ? "1" : null }, { replace: true }) } },
-      h("summary", {}, "All settings (the whole recipe as TOML)"),
-      h("div", { class: "stack" }, this.choice.models.length > 1 && h("div", { class: "row" }, h("label", { for: "toml-model" }, "Model"), model), this.toml, this.tomlTold));
+      h("summary", "All settings (the whole recipe as TOML)"),
+      h(".stack", this.choice.models.length > 1 && h(".row", h("label", { for: "toml-model" }, "Model"), model), this.toml, this.tomlTold));
   }
 
   fillToml() {
@@ -173,7 +173,7 @@ class Form {
       try {
         const answer = await post("/recipes:check", { toml: this.toml.value }, { signal: this.signal });
         this.toml.setAttribute("aria-invalid", "false");
-        put(this.tomlTold, h("p", { class: "good small" }, icon("finished"), " This recipe is right."));
+        put(this.tomlTold, h("p.good.small", icon("finished"), " This recipe is right."));
         this.takeTables(answer);
       } catch (problem) {
         if (left(problem)) return;

@@ -56,8 +56,8 @@ function plans(story, axis, smooth, metric) {
 
 /** The curves: the loss (`first`), the `rest`, and `draw(story)`. */
 export function curves(run, metric, settings) {
-  const first = h("div", {});
-  const grid = h("div", { class: "curves" });
+  const first = h("div");
+  const grid = h(".curves");
   const made = new Map();
   const origin = location.origin;
   const draw = (story) => {
@@ -105,9 +105,9 @@ function follow({ frame, drawing, current, caption }, plan, axis) {
 
 /** The controls: which x, and how smooth. */
 export function curveControls(settings, changed) {
-  const choice = h("div", { class: "choice", role: "group", "aria-label": "Horizontal axis" },
-    Object.keys(AXES).map((axis) => h("button", { type: "button", "aria-pressed": String(settings.axis === axis), dataset: { axis }, on: { click: () => choose(axis) } }, AXES[axis])));
-  const shown = h("output", { class: "number small" }, number(settings.smooth));
+  const choice = h(".choice", { role: "group", "aria-label": "Horizontal axis" },
+    Object.keys(AXES).map((axis) => h("button", { "aria-pressed": String(settings.axis === axis), dataset: { axis }, on: { click: () => choose(axis) } }, AXES[axis])));
+  const shown = h("output.number.small", number(settings.smooth));
   const slider = h("input", { type: "range", id: "smooth", min: 0, max: 0.95, step: 0.05, value: settings.smooth, on: { input: slide } });
   function choose(axis) {
     settings.axis = axis;
@@ -121,7 +121,7 @@ export function curveControls(settings, changed) {
     set({ smooth: settings.smooth === SMOOTH ? null : settings.smooth }, { replace: true });
     changed();
   }
-  return h("div", { class: "row" }, choice, h("label", { for: "smooth", class: "plain small" }, "Smoothing"), slider, shown);
+  return h(".row", choice, h("label", { for: "smooth", class: "plain small" }, "Smoothing"), slider, shown);
 }
 
 // --- Sentences --------------------------------------------------------------------------------

@@ -17,13 +17,13 @@ function finished(run, story) {
   const end = story.end;
   const time = run.seconds != null ? ` Training took ${duration(run.seconds)}.` : "";
   const early = end?.reason === "no improvement" ? " Early stopping ended it: validation had not improved for a while." : "";
-  return h("div", { class: "notice good" }, h("p", {}, h("strong", {}, bestWords(run, story)), early, time), testWords(run), links(run));
+  return h(".notice.good", h("p", h("strong", bestWords(run, story)), early, time), testWords(run), links(run));
 }
 
 function stopped(run, story, act) {
-  return h("div", { class: "notice warm" },
-    h("p", {}, h("strong", {}, `Stopped at step ${number(story.step)}.`), ` ${bestWords(run, story)} Everything is kept; training can go on from here.`),
-    h("div", { class: "row" }, continueButton(run, act, "Continue"), ...linkButtons(run)));
+  return h(".notice.warm",
+    h("p", h("strong", `Stopped at step ${number(story.step)}.`), ` ${bestWords(run, story)} Everything is kept; training can go on from here.`),
+    h(".row", continueButton(run, act, "Continue"), ...linkButtons(run)));
 }
 
 function diverged(run, story, act) {
@@ -31,10 +31,10 @@ function diverged(run, story, act) {
   const problem = new Problem({ title: "Training diverged", ...(run.error ?? {}), ...(end.problem ? end : {}) });
   const rate = run.recipe?.training?.learning_rate;
   const smaller = rate ? Number((rate / 10).toPrecision(3)) : null;
-  return h("div", { class: "stack" }, problemBox(problem),
-    h("div", { class: "row" },
-      smaller && h("button", { type: "button", class: "primary", dataset: { act: "again" }, on: { click: act(() => restart(run, smaller)) } }, `Start again with learning rate ${smaller}`),
-      run.can_resume && h("button", { type: "button", dataset: { act: "continue" }, on: { click: act(() => resume(run, smaller ? { "training.learning_rate": smaller } : {})) } }, smaller ? "Continue from the last good checkpoint with it" : "Continue from the last good checkpoint"),
+  return h(".stack", problemBox(problem),
+    h(".row",
+      smaller && h("button", { class: "primary", dataset: { act: "again" }, on: { click: act(() => restart(run, smaller)) } }, `Start again with learning rate ${smaller}`),
+      run.can_resume && h("button", { dataset: { act: "continue" }, on: { click: act(() => resume(run, smaller ? { "training.learning_rate": smaller } : {})) } }, smaller ? "Continue from the last good checkpoint with it" : "Continue from the last good checkpoint"),
       ...linkButtons(run)));
 }
 
@@ -42,17 +42,17 @@ function crashed(run) {
   const log = run.job?.log ?? [];
   const code = run.job?.exit_code;
   const reason = run.error ? new Problem({ title: "Training crashed", ...run.error }) : new Problem({ title: "Training crashed", problem: `Training ended with exit code ${code ?? "unknown"}${log.length ? `: ${log.at(-1)}` : ""}` });
-  return h("div", { class: "stack" }, problemBox(reason),
-    log.length > 0 && h("details", {}, h("summary", {}, `The last ${log.length} lines it wrote`), h("pre", { class: "log" }, log.join("\n"))),
-    h("div", { class: "row" }, h("a", { class: "button", href: path("train", null, { from: run.id }) }, "Change its settings and train again"), ...linkButtons(run)));
+  return h(".stack", problemBox(reason),
+    log.length > 0 && h("details", h("summary", `The last ${log.length} lines it wrote`), h("pre.log", log.join("\n"))),
+    h(".row", h("a.button", { href: path("train", null, { from: run.id }) }, "Change its settings and train again"), ...linkButtons(run)));
 }
 
 function vanished(run, story, act) {
   const step = story.checkpoint;
   const place = step == null ? "It left no checkpoint." : `Last checkpoint: step ${number(step)}.`;
-  return h("div", { class: "notice warm" },
-    h("p", {}, h("strong", {}, "The training process is gone (killed, or the machine slept). "), place),
-    h("div", { class: "row" }, run.can_resume !== false && continueButton(run, act, step == null ? "Start it again" : "Continue from there"), ...linkButtons(run)));
+  return h(".notice.warm",
+    h("p", h("strong", "The training process is gone (killed, or the machine slept). "), place),
+    h(".row", run.can_resume !== false && continueButton(run, act, step == null ? "Start it again" : "Continue from there"), ...linkButtons(run)));
 }
 
 function damaged(run) {
@@ -60,7 +60,7 @@ function damaged(run) {
 }
 
 function waiting(run) {
-  return h("div", { class: "notice" }, h("p", {}, h("strong", {}, "Waiting: "), "it begins when the training before it has ended."));
+  return h(".notice", h("p", h("strong", "Waiting: "), "it begins when the training before it has ended."));
 }
 
 function bestWords(run, story) {
@@ -75,26 +75,26 @@ function testWords(run) {
   if (!test || typeof test !== "object") return null;
   const shown = Array.isArray(test) ? test.map((one) => [one.title ?? one.name, one.shown ?? one.value]) : Object.entries(test).map(([name, value]) => [name, value?.shown ?? value]);
   const words = shown.filter(([, value]) => typeof value === "string" || typeof value === "number").map(([name, value]) => `${name} ${typeof value === "number" ? number(value) : value}`);
-  return words.length ? h("p", {}, `On the test part: ${words.join(", ")}.`) : null;
+  return words.length ? h("p", `On the test part: ${words.join(", ")}.`) : null;
 }
 
 function links(run) {
-  return h("div", { class: "row" }, ...linkButtons(run, true));
+  return h(".row", ...linkButtons(run, true));
 }
 
 function linkButtons(run, isMain = false) {
   if (!run.has_weights) return [];
   return [
     h("a", { class: isMain ? "button primary" : "button", href: path("inside", run.id) }, icon("search"), "Look inside"),
-    h("a", { class: "button", href: path("try", run.id) }, icon("play"), "Try it"),
-    h("a", { class: "button", href: path("compare", null, { runs: [run.id, ...(run.siblings ?? [])].slice(0, 4).join(",") }) }, "Compare"),
-    h("a", { class: "button", href: path("models", run.id) }, "Model card"),
+    h("a.button", { href: path("try", run.id) }, icon("play"), "Try it"),
+    h("a.button", { href: path("compare", null, { runs: [run.id, ...(run.siblings ?? [])].slice(0, 4).join(",") }) }, "Compare"),
+    h("a.button", { href: path("models", run.id) }, "Model card"),
   ];
 }
 
 function continueButton(run, act, words) {
   if (run.can_resume === false) return null;
-  return h("button", { type: "button", class: "primary", dataset: { act: "continue" }, on: { click: act(() => resume(run)) } }, icon("play"), words);
+  return h("button", { class: "primary", dataset: { act: "continue" }, on: { click: act(() => resume(run)) } }, icon("play"), words);
 }
 
 /** Go on with a run. */

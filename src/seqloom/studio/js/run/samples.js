@@ -7,9 +7,9 @@ const OPEN = 2;
 
 /** The section of samples: an element with `draw(story)`. */
 export function samples() {
-  const newest = h("div", {});
-  const older = h("div", {});
-  const summary = h("summary", {}, "");
+  const newest = h("div");
+  const older = h("div");
+  const summary = h("summary", "");
   const fold = h("details", { hidden: true }, summary, older);
   const box = h("section", { "aria-labelledby": "samples-title", hidden: true }, h("h2", { id: "samples-title" }, "Samples"), newest, fold);
   let shown = "";
@@ -29,8 +29,8 @@ export function samples() {
 
 function block(event, isNewest) {
   return h("div", { class: isNewest ? "sample newest" : "sample", dataset: { step: event.step } },
-    h("p", { class: "small muted" }, `Step ${number(event.step)}`),
-    (event.samples ?? []).map((sample) => h("dl", {},
-      h("dt", {}, "given"), h("dd", { dir: "auto" }, String(sample.question ?? sample.prompt ?? "")),
-      h("dt", {}, "says"), h("dd", { dir: "auto" }, String(sample.answer ?? sample.text ?? "")))));
+    h("p.small.muted", `Step ${number(event.step)}`),
+    (event.samples ?? []).map((sample) => h("dl",
+      h("dt", "given"), h("dd", { dir: "auto" }, String(sample.question ?? sample.prompt ?? "")),
+      h("dt", "says"), h("dd", { dir: "auto" }, String(sample.answer ?? sample.text ?? "")))));
 }

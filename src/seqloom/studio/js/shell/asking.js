@@ -6,7 +6,7 @@ import { announce, h } from "../dom.js";
 export function confirmed({ title, text, yes }) {
   return new Promise((resolve) => {
     const dialog = h("dialog", { "aria-labelledby": "asked" },
-      h("h2", { id: "asked" }, title), h("p", {}, text),
+      h("h2", { id: "asked" }, title), h("p", text),
       h("form", { method: "dialog", class: "row" },
         h("button", { value: "no", autofocus: true }, "Cancel"),
         h("button", { value: "yes", class: "danger" }, yes)));
@@ -30,7 +30,7 @@ export function undoable(sentence, act, undone, seconds = 10) {
     box.remove();
     undone();
   };
-  const box = h("div", { class: "notice warm row apart", role: "status" }, h("span", {}, sentence), h("button", { type: "button", on: { click: undo } }, "Undo"));
+  const box = h(".notice.warm.row.apart", { role: "status" }, h("span", sentence), h("button", { on: { click: undo } }, "Undo"));
   announce(sentence);
   return box;
 }

@@ -14,9 +14,9 @@ const PLACES = [
 export function lostPage(main, now) {
   document.title = "Not found · Seqloom";
   main.append(
-    h("div", { class: "alone stack", dataset: { missing: "page" } },
-      h("h1", {}, "There is no such page"),
-      h("p", {}, "The studio has nothing at ", h("code", { class: "wrap" }, now.path), ". From here you can go to:"),
+    h(".alone.stack", { dataset: { missing: "page" } },
+      h("h1", "There is no such page"),
+      h("p", "The studio has nothing at ", h("code.wrap", now.path), ". From here you can go to:"),
       places(),
     ),
   );
@@ -27,18 +27,18 @@ export function missingPage(main, now, problem) {
   document.title = "Not found · Seqloom";
   const noun = { run: "run", inside: "model", try: "model", models: "model", data: "data set" }[now.page] ?? "thing";
   main.append(
-    h("div", { class: "alone stack", dataset: { missing: noun } },
-      h("h1", {}, `There is no ${noun} named “${now.id ?? ""}”`),
-      h("p", {}, problem.message),
-      problem.help?.length > 0 && h("ul", {}, problem.help.map((line) => h("li", {}, line))),
-      h("p", {}, "It may have been deleted or renamed, or the studio was started over another folder of runs."),
+    h(".alone.stack", { dataset: { missing: noun } },
+      h("h1", `There is no ${noun} named “${now.id ?? ""}”`),
+      h("p", problem.message),
+      problem.help?.length > 0 && h("ul", problem.help.map((line) => h("li", line))),
+      h("p", "It may have been deleted or renamed, or the studio was started over another folder of runs."),
       places(),
     ),
   );
 }
 
 function places() {
-  return h("ul", {}, PLACES.map(([path, words]) => h("li", {}, link(path, words))));
+  return h("ul", PLACES.map(([path, words]) => h("li", link(path, words))));
 }
 
 /** The studio was opened beyond this computer, and asks for its token. */
@@ -52,12 +52,12 @@ export function tokenPage(main) {
     if (words) location.assign(`/?token=${encodeURIComponent(words)}`);
   };
   main.append(
-    h("div", { class: "alone stack", dataset: { missing: "token" } },
-      h("h1", {}, "This studio needs its token"),
-      h("p", {}, "It can be reached from other computers, so it asks who you are. The token was printed in the terminal when the studio was started; opening the address printed there, with ", h("code", {}, "?token=…"), ", also works."),
-      h("form", { class: "row", on: { submit } },
-        h("div", { class: "field" }, h("label", { for: "token" }, "Token"), field),
-        h("button", { class: "primary", type: "submit", style: { alignSelf: "end" } }, icon("right"), "Open the studio"),
+    h(".alone.stack", { dataset: { missing: "token" } },
+      h("h1", "This studio needs its token"),
+      h("p", "It can be reached from other computers, so it asks who you are. The token was printed in the terminal when the studio was started; opening the address printed there, with ", h("code", "?token=…"), ", also works."),
+      h("form.row", { on: { submit } },
+        h(".field", h("label", { for: "token" }, "Token"), field),
+        h("button.primary", { type: "submit", style: { alignSelf: "end" } }, icon("right"), "Open the studio"),
       ),
     ),
   );

@@ -4,8 +4,8 @@ import { announce, h, icon } from "../dom.js";
 
 /** A button that copies what `text()` gives. */
 export function copyButton(text, label = "Copy") {
-  const words = h("span", {}, label);
-  const button = h("button", { type: "button", class: "small", on: { click: copy } }, icon("copy"), words);
+  const words = h("span", label);
+  const button = h("button", { class: "small", on: { click: copy } }, icon("copy"), words);
   async function copy() {
     try {
       await navigator.clipboard.writeText(text());
@@ -28,18 +28,18 @@ function select(button) {
 
 /** A command, or another line of code, with Copy. */
 export function command(text, label = "The same on the command line") {
-  const pre = h("pre", {}, text);
-  const box = h("div", { class: "command", role: "group", "aria-label": label }, pre, copyButton(() => pre.textContent));
+  const pre = h("pre", text);
+  const box = h(".command", { role: "group", "aria-label": label }, pre, copyButton(() => pre.textContent));
   box.write = (words) => (pre.textContent = words);
   return box;
 }
 
 /** Snippets in tabs: {curl: "…", python: "…"}. */
 export function snippets(texts, names = {}) {
-  const pre = h("pre", { class: "snippet", tabindex: "0" });
+  const pre = h("pre.snippet", { tabindex: "0" });
   const keys = Object.keys(texts);
   const tabs = keys.map((key) =>
-    h("button", { type: "button", role: "tab", "aria-selected": "false", dataset: { tab: key }, on: { click: () => choose(key), keydown: move } }, names[key] ?? key),
+    h("button", { role: "tab", "aria-selected": "false", dataset: { tab: key }, on: { click: () => choose(key), keydown: move } }, names[key] ?? key),
   );
   function choose(key) {
     pre.textContent = texts[key];
@@ -56,7 +56,7 @@ export function snippets(texts, names = {}) {
     next.click();
   }
   const copy = copyButton(() => pre.textContent);
-  const box = h("div", { class: "snippet-box" }, h("div", { class: "row apart tabs" }, h("div", { role: "tablist", class: "row" }, tabs), copy), pre);
+  const box = h(".snippet-box", h(".row.apart.tabs", h("div", { role: "tablist", class: "row" }, tabs), copy), pre);
   if (keys.length) choose(keys[0]);
   return box;
 }

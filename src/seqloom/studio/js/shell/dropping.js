@@ -13,14 +13,14 @@ const KINDS = { "89504e47": "a PNG picture", ffd8ff: "a JPEG picture", "25504446
 /** The target. `done(dataset)` hears when a file is there. */
 export function dropZone({ paste = false, signal, done }) {
   const input = h("input", { type: "file", class: "unseen", tabindex: "-1", "aria-hidden": "true", id: "file" });
-  const told = h("div", {});
+  const told = h("div");
   const pasting = pasteForm((text, name) => take(() => post("/datasets", { text, name }, { signal })));
   pasting.hidden = !paste;
-  const zone = h("div", { class: "drop", id: "drop" },
-    h("p", {}, "Drop a text, CSV, TSV, JSONL or MIDI file here, or start from an example."),
-    h("div", { class: "row" },
-      h("button", { type: "button", class: "primary", on: { click: () => input.click() } }, icon("file"), "Choose a file…"),
-      h("button", { type: "button", "aria-expanded": String(paste), on: { click: togglePaste } }, "Paste text")),
+  const zone = h(".drop", { id: "drop" },
+    h("p", "Drop a text, CSV, TSV, JSONL or MIDI file here, or start from an example."),
+    h(".row",
+      h("button", { class: "primary", on: { click: () => input.click() } }, icon("file"), "Choose a file…"),
+      h("button", { "aria-expanded": String(paste), on: { click: togglePaste } }, "Paste text")),
     input, pasting, told);
 
   function togglePaste(event) {
@@ -46,8 +46,8 @@ export function dropZone({ paste = false, signal, done }) {
     const wrong = file.size > LARGEST ? tooLarge(file) : await strange(file);
     if (wrong) return tell(wrong);
     const bar = h("i", { style: { width: "0%" } });
-    const words = h("p", { class: "small" }, `Reading ${file.name}…`);
-    tell(h("div", { class: "bar" }, bar), words);
+    const words = h("p.small", `Reading ${file.name}…`);
+    tell(h(".bar", bar), words);
     announce(`Reading ${file.name}.`);
     await take(() => upload(file, (share) => {
       bar.style.width = percent(share).replace(" ", "");
@@ -105,10 +105,10 @@ async function strange(file) {
 }
 
 function refusal(sentence, advice, line, tasks = []) {
-  return h("div", { class: "problem-box", role: "alert", style: { textAlign: "left", marginTop: "14px" } },
-    h("p", { class: "problem-title" }, icon("problem"), h("strong", {}, "Problem: "), sentence),
-    h("p", {}, advice, line && [" ", h("code", {}, line)]),
-    tasks.length > 0 && h("ul", {}, tasks.map(([name, words]) => h("li", {}, h("strong", {}, name), `: ${words}`))));
+  return h(".problem-box", { role: "alert", style: { textAlign: "left", marginTop: "14px" } },
+    h("p.problem-title", icon("problem"), h("strong", "Problem: "), sentence),
+    h("p", advice, line && [" ", h("code", line)]),
+    tasks.length > 0 && h("ul", tasks.map(([name, words]) => h("li", h("strong", name), `: ${words}`))));
 }
 
 function pasteForm(send) {
@@ -118,7 +118,7 @@ function pasteForm(send) {
     event.preventDefault();
     if (text.value.trim()) send(text.value, name.value.trim() || "pasted.txt");
   };
-  return h("form", { class: "stack", style: { textAlign: "left", marginTop: "16px" }, on: { submit } },
-    h("div", { class: "field" }, h("label", { for: "paste" }, "Text"), text),
-    h("div", { class: "row" }, h("label", { for: "paste-name" }, "Name"), name, h("button", { type: "submit", class: "primary" }, "Use this text")));
+  return h("form.stack", { style: { textAlign: "left", marginTop: "16px" }, on: { submit } },
+    h(".field", h("label", { for: "paste" }, "Text"), text),
+    h(".row", h("label", { for: "paste-name" }, "Name"), name, h("button", { type: "submit", class: "primary" }, "Use this text")));
 }

@@ -43,18 +43,18 @@ export function offerHelp() {
 function content(dialog) {
   const on = h("input", { type: "checkbox", checked: areOn(), on: { change: (event) => turn(event.target.checked) } });
   return [
-    h("div", { class: "row apart" }, h("h2", {}, "Help"), h("button", { type: "button", class: "quiet square", "aria-label": "Close", on: { click: () => dialog.close() } }, icon("close"))),
-    h("h3", {}, "Shortcuts"),
-    h("dl", { class: "facts" }, shortcuts()),
-    h("p", { style: { marginTop: "10px" } }, h("label", { class: "check" }, on, "Shortcuts of one key are on")),
-    h("h3", {}, "Words"),
-    h("dl", { class: "facts" }, GLOSSARY.map(([word, sentence]) => [h("dt", {}, word), h("dd", {}, sentence)])),
-    h("p", { class: "muted small", style: { marginTop: "12px" } }, "Every error has a code: ", h("code", {}, "seqloom explain D102"), " tells more about it."),
+    h(".row.apart", h("h2", "Help"), h("button", { class: "quiet square", "aria-label": "Close", on: { click: () => dialog.close() } }, icon("close"))),
+    h("h3", "Shortcuts"),
+    h("dl.facts", shortcuts()),
+    h("p", { style: { marginTop: "10px" } }, h("label.check", on, "Shortcuts of one key are on")),
+    h("h3", "Words"),
+    h("dl.facts", GLOSSARY.map(([word, sentence]) => [h("dt", word), h("dd", sentence)])),
+    h("p.muted.small", { style: { marginTop: "12px" } }, "Every error has a code: ", h("code", "seqloom explain D102"), " tells more about it."),
   ];
 }
 
 function shortcuts() {
   const seen = new Map(listShortcuts().map((entry) => [entry.key, entry.help]));
   seen.set("Esc", "Close, or stop what is being written");
-  return [...seen].map(([key, words]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, words)]);
+  return [...seen].map(([key, words]) => [h("dt", h("kbd", key)), h("dd", words)]);
 }

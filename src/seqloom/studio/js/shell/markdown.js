@@ -29,7 +29,7 @@ function code(lines) {
   const found = [];
   while (lines.length && !lines[0].startsWith("```")) found.push(lines.shift());
   lines.shift();
-  return h("pre", { class: "snippet", tabindex: "0" }, found.join("\n"));
+  return h("pre.snippet", { tabindex: "0" }, found.join("\n"));
 }
 
 function list(lines, mark, tag) {
@@ -39,7 +39,7 @@ function list(lines, mark, tag) {
     else if (/^\s/.test(lines[0])) items.push(`${items.pop()} ${lines.shift().trim()}`);
     else break;
   }
-  return h(tag, {}, items.map((item) => h("li", {}, inline(item))));
+  return h(tag, {}, items.map((item) => h("li", inline(item))));
 }
 
 function table(lines) {
@@ -48,23 +48,23 @@ function table(lines) {
   lines.shift();
   const rows = [];
   while (lines.length && lines[0].startsWith("|")) rows.push(cells(lines.shift()));
-  return h("div", { class: "table-box", style: { width: "fit-content", maxWidth: "100%" } }, h("table", {},
-    head.some(Boolean) && h("thead", {}, h("tr", {}, head.map((cell) => h("th", { scope: "col" }, inline(cell))))),
-    h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell) => h("td", {}, inline(cell))))))));
+  return h(".table-box", { style: { width: "fit-content", maxWidth: "100%" } }, h("table",
+    head.some(Boolean) && h("thead", h("tr", head.map((cell) => h("th", { scope: "col" }, inline(cell))))),
+    h("tbody", rows.map((row) => h("tr", row.map((cell) => h("td", inline(cell))))))));
 }
 
 function paragraph(lines) {
   const found = [];
   while (lines.length && lines[0].trim() && !/^(#{1,6} |```|\||\s*[-*] )/.test(lines[0])) found.push(lines.shift());
   if (!found.length) found.push(lines.shift());
-  return h("p", {}, inline(found.join(" ")));
+  return h("p", inline(found.join(" ")));
 }
 
 // Code, strong and links; a link is only made where it stays in the studio or is plain http.
 function inline(text) {
   return text.split(/(`[^`]+`|\*\*[^*]+\*\*|\[[^\]]+\]\([^)\s]+\))/).map((piece) => {
-    if (piece.startsWith("`") && piece.length > 1) return h("code", {}, piece.slice(1, -1));
-    if (piece.startsWith("**") && piece.length > 4) return h("strong", {}, piece.slice(2, -2));
+    if (piece.startsWith("`") && piece.length > 1) return h("code", piece.slice(1, -1));
+    if (piece.startsWith("**") && piece.length > 4) return h("strong", piece.slice(2, -2));
     const link = /^\[([^\]]+)\]\((https?:\/\/[^)]+|\/[^)]*)\)$/.exec(piece);
     return link ? h("a", { href: link[2], rel: "noreferrer" }, link[1]) : piece;
   });

@@ -10,8 +10,8 @@ const EVERY = 5000;
 /** Fill the strip, and keep it true while the page is looked at. */
 export function showStatus(node) {
   const training = h("span", { dataset: { part: "training" } }, "no training running");
-  const where = h("span", {}, "Running locally");
-  const promise = h("span", {}, "nothing leaves this machine");
+  const where = h("span", "Running locally");
+  const promise = h("span", "nothing leaves this machine");
   node.append(where, promise, training);
   const look = async () => {
     if (document.hidden) return;

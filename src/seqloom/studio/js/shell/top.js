@@ -23,13 +23,13 @@ export function currentModel(now = place()) {
 
 /** Fill the header. */
 export function showTop(node) {
-  const verbs = h("ul", { class: "verbs" });
+  const verbs = h("ul.verbs");
   node.append(
-    h("a", { class: "brand", href: "/" }, h("img", { src: "/static/icon.svg", alt: "", width: 24, height: 24 }), "Seqloom"),
+    h("a.brand", { href: "/" }, h("img", { src: "/static/icon.svg", alt: "", width: 24, height: 24 }), "Seqloom"),
     h("nav", { "aria-label": "Main", style: { display: "contents" } }, verbs),
-    h("div", { class: "tools" }, picker(), themeButton(), helpButton()),
+    h(".tools", picker(), themeButton(), helpButton()),
   );
-  const draw = () => put(verbs, VERBS.map((verb) => h("li", {}, verbLink(verb, place()))));
+  const draw = () => put(verbs, VERBS.map((verb) => h("li", verbLink(verb, place()))));
   draw();
   onChange(draw);
   VERBS.forEach(([name], i) => shortcut(String(i + 1), `Go to ${name}`, () => go(verbPath(VERBS[i], place()))));
@@ -57,9 +57,9 @@ function focusInput() {
 }
 
 function picker() {
-  const words = h("span", {}, "Model");
-  const list = h("div", { class: "picker", id: "picker", popover: "auto", on: { beforetoggle: (event) => event.newState === "open" && fillPicker(list) } });
-  const button = h("button", { type: "button", class: "picker-button", popovertarget: "picker", title: "Choose a model" }, words, icon("down"));
+  const words = h("span", "Model");
+  const list = h(".picker", { id: "picker", popover: "auto", on: { beforetoggle: (event) => event.newState === "open" && fillPicker(list) } });
+  const button = h("button", { class: "picker-button", popovertarget: "picker", title: "Choose a model" }, words, icon("down"));
   const draw = () => write(words, currentModel() ?? "Model");
   draw();
   onChange(() => {
@@ -70,28 +70,28 @@ function picker() {
 }
 
 async function fillPicker(list) {
-  put(list, h("p", { class: "muted", style: { padding: "8px 10px", margin: 0 } }, "Looking…"));
+  put(list, h("p.muted", { style: { padding: "8px 10px", margin: 0 } }, "Looking…"));
   const now = place();
   let models = [];
   try {
     models = (await get("/models")).models;
   } catch (problem) {
-    return put(list, h("p", { class: "bad" }, problem.message));
+    return put(list, h("p.bad", problem.message));
   }
   const page = ["inside", "try"].includes(now.page) ? now.page : "models";
   const chosen = currentModel(now);
   put(list,
-    models.length === 0 && h("p", { class: "muted", style: { padding: "8px 10px", margin: 0 } }, "No model yet. Train one first."),
+    models.length === 0 && h("p.muted", { style: { padding: "8px 10px", margin: 0 } }, "No model yet. Train one first."),
     models.map((model) =>
       h("a", { href: path(page, model.id), "aria-current": model.id === chosen ? "true" : null },
-        taskIcon(model.form ?? model.task), h("span", { class: "picker-name" }, model.id, h("br"), h("span", { class: "muted small" }, model.task)),
-        h("span", { class: "small number" }, model.best_shown ?? ""))),
+        taskIcon(model.form ?? model.task), h("span.picker-name", model.id, h("br"), h("span.muted.small", model.task)),
+        h("span.small.number", model.best_shown ?? ""))),
     h("a", { href: "/models" }, icon("classify"), "All models"),
   );
 }
 
 function themeButton() {
-  const button = h("button", { type: "button", class: "quiet square", on: { click: () => { nextTheme(); draw(); } } });
+  const button = h("button", { class: "quiet square", on: { click: () => { nextTheme(); draw(); } } });
   function draw() {
     button.setAttribute("aria-label", `Theme: ${theme()}`);
     button.title = `Theme: ${theme()} (auto, light, dark)`;
@@ -103,5 +103,5 @@ function themeButton() {
 }
 
 function helpButton() {
-  return h("button", { type: "button", class: "quiet square", "aria-label": "Help", title: "Help (?)", on: { click: () => document.dispatchEvent(new CustomEvent("help")) } }, h("strong", { "aria-hidden": "true" }, "?"));
+  return h("button", { class: "quiet square", "aria-label": "Help", title: "Help (?)", on: { click: () => document.dispatchEvent(new CustomEvent("help")) } }, h("strong", { "aria-hidden": "true" }, "?"));
 }

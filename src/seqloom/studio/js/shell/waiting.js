@@ -4,9 +4,9 @@ import { h } from "../dom.js";
 
 /** Show in `node` that we wait for `promise`; gives what it gives. Options: height, sentence, cancel. */
 export async function waiting(node, promise, { height = 160, sentence = "Still working…", cancel } = {}) {
-  const words = h("p", { class: "muted", hidden: true }, sentence);
-  const stop = cancel && h("button", { type: "button", hidden: true, on: { click: cancel } }, "Cancel");
-  const box = h("div", { class: "waiting" }, h("div", { class: "skeleton", style: { height: `${height}px` }, "aria-hidden": "true" }), words, stop);
+  const words = h("p.muted", { hidden: true }, sentence);
+  const stop = cancel && h("button", { hidden: true, on: { click: cancel } }, "Cancel");
+  const box = h(".waiting", h(".skeleton", { style: { height: `${height}px` }, "aria-hidden": "true" }), words, stop);
   const early = setTimeout(() => node.append(box), 300);
   const late = setTimeout(() => {
     words.hidden = false;

@@ -39,14 +39,14 @@ export function usual(options, learns) {
 export function field(option, value, changed) {
   const id = `set-${option.full.replace(".", "-")}`;
   const shown = value ?? option.default;
-  const help = h("p", { class: "help", id: `${id}-help` }, option.help ?? "", option.models?.length === 1 && many(option) ? ` (${option.models[0]})` : "");
-  const wrong = h("p", { class: "wrong", id: `${id}-wrong`, hidden: true });
+  const help = h("p.help", { id: `${id}-help` }, option.help ?? "", option.models?.length === 1 && many(option) ? ` (${option.models[0]})` : "");
+  const wrong = h("p.wrong", { id: `${id}-wrong`, hidden: true });
   const tell = (raw) => changed(option.full, same(raw, option) ? null : asValue(raw, option.kind));
   const common = { id, "aria-describedby": `${id}-help ${id}-wrong`, dataset: { setting: option.full } };
-  const box = h("div", { class: "field", dataset: { field: option.full } });
+  const box = h(".field", { dataset: { field: option.full } });
   if (option.kind === "truth") {
     const check = h("input", { ...common, type: "checkbox", checked: shown === true || shown === "true", on: { change: (event) => tell(event.target.checked) } });
-    box.append(h("label", { class: "check" }, check, label(option)), help, wrong);
+    box.append(h("label.check", check, label(option)), help, wrong);
     return box;
   }
   const control = option.kind === "choice" || option.choices?.length

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from jaxtyping import Float
 
 from .batch import Sequences
 from .decoding import Sampling, Writer, drawing
@@ -19,11 +20,16 @@ LONGEST, OVERLAP = 256, 16  # so many symbols are spelt anew with each; so many 
 
 @dataclass(frozen=True)
 class Piece:
-    """What one more symbol adds to one of several texts, and why the text ended if it did."""
+    """What one more symbol adds to one of several texts, and why the text ended if it did.
+
+    `log_probs` are those of all symbols that could have been drawn in place of `symbol`.
+    """
 
     row: int
     text: str
     ended: Ended | None = None
+    symbol: int = END
+    log_probs: Float[np.ndarray, " vocabulary"] | None = None
 
 
 def generating(
@@ -63,9 +69,10 @@ def _pieces(
         is_last=lambda row, symbol: texts[row].ended is not None,
     )
     for drawn in steps:
-        for row, symbol in zip(drawn.rows.tolist(), drawn.symbols.tolist(), strict=True):
+        found = zip(drawn.rows.tolist(), drawn.symbols.tolist(), drawn.log_probs, strict=True)
+        for row, symbol, log_probs in found:
             text = texts[row].add(symbol)
-            yield Piece(row, text, texts[row].ended)
+            yield Piece(row, text, texts[row].ended, symbol, log_probs)
 
 
 class _Text:

@@ -70,10 +70,11 @@ class Writer(Generator, Protocol):
 
 @dataclass(frozen=True)
 class Drawn:
-    """One symbol more for some rows."""
+    """One symbol more for some rows, and how likely the model held every symbol there."""
 
     rows: Int[np.ndarray, " growing"]
     symbols: Int[np.ndarray, " growing"]
+    log_probs: Float[np.ndarray, "growing vocabulary"]
 
 
 def sample(
@@ -117,7 +118,8 @@ def drawing(
             symbols[place] = _draw(log_probs[place], settings, streams[rows[place]])
         time += 1
         if is_drawn.any():
-            yield Drawn(rows[is_drawn], symbols[is_drawn])
+            likely = log_probs if is_drawn.all() else log_probs[is_drawn]  # no copy if it can be
+            yield Drawn(rows[is_drawn], symbols[is_drawn], likely)
         over = is_drawn & (time - prefix.lengths[rows] >= settings.limit)
         for place in np.flatnonzero(is_drawn):
             over[place] |= is_last(int(rows[place]), int(symbols[place]))

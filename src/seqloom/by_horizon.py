@@ -43,6 +43,16 @@ def by_horizon(task: Task, score: Evaluation, name: str = "", step: int = 0) -> 
 
     Each forecast is judged as before, by those steps alone: what is missing is not counted.
     """
+    buckets, tallies = tallies_by_steps(task, score, step)
+    ordered = [metric for metric in score.tallies if metric in tallies]
+    values = {metric: [value_of(metric, found) for found in tallies[metric]] for metric in ordered}
+    return ByHorizon(buckets, values, _view(task.headline, buckets, tallies[task.headline], name))
+
+
+def tallies_by_steps(
+    task: Task, score: Evaluation, step: int = 0
+) -> tuple[list[tuple[int, int]], dict[str, list[list[Tally]]]]:
+    """Buckets of steps ahead, and of every metric what each forecast adds in each of them."""
     if task.form is not Form.FORECAST:
         raise UsageError("U317", "this run does not forecast: its answers lie no steps ahead")
     buckets = _buckets(max(one.end - one.cut for one in score.examples), step)
@@ -55,9 +65,7 @@ def by_horizon(task: Task, score: Evaluation, name: str = "", step: int = 0) -> 
         ]
         for metric in judged[0].keys() - LEFT_OUT:
             tallies.setdefault(metric, []).append([one[metric] for one in judged])
-    ordered = [metric for metric in score.tallies if metric in tallies]
-    values = {metric: [value_of(metric, found) for found in tallies[metric]] for metric in ordered}
-    return ByHorizon(buckets, values, _view(task.headline, buckets, tallies[task.headline], name))
+    return buckets, tallies
 
 
 def _view(

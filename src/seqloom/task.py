@@ -74,6 +74,7 @@ class Task(ABC):
     verb: ClassVar[str]  # the command that uses a model of this task
     roles: ClassVar[tuple[str, ...]]  # what the columns of a file are called; none: reads no file
     headline: str  # the metric that chooses the best checkpoint
+    read_unit: str = "symbols"  # what a source is counted in
     variety: str = ""  # runs of different varieties have nothing in common
     continuous: bool = False  # examples follow one another: each goes on from the last
     in_time: ClassVar[bool] = False  # the task cuts its parts itself, at points of time

@@ -2,18 +2,13 @@
 
 import fcntl
 import json
-import math
-import re
 import shutil
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 
-from seqloom.cli.comparison import Contender, difference, sentence, verdict
 from seqloom.cli.runs import age, thinned
-from seqloom.metrics import Ratio, measure, paired
 
 from .conftest import RUNS
 
@@ -137,22 +132,14 @@ def test_compare_tells_of_every_metric_and_by_length(say):
     )
 
 
-@pytest.mark.parametrize("metric, first, second, told", [
-    ("accuracy", [0] * 40 + [1] * 60, [0] * 10 + [1] * 90,
-     r"accuracy: B is better than A by 30\.00 points, 95 % 2\d\.\d\d to \d\d\.\d\d"),
-    ("sequence_error", [1] * 40 + [0] * 60, [1] * 10 + [0] * 90,
-     r"sequence error rate: B is better than A by 30\.00 points, 95 % 2\d.+ to [34]\d.+"),
-    ("accuracy", [1] * 90 + [0] * 10, [1] * 60 + [0] * 40,
-     r"accuracy: A is better than B by 30\.00 points, 95 % 2\d.+ to [34]\d.+"),
-    ("loss", [1.0, 2.0] * 50, [1.1, 1.9] * 49 + [1.1, 1.5],
-     r"loss, .*: the difference could be chance: B is ahead by 0\.004, 95 % -0\.0\d+ to 0\.0\d+"),
-    ("accuracy", [0, 0, 1, 1], [1, 1, 0, 0], "accuracy: A and B are equal"),
-    ("loss", [1.0] * 9, [math.inf] * 9,
-     "loss, .*: A is better than B without bound"),
-])  # fmt: skip
-def test_a_difference_in_a_sentence(metric, first, second, told):
-    found = paired.difference([Ratio(x, 1) for x in first], [Ratio(x, 1) for x in second])
-    assert re.fullmatch(told, sentence(metric, "A", "B", found))
+def test_compare_tells_where_each_run_wins(say):
+    said = say("compare", "counts", "writer", "--where")
+    assert said.code == 0 and "bits per character by length" in said.out
+    assert "counts wins" in said.out or "more than chance" in said.out
+    found = json.loads(say("compare", "counts", "writer", "--json").out)["where"]
+    assert found["length"]["sentence"] in said.out
+    said = say("compare", "tagger", "tagger", "--where")
+    assert "F1 by label" in said.out and "By label, no difference is more than chance." in said.out
 
 
 def test_compare_needs_runs_of_one_task(say):
@@ -160,29 +147,6 @@ def test_compare_needs_runs_of_one_task(say):
     assert said.code == 4 and "error[M116]" in said.err and "judge: classify" in said.err
     assert say("compare", "tagger").code == 2
     assert say("compare", "tagger", "nobody").code == 2
-
-
-def contender(name: str, right: np.ndarray) -> Contender:
-    ratios = [Ratio(float(hit), 1) for hit in right]
-    found = {"accuracy": measure(ratios)}
-    lines = tuple(range(len(right)))
-    return Contender(name, {}, found, {"accuracy": ratios}, lines, 1.0, 1, 1, 1.0)
-
-
-def test_the_verdict_says_how_sure_it_is():
-    hits = np.random.default_rng(0).random(400) < 0.7
-    worse, awful, slightly = hits.copy(), hits.copy(), hits.copy()
-    worse[np.flatnonzero(hits)[:20]] = False
-    awful[:] = False
-    slightly[np.flatnonzero(hits)[0]] = False
-    good = contender("good", hits)
-    assert "do not overlap" in verdict([contender("awful", awful), good])
-    told = verdict([good, contender("worse", worse)])
-    assert told.startswith("good is better") and "more than chance (95 %)" in told
-    assert "may be chance" in verdict([good, contender("slightly", slightly)])
-    assert "are equal" in verdict([good, contender("same", hits)])
-    found = difference("accuracy", good, contender("worse", worse))
-    assert found.low <= found.value <= found.high < 0
 
 
 def test_numbers_as_people_read_them():

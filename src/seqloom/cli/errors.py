@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..data.names import name_of
+from ..examining import Exam, exam
 from ..mistakes import Mistake, Mistakes, Rate, mistakes_of
 from ..record import to_json
 from .arguments import (
@@ -17,7 +18,7 @@ from .arguments import (
     search_of,
 )
 from .evaluate import reading_settings, searched
-from .judging import Exam, exam, judged, load_together, say_notes
+from .judging import judged, load_together, say_notes
 from .session import shown_interval
 from .terminal import several, show, table, visible, width
 

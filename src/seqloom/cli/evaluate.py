@@ -9,6 +9,7 @@ from ..by_horizon import ByHorizon, by_horizon
 from ..by_length import by_length
 from ..data.names import name_of
 from ..errors import UsageError
+from ..examining import Exam, exam
 from ..forms import Form
 from ..metrics import METRICS
 from ..model import Search
@@ -25,8 +26,6 @@ from .arguments import (
     search_of,
 )
 from .judging import (
-    Exam,
-    exam,
     impossible_note,
     judged,
     load_together,

@@ -69,7 +69,8 @@ class Classify(Task):
         separator: str = ",",
         letters: bool = False,
     ) -> None:
-        self.unit, self.lowercase, self.at_least = symbols, lowercase, at_least
+        self.read_unit = self.unit = symbols
+        self.lowercase, self.at_least = lowercase, at_least
         self.documents, self.several, self.separator = documents, several, separator
         self.headline = "micro_f1" if several else "accuracy"
         self.variety = "several" if several else ""

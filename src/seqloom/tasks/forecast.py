@@ -70,6 +70,7 @@ class Forecast(Task):
     verb = "forecast"
     roles = ("time", "value")
     headline = "mase"
+    read_unit = "rows"
     in_time = True
 
     def __init__(  # noqa: PLR0913 - options

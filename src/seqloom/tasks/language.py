@@ -60,6 +60,7 @@ class Language(Task):
         layout: Literal["lines", "stream"] = "lines",
     ) -> None:
         self.vocabulary = KINDS[symbols](Choice(at_least, vocabulary, subwords, tokenizer))
+        self.read_unit = self.vocabulary.unit
         self.continuous = layout == "stream"
         # Whether a line ends with a symbol of the text; else it ends with END.
         self._breaks = self.continuous and self.vocabulary.ends_lines

@@ -58,6 +58,7 @@ class Music(Task):
     verb = "compose"
     roles = ("piece",)
     headline = "nats_per_frame"
+    read_unit = "frames"
 
     def __init__(
         self, *, steps_per_quarter: int = 4, lowest: int = LOWEST, highest: int = HIGHEST

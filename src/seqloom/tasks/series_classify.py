@@ -58,6 +58,7 @@ class SeriesClassify(Task):
     verb = "predict"
     roles = ("value", "label")
     headline = "accuracy"
+    read_unit = "rows"
 
     def __init__(self, *, each: bool = False, scaling: Kind = "standard", piece: int = 100) -> None:
         if piece < 0:

@@ -64,6 +64,7 @@ class Tag(Task):
     verb = "tag"
     roles = ("word", "tag")
     headline = "accuracy"
+    read_unit = "words"
 
     def __init__(
         self,

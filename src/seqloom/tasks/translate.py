@@ -62,6 +62,7 @@ class Translate(Task):
         self.alternatives, self.copies = alternatives, cutting.copies
         self.source, self.target = cutting.sides()
         units = (self.source.unit, self.target.unit)
+        self.read_unit = units[0]
         if wording.split_punctuation and "words" not in units:
             raise UsageError(
                 "U084",

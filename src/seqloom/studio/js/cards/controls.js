@@ -55,3 +55,8 @@ export function choice(label, choices, value, set) {
     type: "button", "aria-pressed": String(key === value), dataset: { control: `${label}.${key}` }, on: { click: () => set(key) },
   }, shown)));
 }
+
+/** A box to tick. */
+export function check(label, on, set, name) {
+  return h("label", { class: "control" }, h("input", { type: "checkbox", checked: Boolean(on), dataset: { control: name }, on: { change: (event) => set(event.target.checked) } }), h("span", {}, label));
+}

@@ -3,53 +3,50 @@
 import { h } from "../dom.js";
 import { shade, signed } from "../colours.js";
 import { heat } from "../figures/heat.js";
-import { lines } from "../figures/lines.js";
-import { rampLegend } from "../figures/matrix.js";
+import { lines, linesTable } from "../figures/lines.js";
+import { rampLegend, signedLegend } from "../figures/matrix.js";
+import { muted, two } from "../figures/parts.js";
 import { rail, scroller } from "../figures/rail.js";
 import { short } from "../figures/scales.js";
 import { columnsOf, visible } from "../figures/symbols.js";
-import { choice } from "./controls.js";
+import { check, choice } from "./controls.js";
 
-const two = (value) => (value === null || value === undefined ? "" : value.toFixed(2));
 const mean = (values) => values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
+const percent = (share) => `${Math.round(100 * share)} %`;
+const bare = (name) => name.replace(/^gate\./, "");
 
 /** Panels one below another under a copy of the rail, all in one line that scrolls with the others. */
 function inTime(tokens, panels, api) {
-  const columns = columnsOf(tokens);
-  const line = rail({ tokens, onMove: (i) => api.move("src", i), label: "what was read, above the cells" });
-  const figures = panels.map(({ name, title, values, order, kind, range, onCell }) => {
-    const picture = heat({ values, order, columns, kind, range, name, onMove: (i) => api.move("src", i), onCell });
-    return { title: h("p", { class: "heat-name" }, title || name), picture };
-  });
-  const status = h("div", { class: "heat-line" });
-  for (const { picture } of figures) {
-    picture.addEventListener("pointerenter", () => status.replaceChildren(picture.status));
-    picture.addEventListener("focus", () => status.replaceChildren(picture.status));
-  }
-  if (figures.length) status.append(figures[0].picture.status);
-  const drawing = h("div", { dataset: { active: "true" } },
-    scroller(h("div", { class: "in-time", style: `width:${columns.total}px` }, line, ...figures.flatMap(({ title, picture }) => [title, picture])), api.group), status);
-  return { drawing, setCursor: (i) => { line.setCursor(i); figures.forEach(({ picture }) => picture.setCursor(i)); } };
+  const columns = columnsOf(tokens), onMove = (i) => api.move("src", i);
+  const line = rail({ tokens, onMove, label: "what was read, above the cells" });
+  const pictures = panels.map((panel) => heat({ ...panel, columns, onMove })), status = h("div", {}, pictures[0]?.status);
+  for (const picture of pictures) for (const kind of ["pointerenter", "focus"]) picture.addEventListener(kind, () => status.replaceChildren(picture.status));
+  const inside = h("div", { style: `width:${columns.total}px` }, line, pictures.map((picture, i) => [h("p", { class: "heat-name" }, panels[i].title), picture]));
+  return {
+    drawing: h("div", { dataset: { active: "true" } }, scroller(inside, api.group), status),
+    follow: () => [line, ...pictures].forEach((one) => one.setCursor(api.at("src"))),
+  };
+}
+
+/** A text whose background tells a number of each symbol. */
+export function coloured(tokens, api, label, paint, below) {
+  const text = rail({ tokens, wrap: true, label, paint, below, onMove: (i) => api.move("src", i) });
+  return { drawing: text, follow: () => text.setCursor(api.at("src")) };
 }
 
 export const gates = {
   height: 520,
   draw(json, api) {
-    const { src } = json.tokens, names = Object.keys(json.gates);
-    const shown = api.local("gate", "all"), percent = (share) => `${Math.round(100 * share)} %`;
-    const bare = (name) => name.replace(/^gate\./, "");
-    const drawn = inTime(src, names.filter((name) => shown === "all" || bare(name) === shown).map((name) => ({
-      name: bare(name), title: `${bare(name)}: ${percent(json.gates[name].open)} open (>0.9), ${percent(json.gates[name].shut)} shut (<0.1)`,
-      values: json.gates[name].values, order: json.order,
-    })), api);
+    const { src } = json.tokens, names = Object.keys(json.gates), shown = api.local("gate", "all");
+    const means = (time) => names.map((name) => two(mean(json.gates[name].values[time])));
     return {
-      drawing: drawn.drawing,
+      ...inTime(src, names.filter((name) => shown === "all" || bare(name) === shown).map((name) => ({
+        name: bare(name), title: `${bare(name)}: ${percent(json.gates[name].open)} open (>0.9), ${percent(json.gates[name].shut)} shut (<0.1)`, values: json.gates[name].values, order: json.order,
+      })), api),
       controls: choice("gate", [["all", "All"], ...names.map((name) => [bare(name), bare(name)])], shown, (value) => api.setLocal("gate", value === "all" ? null : value)),
-      legend: [rampLegend("viridis", 0, 1, "value of the gate: 0 shut, 1 open; each row is a cell")],
-      table: () => [["mean over cells", ...names.map(bare)], ...src.map((symbol, time) => [visible(symbol), ...names.map((name) => two(mean(json.gates[name].values[time])))]),
-        ["open (>0.9)", ...names.map((name) => percent(json.gates[name].open))], ["shut (<0.1)", ...names.map((name) => percent(json.gates[name].shut))]],
-      follow: () => drawn.setCursor(api.at("src")),
-      values: () => names.filter((name) => json.gates[name].values[api.at("src")]).map((name) => [`${bare(name)} gate, mean`, two(mean(json.gates[name].values[api.at("src")]))]),
+      legend: rampLegend("0", "1", "value of the gate: 0 shut, 1 open; each row is a cell"),
+      table: () => [["mean over cells", ...names.map(bare)], ...src.map((symbol, time) => [visible(symbol), ...means(time)]), ...["open", "shut"].map((word) => [word, ...names.map((name) => percent(json.gates[name][word]))])],
+      values: () => (src[api.at("src")] === undefined ? [] : means(api.at("src")).map((value, i) => [`${bare(names[i])} gate, mean`, value])),
     };
   },
 };
@@ -57,14 +54,12 @@ export const gates = {
 export const states = {
   height: 320,
   draw(json, api) {
-    const { src } = json.tokens, [low, high] = json.range || [-1, 1], limit = Math.max(Math.abs(low), Math.abs(high));
-    const drawn = inTime(src, [{ name: "state", title: json.layers?.[json.layer] || "state", values: json.values, order: json.order, kind: "signed", range: [-limit, limit], onCell: (cell) => api.page.choose("cell", "cell", cell) }], api);
+    const limit = Math.max(...(json.range || [1]).map(Math.abs)), told = (line) => [two(mean(line)), two(Math.min(...line)), two(Math.max(...line))];
     return {
-      drawing: drawn.drawing,
-      legend: [rampLegend("signed", short(-limit), short(limit), "state of a cell; a click colours the text by it")],
-      table: () => [["mean, least, largest", "mean", "least", "largest"], ...src.map((symbol, time) => [visible(symbol), two(mean(json.values[time])), two(Math.min(...json.values[time])), two(Math.max(...json.values[time]))])],
-      follow: () => drawn.setCursor(api.at("src")),
-      values: () => { const line = json.values[api.at("src")]; return line ? [["state, mean", two(mean(line))]] : []; },
+      ...inTime(json.tokens.src, [{ name: "state", title: json.layers?.[json.layer] || "state", values: json.values, order: json.order, kind: "signed", range: [-limit, limit], onCell: (cell) => api.page.show("cell", { cell }) }], api),
+      legend: signedLegend(short(limit), "state of a cell; a click colours the text by it"),
+      table: () => [["symbol", "mean", "least", "largest"], ...json.tokens.src.map((symbol, time) => [visible(symbol), ...told(json.values[time])])],
+      values: () => (json.values[api.at("src")] ? [["state, mean", told(json.values[api.at("src")])[0]]] : []),
     };
   },
 };
@@ -73,62 +68,47 @@ export const cell = {
   height: 260,
   hides: ["cell"],
   draw(json, api) {
-    const { src } = json.tokens, [low, high] = json.range || [-1, 1], limit = Math.max(1e-9, Math.abs(low), Math.abs(high));
-    const guesses = api.local("guesses", "") === "yes" && json.predictions;
-    const said = (i) => `${visible(src[i])}: ${json.values[i] === null ? "unknown" : two(json.values[i])}`;
-    const text = rail({
-      tokens: src, wrap: true, label: `the text, coloured by cell ${json.cell}`, onMove: (i) => api.move("src", i),
-      paint: (i) => ({ background: signed((json.values[i] ?? 0) / limit, { behindText: true }), title: said(i) }),
-      below: guesses && ((i) => h("span", { class: "guesses", "aria-hidden": "true" }, ...(json.predictions[i] || []).map(([symbol, p]) => h("span", { style: `background:${shade(p)}` }, visible(symbol))))),
-    });
-    text.classList.toggle("words", src.filter((symbol) => [...symbol].length > 1).length > src.length / 3);
+    const { src } = json.tokens, limit = Math.max(1e-9, ...(json.range || [1]).map(Math.abs)), guesses = json.predictions && api.local("guesses") === "yes";
     const number = h("input", { type: "number", class: "short", min: 0, value: json.cell, dataset: { control: "cell.cell" }, on: { change: (event) => api.setOption("cell", event.target.value) } });
-    const stories = (json.stories || []).map((story) => h("li", {}, h("button", {
-      type: "button", class: "story", "aria-pressed": String(story.cell === json.cell), dataset: { control: `story.${story.cell}` }, on: { click: () => api.setOption("cell", story.cell) },
-    }, h("b", {}, `Cell ${story.cell}`), h("span", {}, story.sentence || story.story), h("span", { class: "muted small number" }, `${two(story.information)} bits`))));
+    const stories = (json.stories || []).map((story) => h("li", {}, h("button", { type: "button", class: "story", "aria-pressed": String(story.cell === json.cell), dataset: { control: `story.${story.cell}` }, on: { click: () => api.setOption("cell", story.cell) } },
+      h("b", {}, `Cell ${story.cell}`), h("span", {}, story.sentence || story.story), muted(`${two(story.information)} bits`))));
     return {
-      drawing: text,
-      controls: [h("label", { class: "control", title: "↑ and ↓ step from cell to cell." }, h("span", {}, "cell"), number),
-        json.predictions && h("label", { class: "control" }, h("input", { type: "checkbox", checked: Boolean(guesses), dataset: { control: "cell.guesses" }, on: { change: (event) => api.setLocal("guesses", event.target.checked ? "yes" : null) } }), h("span", {}, "next guesses below"))],
-      legend: [rampLegend("signed", short(-limit), short(limit), `state of cell ${json.cell}: orange is negative, blue positive`),
-        stories.length > 0 && h("details", { class: "stories", open: true }, h("summary", {}, "Cells with a story"), h("ol", {}, ...stories))],
+      ...coloured(src, api, `the text, coloured by cell ${json.cell}`, (i) => ({ background: signed((json.values[i] ?? 0) / limit, { behindText: true }), title: `${visible(src[i])}: ${two(json.values[i])}` }),
+        guesses && ((i) => h("span", { class: "guesses", "aria-hidden": "true" }, (json.predictions[i] || []).map(([symbol, p]) => h("span", { style: `background:${shade(p)}` }, visible(symbol)))))),
+      controls: [h("label", { class: "control", title: "↑ and ↓ step from cell to cell." }, h("span", {}, "cell"), number), json.predictions && check("guesses below", guesses, (on) => api.setLocal("guesses", on ? "yes" : null), "cell.guesses")],
+      legend: [signedLegend(short(limit), `state of cell ${json.cell}: orange is negative, blue positive`), stories.length > 0 && h("details", { class: "stories", open: true }, h("summary", {}, "Cells with a story"), h("ol", {}, stories))],
       table: () => [["symbol", `cell ${json.cell}`], ...src.map((symbol, i) => [visible(symbol), two(json.values[i])])],
-      follow: () => text.setCursor(api.at("src")),
       values: () => (json.values[api.at("src")] == null ? [] : [[`cell ${json.cell}`, two(json.values[api.at("src")])]]),
     };
   },
 };
 
+const MOST_BITS = 8;
+
+/** How a text is coloured by the bits of each symbol. */
+export function bitsOf({ tokens: { src }, bits, ranks = [] }) {
+  return (i) => (bits[i] === null ? { title: visible(src[i]) } : { background: shade(bits[i] / MOST_BITS), title: `${visible(src[i])}: ${two(bits[i])} bits${ranks[i] ? `, guess ${ranks[i]}` : ""}` });
+}
+
 export const surprise = {
   height: 200,
-  draw(json, api) {
-    const { src } = json.tokens, most = 8;
-    const said = (i) => (json.bits[i] === null ? visible(src[i]) : `${visible(src[i])}: ${two(json.bits[i])} bits${json.ranks[i] ? `, guess ${json.ranks[i]}` : ""}`);
-    const text = rail({ tokens: src, wrap: true, label: "the text, coloured by how much it surprises", onMove: (i) => api.move("src", i), paint: (i) => ({ background: json.bits[i] === null ? "" : shade(json.bits[i] / most), title: said(i) }) });
-    text.classList.toggle("words", src.filter((symbol) => [...symbol].length > 1).length > src.length / 3);
-    return {
-      drawing: text,
-      legend: [h("span", { class: "ramp-legend" }, "0", h("span", { class: "ramp", "aria-hidden": "true", style: `background:linear-gradient(90deg, ${[0, 0.5, 1].map(shade).join(", ")})` }), `${most} bits and more`)],
-      table: () => [["symbol", "bits", "guess"], ...src.map((symbol, i) => [visible(symbol), two(json.bits[i]), json.ranks[i] ?? ""])],
-      follow: () => text.setCursor(api.at("src")),
-      values: () => (json.bits[api.at("src")] == null ? [] : [["surprise", `${two(json.bits[api.at("src")])} bits`]]),
-    };
-  },
+  draw: (json, api) => ({
+    ...coloured(json.tokens.src, api, "the text, coloured by how much it surprises", bitsOf(json)),
+    legend: rampLegend("0", `${MOST_BITS} bits and more`, "", shade),
+    table: () => [["symbol", "bits", "guess"], ...json.tokens.src.map((symbol, i) => [visible(symbol), two(json.bits[i]), json.ranks[i] ?? ""])],
+    values: () => (json.bits[api.at("src")] == null ? [] : [["surprise", `${two(json.bits[api.at("src")])} bits`]]),
+  }),
 };
 
 export const gradient = {
   height: 300,
   draw(json) {
-    const series = json.models.flatMap((model, index) => [
-      { name: model.name, colour: index, points: model.state.map((value, lag) => [lag, value]) },
-      ...(model.bound && json.models.length === 1 ? [{ name: "bound", colour: 6, points: model.bound.map((value, lag) => [lag, value]).filter(([, value]) => value > 1e-12) }] : []),
-    ]);
-    const drawing = lines({ series, x: { label: "steps back", scale: "linear" }, y: { label: "how much is felt", scale: "log" }, height: 250 });
-    const longest = Math.max(...json.models.map((model) => model.state.length));
+    const numbered = (values) => values.map((value, lag) => [lag, value]), [first] = json.models;
+    const series = json.models.map((model, index) => ({ name: model.name, colour: index, points: numbered(model.state) }));
+    if (first.bound && json.models.length === 1) series.push({ name: "bound", colour: 6, points: numbered(first.bound).filter(([, value]) => value > 1e-12) });
     return {
-      drawing,
-      legend: [h("span", { class: "muted" }, "1 is all of a change; below 0.01 it counts as forgotten")],
-      table: () => [["steps back", ...json.models.map((model) => model.name)], ...Array.from({ length: longest }, (_, lag) => [lag, ...json.models.map((model) => (model.state[lag] === undefined ? "" : short(model.state[lag], 3)))])],
+      drawing: lines({ series, x: { label: "steps back" }, y: { label: "how much is felt", scale: "log" }, height: 250 }),
+      legend: muted("1 is all of a change; below 0.01 it counts as forgotten"), table: () => linesTable(series, "steps back"),
     };
   },
 };

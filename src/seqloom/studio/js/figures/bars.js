@@ -1,25 +1,20 @@
 // Horizontal bars with their names; what sampling cuts off is hatched.
 import { h } from "../dom.js";
+import { muted } from "./parts.js";
 import { percent } from "./scales.js";
 import { visible } from "./symbols.js";
 
 /**
- * bars([{name, value, after?, kept?, title?}], {most, show, onPick, label}) → a list. `value` is the
+ * bars([{name, value, after?, kept?, shown?}], {most, onPick, label, plain}) → a list. `value` is the
  * model's share (the thin mark where `after` differs), `after` what it is drawn with.
  */
-export function bars(rows, { most, show = percent, onPick, label = "", plain = false } = {}) {
-  const largest = most || Math.max(1e-9, ...rows.map((row) => Math.max(row.value, row.after ?? 0)));
-  return h("ol", { class: "shares", "aria-label": label }, ...rows.map((row) => {
-    const shown = row.after ?? row.value, cutOff = row.kept === false;
-    const name = plain ? row.name : visible(row.name);
-    const inside = [
+export function bars(rows, { most, onPick, label = "", plain } = {}) {
+  const long = (value) => `${(100 * value / (most || Math.max(1e-9, ...rows.flatMap((row) => [row.value, row.after ?? 0])))).toFixed(2)}%`;
+  return h("ol", { class: "shares", "aria-label": label }, rows.map((row) => {
+    const isCut = row.kept === false, value = isCut ? row.value : row.after ?? row.value, name = plain ? row.name : visible(row.name);
+    return h("li", { class: isCut ? "share-row is-cut" : "share-row", dataset: { name: row.name, value: row.value } }, h(onPick ? "button" : "div", { class: "share-button", type: onPick && "button", on: onPick && { click: () => onPick(row) } },
       h("bdi", { class: "share-name", title: name }, name),
-      h("span", { class: "share-track", "aria-hidden": "true" },
-        h("span", { class: cutOff ? "share-bar cut" : "share-bar", style: `width:${(100 * (cutOff ? row.value : shown) / largest).toFixed(2)}%` }),
-        row.after !== undefined && !cutOff && Math.abs(row.after - row.value) > 0.002 && h("span", { class: "share-mark", style: `left:${(100 * row.value / largest).toFixed(2)}%` })),
-      h("span", { class: "share-value" }, show(cutOff ? row.value : shown), cutOff && h("span", { class: "muted" }, " cut")),
-    ];
-    return h("li", { class: cutOff ? "share-row is-cut" : "share-row", title: row.title || null, dataset: { name: row.name, value: row.value } },
-      onPick ? h("button", { type: "button", class: "share-button", on: { click: () => onPick(row) } }, ...inside) : h("div", { class: "share-button" }, ...inside));
+      h("span", { class: "share-track", "aria-hidden": "true" }, h("span", { class: isCut ? "share-bar cut" : "share-bar", style: `width:${long(value)}` }), Math.abs(value - row.value) > 0.002 && h("span", { class: "share-mark", style: `left:${long(row.value)}` })),
+      h("span", { class: "share-value" }, row.shown ?? percent(value), isCut && muted(" cut"))));
   }));
 }

@@ -3,26 +3,21 @@ import { h } from "../dom.js";
 import { lines } from "./lines.js";
 import { short } from "./scales.js";
 
-/** components({times, components: [{name, mean, deviation, observed}]}, {onCursor}) → element. */
+/** components({times, components: [{name, mean, deviation, observed}]}) → element. */
 export function components({ times, components: parts }) {
-  const show = (i) => String(times[Math.round(i)] ?? "").slice(0, 16);
-  const panels = parts.map((part, index) => lines({
+  const numbered = (values) => values.map((value, i) => [i, value]);
+  const panels = parts.map(({ name, mean, deviation, observed }, index) => lines({
     height: 150,
     series: [
-      { name: part.name, colour: index, points: part.mean.map((value, i) => [i, value]), band: bandOf(part) },
-      ...(part.observed ? [{ name: "observed", colour: index + 1, dots: part.observed.length <= 120, points: part.observed.map((value, i) => [i, value]) }] : []),
+      { name, colour: index, points: numbered(mean), bands: [{ share: 0.95, rows: mean.map((value, i) => [i, value - 1.96 * deviation[i], value + 1.96 * deviation[i]]).filter((row) => Number.isFinite(row[1])) }] },
+      ...(observed ? [{ name: "observed", colour: index + 1, dots: "only", points: numbered(observed) }] : []),
     ],
-    x: { label: "step", scale: "linear", show }, y: { label: part.name, scale: "linear" },
+    x: { label: "step", show: (i) => String(times[Math.round(i)] ?? "").slice(0, 16) }, y: { label: name },
     onCursor: (x) => panels.forEach((panel, other) => other !== index && panel.setCursor(x)),
   }));
-  return h("div", { class: "components", dataset: { active: "true" } }, ...panels);
+  return h("div", { class: "components", dataset: { active: "true" } }, panels);
 }
 
 export function componentsTable({ times, components: parts }) {
-  return [["step", ...parts.flatMap((part) => [part.name, "±1.96 σ"])],
-    ...times.map((time, i) => [time, ...parts.flatMap((part) => [short(part.mean[i], 5), short(1.96 * part.deviation[i], 3)])])];
-}
-
-function bandOf(part) {
-  return part.mean.map((value, i) => [i, value - 1.96 * part.deviation[i], value + 1.96 * part.deviation[i]]).filter(([, low]) => Number.isFinite(low));
+  return [["step", ...parts.flatMap((part) => [part.name, "±1.96 σ"])], ...times.map((time, i) => [time, ...parts.flatMap((part) => [short(part.mean[i], 5), short(1.96 * part.deviation[i], 3)])])];
 }

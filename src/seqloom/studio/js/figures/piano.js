@@ -1,33 +1,29 @@
 // A piano roll: steps from left to right, pitches from low to high; what was given is paler.
 import { h, s } from "../dom.js";
+import { canvasOf } from "./parts.js";
 
 const NAMES = ["C", "C♯", "D", "D♯", "E", "F", "F♯", "G", "G♯", "A", "A♯", "B"];
+const TALL = 7, LEFT = 34;
 
-export function pitchName(pitch) {
-  return `${NAMES[((pitch % 12) + 12) % 12]}${Math.floor(pitch / 12) - 1}`;
-}
+export const pitchName = (pitch) => `${NAMES[pitch % 12]}${Math.floor(pitch / 12) - 1}`;
 
 /** pianoRoll({frames: [[pitch…]…], given}) → element. */
 export function pianoRoll({ frames, given = 0 }) {
-  const all = frames.flat(), low = Math.min(...all, 60) - 1, high = Math.max(...all, 60) + 1;
-  const wide = frames.length > 200 ? 4 : 8, tall = 7, left = 34, width = left + frames.length * wide + 8, height = (high - low + 1) * tall + 8;
-  const y = (pitch) => 4 + (high - pitch) * tall;
-  const svg = s("svg", { width, height, viewBox: `0 0 ${width} ${height}`, class: "piano-svg" });
+  const all = frames.flat(), low = Math.min(...all, 60) - 1, high = Math.max(...all, 60) + 1, wide = frames.length > 200 ? 4 : 8, end = LEFT + frames.length * wide, held = new Map();
+  const svg = canvasOf("piano-svg", end + 8, (high - low + 1) * TALL + 8), y = (pitch) => 4 + (high - pitch) * TALL;
   for (let pitch = low; pitch <= high; pitch++) {
-    if (NAMES[((pitch % 12) + 12) % 12].includes("♯")) svg.append(s("rect", { class: "piano-black", x: left, y: y(pitch), width: width - left - 8, height: tall }));
-    if (pitch % 12 === 0) svg.append(s("text", { class: "tick", x: left - 4, y: y(pitch) + tall, "text-anchor": "end" }, pitchName(pitch)), s("line", { class: "gridline", x1: left, x2: width - 8, y1: y(pitch) + tall, y2: y(pitch) + tall }));
+    if (NAMES[pitch % 12].includes("♯")) svg.append(s("rect", { class: "piano-black", x: LEFT, y: y(pitch), width: end - LEFT, height: TALL }));
+    if (pitch % 12 === 0) svg.append(s("text", { class: "tick", x: LEFT - 4, y: y(pitch) + TALL, "text-anchor": "end" }, pitchName(pitch)), s("line", { class: "gridline", x1: LEFT, x2: end, y1: y(pitch) + TALL, y2: y(pitch) + TALL }));
   }
-  const held = new Map();
-  const close = (pitch, end) => {
-    const start = held.get(pitch);
-    held.delete(pitch);
-    svg.append(s("rect", { class: start < given ? "piano-note given" : "piano-note", x: left + start * wide, y: y(pitch) + 1, width: (end - start) * wide - 1, height: tall - 2, rx: 2 }, s("title", {}, `${pitchName(pitch)}, steps ${start + 1} to ${end}`)));
-  };
-  frames.forEach((frame, step) => {
-    for (const pitch of [...held.keys()]) if (!frame.includes(pitch) || step === given) close(pitch, step);
+  // A pitch that sounds on is one note; what was given ends where the model begins.
+  [...frames, []].forEach((frame, step) => {
+    for (const [pitch, start] of held) {
+      if (frame.includes(pitch) && step !== given) continue;
+      held.delete(pitch);
+      svg.append(s("rect", { class: start < given ? "piano-note given" : "piano-note", x: LEFT + start * wide, y: y(pitch) + 1, width: (step - start) * wide - 1, height: TALL - 2, rx: 2 }, s("title", {}, `${pitchName(pitch)}, steps ${start + 1} to ${step}`)));
+    }
     for (const pitch of frame) if (!held.has(pitch)) held.set(pitch, step);
   });
-  for (const pitch of [...held.keys()]) close(pitch, frames.length);
-  if (given) svg.append(s("line", { class: "now", x1: left + given * wide, x2: left + given * wide, y1: 2, y2: height - 2 }));
+  if (given) svg.append(s("line", { class: "now", x1: LEFT + given * wide, x2: LEFT + given * wide, y1: 2, y2: "100%" }));
   return h("div", { class: "scroller piano" }, svg);
 }

@@ -1,6 +1,6 @@
 """What the web API answers, field by field: the description at /openapi.json is made of this."""
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -148,3 +148,250 @@ class Notes(BaseModel):
     """The last requests, the newest first."""
 
     requests: list[Note]
+
+
+class Begun(BaseModel):
+    """Trainings that were begun."""
+
+    job: str
+    runs: list[str] = Field(description="The ids of the runs, in order.")
+
+
+class StateNow(BaseModel):
+    """How a run stood when it was asked to stop."""
+
+    id: str
+    state: str
+
+
+class Opt(BaseModel):
+    """One setting, as a field of a form."""
+
+    name: str
+    kind: Literal["whole", "number", "truth", "text", "choice"]
+    choices: list[str] = Field(description="The words to choose from, where only some will do.")
+    default: bool | int | float | str | None
+    help: str
+
+
+class TaskRow(BaseModel):
+    """A task: what models are trained for."""
+
+    name: str
+    summary: str
+    verb: str = Field(description="The command that uses a model of this task.")
+    form: str
+    roles: list[str] = Field(description="The columns of its file; none: it makes its own data.")
+    headline: str = Field(description="The metric that chooses the best step.")
+    headline_title: str
+    options: list[Opt]
+
+
+class Tasks(BaseModel):
+    """Every task."""
+
+    tasks: list[TaskRow]
+
+
+class ModelChoice(BaseModel):
+    """A model that can do a task."""
+
+    name: str
+    summary: str
+    is_baseline: bool = Field(description="Others are only measured by it.")
+    learns: Literal["counting", "passes", "gradients"]
+    options: list[Opt]
+
+
+class ModelChoices(BaseModel):
+    """The models of a task, from simple to large, and all that can be set."""
+
+    models: list[ModelChoice]
+    training: list[Opt]
+    data: list[Opt]
+    recipes: list[str] = Field(description="Recipes for this task that come with Seqloom.")
+
+
+class CheckedRecipe(BaseModel):
+    """A recipe that is right, in every form."""
+
+    toml: str = Field(description="With every default written out.")
+    short_toml: str = Field(description="Only what differs from the defaults.")
+    command: str = Field(description="The command that does the same.")
+    problems: list[str]
+    tables: dict[str, dict[str, Any]]
+
+
+class DataSetRow(BaseModel):
+    """A file that was given to the studio."""
+
+    id: str
+    name: str
+    bytes: int
+    created: float
+    example: str = Field("", description="The example that it came with.")
+
+
+class DataSets(BaseModel):
+    """Every data set, the newest first."""
+
+    datasets: list[DataSetRow]
+
+
+class NextStep(BaseModel):
+    """What to train, so that the file is read in the same way."""
+
+    task: str
+    settings: dict[str, Any]
+
+
+class DataReport(Open):
+    """What was found in a file."""
+
+    dataset: DataSetRow
+    report: dict[str, Any] = Field(description="What `seqloom check --json` prints.")
+    ok: bool = Field(description="Whether training is open.")
+    reason: str | None = Field(description="Why it is closed, in words.")
+    next: NextStep
+    remedy: dict[str, Any] | None = Field(description="A way of reading that would help.")
+    tasks: list[str] = Field(description="The three tasks it is most likely meant for.")
+
+
+class ModelRow(BaseModel):
+    """A model in a list."""
+
+    id: str
+    task: str
+    model: str
+    form: str | None
+    verb: str
+    metric: str | None
+    metric_title: str | None
+    best: float | None
+    best_shown: str | None
+    size: int | None = Field(description="How many numbers it learned.")
+    bytes: int
+    age: float
+
+
+class Models(BaseModel):
+    """Every run that has weights, the newest first."""
+
+    models: list[ModelRow]
+
+
+class ViewOffer(BaseModel):
+    """A view that a model has."""
+
+    view: str
+    title: str
+    about: str
+    options: list[Opt]
+
+
+class ViewName(BaseModel):
+    """A view that a model lacks."""
+
+    view: str
+    title: str
+
+
+class Ahead(BaseModel):
+    """How far a model of series looks ahead, and at which numbers."""
+
+    horizon: int
+    period: int
+    columns: list[str]
+    known: list[str] = Field(description="Columns whose future it has to be told.")
+
+
+class ModelDetail(ModelRow):
+    """All about a model."""
+
+    views: list[ViewOffer] = Field(description="In the order in which a page shows them.")
+    missing: list[ViewName]
+    examples: list[str] = Field(description="Inputs to try.")
+    labels: list[str] | None
+    symbols: int | None = Field(description="How many symbols it knows.")
+    unit: str
+    probes: Probes
+    forecast: Ahead | None
+    parameters: list[Opt] = Field(description="What can be set where it is asked.")
+    snippets: dict[str, str] = Field(description="curl, python and javascript.")
+
+
+class Card(BaseModel):
+    """A model in words."""
+
+    markdown: str
+
+
+class Usage(BaseModel):
+    """How much was read."""
+
+    inputs: int
+    symbols: int
+
+
+class Answered(BaseModel):
+    """Answers, in the order of the inputs."""
+
+    outputs: list[dict[str, Any]] = Field(
+        description="As `seqloom predict --json` prints them: input, output, log_prob, "
+        "probability, probabilities, nbest. A text that goes on: input, text, ended, symbols."
+    )
+    model: str
+    timing_ms: float
+    usage: Usage
+
+
+class ViewShown(Open):
+    """A view: numbers, and a sentence computed from them."""
+
+    view: str
+    version: int
+    model: str
+    caption: str = Field(description="What there is to see, in one sentence.")
+    notes: list[str]
+
+
+class Comparison(Open):
+    """Runs side by side, as `seqloom compare --json` prints them."""
+
+    task: str
+    examples: str
+    n: int
+    runs: list[dict[str, Any]]
+    differences: dict[str, list[Any]]
+    metric: str
+    verdict: str
+    notes: list[str]
+    where: dict[str, Any] = Field(description="By length, label, and known or unknown symbols.")
+    cost: list[dict[str, Any]] = Field(description="Of each run: size, bytes, seconds, ms.")
+
+
+class RunAnswer(Open):
+    """What one run says to an input."""
+
+    run: str
+    output: dict[str, Any] | None
+    surprise: dict[str, Any] | None = Field(description="The view of that name, if it has it.")
+    next: dict[str, Any] | None = Field(description="The view of that name, if it has it.")
+    error: Problem | None
+
+
+class ComparedAnswers(BaseModel):
+    """The same input through several runs."""
+
+    text: str
+    runs: list[RunAnswer]
+
+
+class CodePage(BaseModel):
+    """What `seqloom explain CODE` tells."""
+
+    code: str
+    title: str
+    what: str
+    fix: str
+    why: str

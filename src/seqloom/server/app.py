@@ -12,7 +12,7 @@ from .answers import Problem
 from .guard import Guard
 from .limits import Bodies
 from .problems import MEDIA_TYPE, add_handlers
-from .routes import pages, requests, runs
+from .routes import compare, datasets, models, pages, requests, runs, tasks
 from .settings import Settings
 from .studio import Studio
 
@@ -28,7 +28,15 @@ PROBLEM: dict[int | str, dict[str, Any]] = {
     }
 }
 TELEMETRY = ("tracing", "metrics", "logs", "operation_spans", "auto_configure")
-ROUTERS = (requests, runs, pages)  # pages last: it takes every address that is left
+ROUTERS = (
+    runs,
+    models,
+    compare,
+    datasets,
+    tasks,
+    requests,
+    pages,
+)  # pages last: it takes every address that is left
 
 
 def make_app(settings: Settings) -> tuple[ASGIApp, Studio]:

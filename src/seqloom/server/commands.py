@@ -1,5 +1,6 @@
 """The command line that does the same: what the pages show under every button."""
 
+import json
 import shlex
 import tomllib
 from pathlib import Path
@@ -22,7 +23,7 @@ def training(recipe: Recipe) -> str:
         words += ["-m", str(model)]
     for path, value in changed(recipe).items():
         if path not in ("data.train", "task.name", "model.name"):
-            words += ["--set", f"{path}={_written(value)}"]
+            words += ["--set", f"{path}={written(value)}"]
     return shlex.join(words)
 
 
@@ -70,25 +71,25 @@ def _defaults(table: str, given: dict[str, Any]) -> dict[str, Any]:
     if table in ("task", "model"):
         registry: Any = TASKS if table == "task" else MODELS
         name = given.get("name")
-        if not isinstance(name, str) or name not in registry:
+        if not isinstance(name, str) or name not in list(registry):
             return {}
         kinds[table] = registry[name]
     return {option.name: option.default for option in options(kinds[table])}
 
 
-def _written(value: Any) -> str:
+def written(value: Any) -> str:
     """A value as TOML, which is what --set reads; plain words need no quotes."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
-        return value if value and not _is_toml(value) else f'"{value}"'
+        return value if value and not _is_toml(value) else _quoted(value)
     if isinstance(value, list | tuple):
         return "[" + ", ".join(_quoted(item) for item in value) + "]"
     return str(value)
 
 
 def _quoted(value: Any) -> str:
-    return f'"{value}"' if isinstance(value, str) else _written(value)
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else written(value)
 
 
 def _is_toml(text: str) -> bool:

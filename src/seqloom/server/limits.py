@@ -6,10 +6,12 @@ that it would break, goes no further.
 """
 
 import asyncio
+import contextlib
 import json
 import re
 import threading
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Hashable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, ParamSpec, TypeVar
 
@@ -20,7 +22,7 @@ from .settings import MIB, Limits
 
 P, T = ParamSpec("P"), TypeVar("T")
 UPLOADED = b"application/octet-stream"
-DEEPEST = 64
+DEEPEST, KEPT = 64, 16
 _STRING, _BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"'), re.compile(r"[\[\]{}]")
 
 
@@ -107,6 +109,7 @@ class Gate:
         self._limits = limits
         self._pool = ThreadPoolExecutor(limits.at_once, thread_name_prefix="model")
         self._waiting, self._lock = 0, threading.Lock()
+        self._kept: OrderedDict[Hashable, Future[Any]] = OrderedDict()
 
     async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """The result of some work, done in a thread."""
@@ -116,6 +119,51 @@ class Gate:
         except TimeoutError:
             future.cancel()
             raise too_long(self._limits.seconds) from None
+
+    async def run_kept(self, key: Hashable, work: Callable[[], T]) -> T:
+        """As `run`, but what was asked before is not done again, and goes on after a minute.
+
+        Who asks once more after work took too long finds it done, or further on.
+        """
+        future = self._kept.get(key)
+        if future is None or (future.done() and (future.cancelled() or future.exception())):
+            future = self.submit(work)
+            self._kept[key] = future
+            while len(self._kept) > KEPT:
+                self._kept.popitem(last=False)
+        try:
+            waiting = asyncio.shield(asyncio.wrap_future(future))
+            return await asyncio.wait_for(waiting, self._limits.seconds)
+        except TimeoutError:
+            raise too_long(self._limits.seconds) from None
+
+    async def stream(self, make: Callable[[], Iterator[T]]) -> AsyncIterator[T]:
+        """What an iterator gives that is gone through in a thread; it stops when nobody listens."""
+        loop, has_left = asyncio.get_running_loop(), threading.Event()
+        queue: asyncio.Queue[tuple[T] | Exception | None] = asyncio.Queue()
+
+        def tell(news: tuple[T] | Exception | None) -> None:
+            with contextlib.suppress(RuntimeError):  # the server has ended meanwhile
+                loop.call_soon_threadsafe(queue.put_nowait, news)
+
+        def work() -> None:
+            try:
+                for item in make():
+                    if has_left.is_set():
+                        return
+                    tell((item,))
+                tell(None)
+            except Exception as error:
+                tell(error)
+
+        self.submit(work)
+        try:
+            while (news := await queue.get()) is not None:
+                if isinstance(news, Exception):
+                    raise news
+                yield news[0]
+        finally:
+            has_left.set()
 
     def submit(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Begin some work, or put it in the queue; refused where that is full."""

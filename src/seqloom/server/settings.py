@@ -15,6 +15,7 @@ class Limits:
     upload_bytes: int = 200 * MIB
     inputs: int = 32
     symbols: int = 16_384  # characters of one input
+    looked: int = 2_000  # characters of a text that is looked into
     beam: int = 32
     generated: int = 1_024
     seconds: float = 60.0  # of work for one request

@@ -1,14 +1,19 @@
 """What all addresses share: the shelf of runs, the jobs, the loaded models, the limits."""
 
 import asyncio
+import threading
+from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any, cast
 
 from fastapi import Depends, Request
 from starlette.responses import Response
 
 from ..record import to_json
+from .datasets import DataSets
 from .jobs import Jobs
 from .limits import Gate
+from .loaded import Loaded
 from .notebook import Notebook
 from .settings import Settings
 from .shelf import Shelf
@@ -23,8 +28,22 @@ class Studio:
         self.jobs = Jobs(settings.kept, settings.runs)
         self.shelf = Shelf(settings.runs, self.jobs)
         self.tails, self.notebook = Tails(), Notebook()
+        self.datasets = DataSets(settings.kept)
+        self.loaded = Loaded(settings.limits.loaded)
         self.gate = Gate(settings.limits)
+        self._is_warm = False
         self.is_closing = asyncio.Event()  # streams end when the server does
+
+    @property
+    def scratch(self) -> Path:
+        """Where files lie that last as long as one request."""
+        return self.settings.kept / "scratch"
+
+    def warm(self, prepare: Callable[[], None]) -> None:
+        """Do something beforehand that a later page will need; once, and beside all else."""
+        if not self._is_warm:
+            self._is_warm = True
+            threading.Thread(target=prepare, daemon=True, name="warm").start()
 
     def close(self) -> None:
         """Let go of everything; trainings go on."""

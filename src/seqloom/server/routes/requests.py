@@ -4,12 +4,14 @@ import os
 import platform
 from dataclasses import asdict
 from importlib.metadata import version
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Path
 from starlette.responses import Response
 
-from ..answers import Health, Notes, Status, Version
+from ...errors import unknown
+from ...explanations import pages
+from ..answers import CodePage, Health, Notes, Status, Version
 from ..guard import is_loopback
 from ..studio import Here, Json
 
@@ -48,7 +50,7 @@ def status(studio: Here) -> Response:
             if row["state"] == "running"
         ],
         "waiting": [row["id"] for row in rows if row["state"] == "waiting"],
-        "loaded": [],
+        "loaded": studio.loaded.ids(),
         "local": is_loopback(settings.host),
         "token": bool(settings.token),
         "threads": len(os.sched_getaffinity(0)),
@@ -56,6 +58,15 @@ def status(studio: Here) -> Response:
         "limits": asdict(settings.limits),
     }
     return Json(told)
+
+
+@router.get("/api/v1/help/{code}", response_model=CodePage)
+def help_of(code: Annotated[str, Path(max_length=10)]) -> Response:
+    """The page of an error code: what it means, what to do, and why it is so."""
+    known = pages()
+    if code not in known:
+        raise unknown("code", code, known)
+    return Json(vars(known[code]))
 
 
 @router.get("/api/v1/requests", response_model=Notes)

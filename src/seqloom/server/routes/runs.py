@@ -8,8 +8,10 @@ from fastapi import APIRouter, Header, Path, Query
 from starlette.responses import Response, StreamingResponse
 
 from ...run import EVENTS
-from ..answers import RunDetail, Runs
+from ..answers import Begun, RunDetail, Runs, StateNow
+from ..bodies import Resumed, Started, Stopped
 from ..describing import described, waiting
+from ..starting import begin, delete, go_on, stop
 from ..studio import Here, Json, Studio
 from ..tailing import frames
 
@@ -22,6 +24,36 @@ STREAM = {200: {"content": {"text/event-stream": {}}, "description": "Events as 
 def runs(studio: Here) -> Response:
     """Every run, the newest first: those of the command line as well, and those that wait."""
     return Json({"runs": studio.shelf.rows()})
+
+
+@router.post("", response_model=Begun, status_code=201)
+def begin_runs(asked: Started, studio: Here) -> Response:
+    """Train one recipe or several, one after another, in a process that outlives the server.
+
+    All recipes are checked first. The ids of the runs are known at once; `events` can be listened
+    to before training has begun.
+    """
+    return Json(begin(studio, asked), 201)
+
+
+@router.post("/{run}:stop", response_model=StateNow, status_code=202)
+def stop_run(run: RunId, asked: Stopped, studio: Here) -> Response:
+    """Stop as Ctrl-C does: the step is finished, all is saved, and it can go on later."""
+    state = stop(studio, run, discard=asked.discard)
+    return Json({"id": run, "state": "discarded" if asked.discard else state}, 202)
+
+
+@router.post("/{run}:resume", response_model=Begun, status_code=201)
+def resume_run(run: RunId, asked: Resumed, studio: Here) -> Response:
+    """Go on from the last checkpoint, exactly as if it had never been stopped."""
+    return Json(go_on(studio, run, asked.settings), 201)
+
+
+@router.delete("/{run}", status_code=204)
+def delete_run(run: RunId, studio: Here) -> Response:
+    """Delete a run that is not being trained, with its weights."""
+    delete(studio, run)
+    return Response(status_code=204)
 
 
 @router.get("/{run}", response_model=RunDetail)

@@ -1,0 +1,134 @@
+"""Trainings that are begun, stopped, resumed and deleted through the web."""
+
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..errors import StudioError, UsageError
+from ..fitting import new_folder
+from ..recipe import Recipe
+from ..run import RECIPE
+from .bodies import Started
+from .commands import written
+from .jobs import Order, holder, interrupt, wait_until_free
+from .recipes import recipe_of, with_known_files
+from .shelf import State, stands
+from .studio import Studio
+
+OVER = ("finished", "stopped", "diverged", "crashed", "vanished", "damaged")
+
+
+def begin(studio: Studio, asked: Started) -> dict[str, Any]:
+    """Train every recipe, one after another; all are checked before the first begins."""
+    if asked.names and len(asked.names) != len(asked.recipes):
+        raise StudioError(
+            "S242", f"{len(asked.names)} names for {len(asked.recipes)} recipes do not go together"
+        )
+    recipes = [recipe_of(studio, one, asked.file_settings) for one in asked.recipes]
+    names = _names(studio, recipes, asked.names)
+    orders = [
+        Order(
+            run=name,
+            task=str(recipe.task["name"]),
+            model=str(recipe.model["name"]),
+            arguments=("--name", name),
+            recipe=recipe.to_toml(),
+        )
+        for name, recipe in zip(names, recipes, strict=True)
+    ]
+    return {"job": studio.jobs.start(orders), "runs": names}
+
+
+def go_on(studio: Studio, name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Resume a run from its last checkpoint."""
+    folder = studio.shelf.folder(name)
+    _must_be_over(studio, name)
+    recipe = Recipe.read(folder / RECIPE)
+    if settings:
+        changed = with_known_files(studio, recipe.with_settings(settings))
+        for table in ("task", "model"):
+            if getattr(changed, table) != getattr(recipe, table):
+                raise UsageError(
+                    "U010",
+                    f"[{table}] cannot change in a run that goes on",
+                    help=["train a new run with this setting"],
+                )
+        changed.checked()
+    given = [word for path, value in settings.items() for word in ("--set", _set(path, value))]
+    order = Order(
+        run=name,
+        task=str(recipe.task.get("name", "")),
+        model=str(recipe.model.get("name", "")),
+        arguments=("--resume", str(folder.resolve()), *given),
+    )
+    return {"job": studio.jobs.start([order]), "runs": [name]}
+
+
+def stop(studio: Studio, name: str, *, discard: bool) -> State:
+    """End a training as Ctrl-C does; what it has learned is kept, unless it is to be discarded."""
+    folder, step = studio.shelf.known(name)
+    state = stands(studio.shelf.record(folder) if folder else None, step)
+    if state in OVER and not discard:
+        raise StudioError("S261", f"{name} is not being trained: it is {state}", status=409)
+    if folder is not None and (pid := holder(folder)) is not None:
+        interrupt(pid)
+    elif step is not None and state == "waiting":
+        studio.jobs.stop(step)
+    if discard:
+        if folder is not None:
+            wait_until_free(folder)
+        delete(studio, name)
+    return state
+
+
+def delete(studio: Studio, name: str) -> None:
+    """Delete a run and all that was kept of it."""
+    folder, step = studio.shelf.known(name)
+    _must_be_over(studio, name)
+    studio.loaded.forget(name)
+    if step is not None:
+        studio.jobs.forget(step)
+    if folder is not None:
+        _remove(folder)
+
+
+def _remove(folder: Path) -> None:
+    """A folder; of one that lies elsewhere only the link to it."""
+    if folder.is_symlink():
+        folder.unlink()
+    else:
+        shutil.rmtree(folder)
+
+
+def _must_be_over(studio: Studio, name: str) -> None:
+    if (state := studio.shelf.state(name)) not in OVER:
+        told = "is being trained" if state == "running" else "waits to be trained"
+        raise StudioError("S260", f"{name} {told}", status=409, help=["stop it first"])
+
+
+def _names(studio: Studio, recipes: Sequence[Recipe], given: Sequence[str]) -> list[str]:
+    """What the runs are called; those that are not named have the next free number."""
+    taken, found = set(studio.shelf.ids()), list[str]()
+    for place, recipe in enumerate(recipes):
+        if given:
+            name = new_folder(recipe, given[place], studio.settings.runs).name
+            if name in taken:
+                raise UsageError("U009", f"there is a run called {name!r} already")
+        else:
+            name = _numbered(studio, recipe, taken)
+        taken.add(name)
+        found.append(name)
+    return found
+
+
+def _numbered(studio: Studio, recipe: Recipe, taken: set[str]) -> str:
+    stem, number = re.sub(r"[^a-z0-9]+", "-", str(recipe.model["name"]).lower()), 1
+    while f"{stem}-{number}" in taken or (studio.settings.runs / f"{stem}-{number}").exists():
+        number += 1
+    return f"{stem}-{number}"
+
+
+def _set(path: str, value: Any) -> str:
+    return f"{path}={written(value)}"

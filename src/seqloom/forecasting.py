@@ -10,17 +10,16 @@ from jaxtyping import Float
 from .data.origins import Window
 from .data.recorded import Recorded
 from .data.scaling import Scale, bent
-from .errors import DataError, ModelError, UsageError, nearest
+from .errors import DataError, UsageError, nearest
 from .foreseen import Foreseen
 from .forms import Series
 from .model import Decomposes, Model, Search
 from .task import Task
 from .training.evaluation import predict
-from .views import Component, ComponentsView, Fan, ForecastView, View, fans_of
+from .views import Component, ComponentsView, Fan, ForecastView, fans_of
 from .views.fan import plain_fan
 
 LISTED = 8  # names of series that an error lists
-VIEWS = ("forecast", "components")
 
 
 @runtime_checkable
@@ -38,7 +37,7 @@ class AsksAhead(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Asked:
     """What is asked of a forecast.
 
@@ -143,7 +142,7 @@ def outlooks(  # noqa: PLR0913, PLR0917 - who is asked what of which series, and
     learned = task.signature().target
     steps = asked.horizon or (learned.horizon if isinstance(learned, Series) else 1)
     asked = replace(asked, horizon=steps)
-    windows = [_window(task, one, asked) for one in _chosen(series, asked.series)]
+    windows = [_window(task, one, asked) for one in chosen_series(series, asked.series)]
     search = Search(horizon=asked.horizon, samples=asked.samples, seed=asked.seed)
     answers = predict(model, task, windows, search, tell)
     found = [answer.value for answer in answers]
@@ -155,20 +154,6 @@ def view_of(found: Sequence[Outlook], *, history: int = 0, dark: bool = False) -
     fans = [fan for one in found for fan in one.fans()]
     names = ", ".join(dict.fromkeys(one.model for one in found))
     return ForecastView(fans, names, history=history, dark=dark)
-
-
-def look(
-    model: Model, task: Task, series: Sequence[Recorded], asked: Asked, name: str, view: str = ""
-) -> View:
-    """A picture of what a model says of series: how they go on, or what the first is made of."""
-    able = VIEWS if isinstance(model, Decomposes) else VIEWS[:1]
-    if view and view not in able:
-        raise ModelError("M114", f"{name} shows no {view}", help=[f"it shows: {', '.join(able)}"])
-    if view == "components":
-        chosen = _chosen(series, asked.series)
-        notes = [f"the first of {len(chosen)} series"] if len(chosen) > 1 else []
-        return components_of(model, task, chosen[0], name, notes)
-    return view_of(outlooks(model, task, series, asked, name))
 
 
 def components_of(
@@ -248,7 +233,7 @@ def _window(task: AsksAhead, series: Recorded, asked: Asked) -> Window:
     return Window(series, begin, cut, end, cut)
 
 
-def _chosen(series: Sequence[Recorded], names: Sequence[str]) -> list[Recorded]:
+def chosen_series(series: Sequence[Recorded], names: Sequence[str]) -> list[Recorded]:
     """Those of these names, in the order of the names."""
     found: list[Recorded] = []
     for name in names:

@@ -349,6 +349,15 @@ class WeighsEvidence(Protocol):
 
 
 @runtime_checkable
+class Matches(Protocol):
+    """Goes by the longest context it has counted, as an n-gram does."""
+
+    def matched(self, read: Int[np.ndarray, " time"]) -> int:
+        """How many of the last symbols that were read that context has."""
+        ...
+
+
+@runtime_checkable
 class TakesVectors(Protocol):
     """Can start from vectors of symbols that others have learned."""
 

@@ -11,6 +11,7 @@ card.md                  the run in words
 import json
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +26,9 @@ from .data.rolls import Frame, written
 from .decoding import Ensemble, Sampling
 from .errors import DataError, ModelError, Place, UsageError, nearest
 from .forecasting import Asked, Outlook, outlooks, typed, until
-from .forecasting import look as look_ahead
 from .forms import Bits, Form
 from .generating import Piece, generating
-from .inspecting import look
+from .inspecting import Inspecting, Offers, Subject, offers, show
 from .mistakes import Mistakes, mistakes_of
 from .model import Generator, Model, Search
 from .parts import Parts, read_parts, with_known_labels
@@ -216,27 +216,34 @@ class Run:
         text: str = "",
         *,
         view: str = "",
-        beam: int = 1,
         file: str | Path = "",
         series: Sequence[str] = (),
+        **options: Any,
     ) -> View:
         """A picture of what happens inside while the model reads and answers.
 
-        A model of series reads a file, or some series of it: it shows how they go on (forecast),
-        and some models what they are made of (components).
+        `views()` lists the kinds there are and their options; see `Inspecting` for all of them. A
+        model of series reads a file, or some series of it, or numbers as a text.
         """
+        asked = Inspecting.of({"view": view, **options})
         is_ahead = self.task.form is Form.FORECAST
         if (is_ahead and bool(text) == bool(file)) or (file and not is_ahead):
             what = "series" if is_ahead else "texts"
             help = "give a FILE of series, or numbers as a text" if is_ahead else '--text "…"'
             raise UsageError("U316", f"{self.name} reads {what}", help=[help])
-        if is_ahead:
-            known = self._series(file, {}) if file else [until(self.task.question(text))]
-            asked = Asked(series=tuple(series))
-            return look_ahead(self.model, self.task, known, asked, self.name, view)
-        question = self.task.question(text)
-        answer = self.predict([text], beam=beam)[0] if self.task.form is not Form.NEXT else ""
-        return look(self.model, self.task, question, answer, self.name, view)
+        question: Any = self.task.question(text) if not file else self._series(file, {})
+        if is_ahead and not file:
+            question = [until(question)]
+        clip = self.recipe.build_training().clip
+        return show(self._subject, question, asked, series=series, clip=clip)
+
+    def views(self) -> Offers:
+        """The kinds of view that the run has, with their options, and those it lacks."""
+        return offers(self._subject)
+
+    @cached_property
+    def _subject(self) -> Subject:
+        return Subject(self.model, self.task, self.name)
 
     def why(
         self, text: str, *, how: How | None = None, about: Question | None = None

@@ -56,7 +56,15 @@ class Score:
 
 def score(model: Model, task: Task, texts: Sequence[str]) -> list[Score]:
     """The score of each text, read from its beginning to its end."""
-    examples = [task.question(text) for text in texts]
+    return _scores(model, task, texts, [task.question(text) for text in texts])
+
+
+def score_of(model: Model, task: Task, example: Any) -> Score:
+    """The score of one example."""
+    return _scores(model, task, [task.shown_question(example)], [example])[0]
+
+
+def _scores(model: Model, task: Task, texts: Sequence[str], examples: Sequence[Any]) -> list[Score]:
     items = [task.encode(example) for example in examples]
     for number, item in enumerate(items, start=1):
         if not len(item.target):  # a blank line still has its end, unless the text goes on

@@ -76,9 +76,9 @@ def test_a_stream_longer_than_the_context_goes_on_from_a_file(tmp_path):
         np.testing.assert_allclose(second.step(text[place]).log_probs, whole[place], atol=1e-6)
 
 
-@pytest.mark.parametrize("context, shown", [(16, 8), (4, 4)])
-def test_a_picture_of_where_it_looks(context, shown):
-    """The last layer, the mean of its heads; of a long text the first block."""
+@pytest.mark.parametrize("context, block", [(16, 8), (4, 4)])
+def test_a_picture_of_where_it_looks(context, block):
+    """The last layer, the mean of its heads; a long text is put together from its blocks."""
     task = Language()
     task.prepare([task.question("abcab cabba")])
     model = made("transformer", task.signature(), width=8, heads=2, layers=2, context=context)
@@ -88,8 +88,9 @@ def test_a_picture_of_where_it_looks(context, shown):
     with model.at_rest(), watching(model) as trace:
         model.log_prob(batch)
     wanted = trace.of_kind("attention")[1].value[0].mean(0)
-    np.testing.assert_allclose(view.weights, wanted, atol=1e-6)
-    assert view.source == view.target == ["<s>", *"abcabca"][:shown]
+    np.testing.assert_allclose(view.weights[:block, :block], wanted, atol=1e-6)
+    np.testing.assert_allclose(view.weights.sum(1), 1, atol=1e-6)
+    assert view.source == view.target == ["<s>", *"abcabca"]
     assert "body.layers.1.attention, the mean of its 2 heads" in view.notes
     assert any("read in blocks" in note for note in view.notes) == (context == 4)
 

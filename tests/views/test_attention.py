@@ -34,8 +34,8 @@ def grid_of(text: str) -> list[str]:
 def test_json_has_the_promised_form() -> None:
     view = random_view(3, 5)
     found = json.loads(json.dumps(view.to_json()))
-    keys = ["view", "version", "model", "tokens", "weights", "caption", "notes"]
-    assert list(found) == keys
+    of_it = ["tokens", "weights", "entropy", "layers", "layer", "heads", "head", "rail"]
+    assert list(found) == ["view", "version", "model", *of_it, "caption", "notes"]
     assert (found["view"], found["version"], found["model"]) == ("attention", 1, "tiny")
     assert found["tokens"] == {"src": view.source, "tgt": view.target}
     assert np.shape(found["weights"]) == (3, 5)

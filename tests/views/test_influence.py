@@ -78,7 +78,7 @@ def test_every_shape_lies_on_the_page(view):
 def test_json_has_the_numbers_and_the_chances():
     found = json.loads(json.dumps(matrix().to_json()))
     head = ["view", "version", "model", "by", "unit", "tokens", "places", "chances", "influence"]
-    assert list(found) == [*head, "caption", "notes"]
+    assert list(found) == [*head, "reach", "caption", "notes"]
     assert (found["view"], found["by"], found["unit"]) == ("influence", "gradient", "nats")
     assert found["tokens"]["tgt"] == ["L0", "L1", "L2"] and found["places"] == [1, 2, 3]
     assert found["chances"] == [0.5, 0.6, 0.7]
@@ -132,9 +132,9 @@ def test_captions_are_computed():
     assert rail([0.0, 0.0]).caption == 'Nothing moved "yes" (p=0.75).'
     assert rail(unit="share").caption.startswith('"yes" (p=0.75) looked most at "good" 1.00')
     near = rail([0.0, 0.0, 0.1, -2.0], distance=True).caption
-    assert near.endswith("The last symbol has 90 % of the influence.")
+    assert near.startswith("The next symbol depends on the last symbol (90 % of the influence).")
     far = rail([1.0, 1.0, 1.0, 1.0], distance=True).caption
-    assert far.endswith("The last 4 symbols have 90 % of the influence.")
+    assert far.startswith("The next symbol depends on the last 4 symbols (90 % of the infl")
     values = np.eye(3)[:, [0, 1, 1]]
     moved = [Moved("N", place + 1, WORDS[place]) for place in range(3)]
     told = InfluenceView(WORDS[:3], moved, values, "tiny", by="occlusion").caption

@@ -51,6 +51,17 @@ def memory_of_model(
     return median(found, name, chosen.layer.stretch(), clip)
 
 
+def measured_layers(model: Model, batch: Batch) -> int:
+    """How many recurrent layers can be measured; 0 where no gradient goes through time."""
+    stack = _stack(model)
+    if stack is None or not isinstance(model, LearnsByGradient):
+        return 0
+    layers = [layer for layer in stack.layers if isinstance(layer, Layer)]
+    with model.at_rest():  # layers that walk with a decoder are never run by themselves
+        heard, _ = _listen(layers[-1], lambda: cast(LearnsByGradient, model).loss(batch))
+    return len(layers) if heard.outputs else 0
+
+
 @dataclass(frozen=True)
 class _Chosen:
     """A layer of a stack, the lowest layer, and which of its calls is meant if it is shared."""
@@ -77,8 +88,7 @@ class _Heard:
 
 
 def _chosen(model: Model, name: str, number: int) -> _Chosen:
-    modules = model.modules() if isinstance(model, nn.Module) else ()
-    stack = next((module for module in modules if isinstance(module, Recurrence)), None)
+    stack = _stack(model)
     if stack is None or not isinstance(model, LearnsByGradient):
         raise ModelError(
             "M125",
@@ -93,6 +103,12 @@ def _chosen(model: Model, name: str, number: int) -> _Chosen:
     place = (number or len(layers)) - 1
     layer = layers[place]
     return _Chosen(layer, layers[0], sum(other is layer for other in layers[:place]))
+
+
+def _stack(model: Model) -> Recurrence | None:
+    """The first stack of recurrent layers."""
+    modules = model.modules() if isinstance(model, nn.Module) else ()
+    return next((module for module in modules if isinstance(module, Recurrence)), None)
 
 
 def _measured(model: Model, chosen: _Chosen, batch: Batch) -> Measured | None:

@@ -2,12 +2,20 @@
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from ..errors import UsageError
+from ..inspecting.options import Inspecting
+from ..options import Option, options
+from ..record import to_json
+from ..run import Run
 from .arguments import at_least_one
 from .inputs import arguments
 from .judging import load_run
 from .pictures import hand_out
+from .terminal import show
+
+OWN = ("view", "beam")  # options with arguments of their own here
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -16,12 +24,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", nargs="?", default="", help="of series")
     parser.add_argument("--text", help="what the model reads")
     parser.add_argument(
-        "--view",
-        default="",
-        metavar="NAME",
-        help="attention, gates or hierarchy, of series forecast or components; left out: the first"
-        " it has",
+        "--view", default="", metavar="NAME", help="the kind of picture; left out: the first"
     )
+    parser.add_argument("--views", action="store_true", help="instead: list the views of the run")
     parser.add_argument(
         "--series",
         action="append",
@@ -29,9 +34,16 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="only this series of FILE; may be repeated",
     )
-    parser.add_argument(
-        "--beam", type=int, default=1, metavar="N", help="candidates kept; 1 is greedy search"
-    )
+    parser.add_argument("--beam", type=int, metavar="N", help="candidates kept; 1 is greedy search")
+    of_views = parser.add_argument_group("options of views")
+    for option in options(Inspecting):
+        if option.name not in OWN:
+            of_views.add_argument(
+                f"--{option.name.replace('_', '-')}",
+                type=option.kind,
+                metavar="X" if option.kind is not str else "TEXT",
+                help=option.help.replace("%", "%%"),
+            )
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FILE", help="save as .svg, .png, .json or .html"
     )
@@ -39,13 +51,47 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Draw in the terminal, or save and print where."""
+    if given.views:
+        _list(load_run(given.run, given.runs_dir), given)
+        return 0
     (text,) = arguments([given.text or ""])
     if given.text is None and not given.file:
         raise UsageError(
             "U316", "nothing to look at", help=['--text "…"', "FILE   of a run that forecasts"]
         )
-    beam = at_least_one("--beam", given.beam)
+    asked = {
+        option.name: getattr(given, option.name)
+        for option in options(Inspecting)
+        if getattr(given, option.name) is not None
+    }
+    if given.beam is not None:
+        at_least_one("--beam", given.beam)
     run = load_run(given.run, given.runs_dir)
-    view = run.inspect(text, view=given.view, beam=beam, file=given.file, series=given.series)
-    hand_out(view, given)
+    hand_out(run.inspect(text, file=given.file, series=given.series, **asked), given)
     return 0
+
+
+def _list(run: Run, given: argparse.Namespace) -> None:
+    """The views of a run, and those it lacks."""
+    found = run.views()
+    if given.json:
+        shown = [
+            {
+                "view": kind.view,
+                "title": kind.title,
+                "about": kind.about,
+                "options": [_option(option) for option in kind.options()],
+            }
+            for kind in found.shown
+        ]
+        missing = [{"view": kind.view, "title": kind.title} for kind in found.missing]
+        show(to_json({"views": shown, "missing": missing}))
+        return
+    for kind in found.shown:
+        takes = f"  ({', '.join('--' + name.replace('_', '-') for name in kind.takes)})"
+        show(f"{kind.view:14}{kind.about}{takes if kind.takes else ''}")
+    show(f"not shown: {', '.join(kind.view for kind in found.missing) or 'none'}")
+
+
+def _option(option: Option) -> dict[str, Any]:
+    return {"name": option.name, "default": option.default, "help": option.help}

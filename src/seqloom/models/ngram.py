@@ -135,6 +135,14 @@ class NGram(Model):
         nodes = self._grams.read(symbols, state[0])
         return np.stack([self._grams.following(row) for row in nodes]), (nodes,)
 
+    def matched(self, read: Int[np.ndarray, " time"]) -> int:
+        """How long the longest context is that was counted, of those that end here."""
+        nodes = self._grams.begin(1)
+        for symbol in read:
+            nodes = self._grams.read(np.array([symbol]), nodes)
+        seen = np.flatnonzero(nodes[0] >= 0)
+        return int(seen[-1]) + 1 if len(seen) else 0
+
     def weights(self) -> Weights:
         return self._grams.arrays()
 

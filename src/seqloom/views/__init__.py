@@ -1,25 +1,30 @@
 """Pictures of what happens inside a model: each prints, draws, saves and shows in a notebook."""
 
 from .attention import AttentionView
+from .choices import ChoicesView
 from .components import Component, ComponentsView
 from .confusion import ConfusionView
 from .fan import Fan, fans_of
 from .forecast import ForecastView
 from .gate_shares import GateShare, GateSharesView
 from .gates import GatesView
+from .heads import HeadsView
 from .hierarchy import HierarchyView
 from .influence import InfluenceView, Moved
 from .ladder import LadderView, RungPoint
 from .lengths import HorizonView, LengthBucket, LengthCurve, LengthView
 from .memory import Memory, MemoryView, Window
+from .next_symbol import NextView
 from .piano_roll import PianoRollView
 from .regimes import Regime, RegimesView
 from .reliability import Bin, ReliabilityView
+from .surprise import SurpriseView
 from .view import View
 
 __all__ = [
     "AttentionView",
     "Bin",
+    "ChoicesView",
     "Component",
     "ComponentsView",
     "ConfusionView",
@@ -28,6 +33,7 @@ __all__ = [
     "GateShare",
     "GateSharesView",
     "GatesView",
+    "HeadsView",
     "HierarchyView",
     "HorizonView",
     "InfluenceView",
@@ -38,11 +44,13 @@ __all__ = [
     "Memory",
     "MemoryView",
     "Moved",
+    "NextView",
     "PianoRollView",
     "Regime",
     "RegimesView",
     "ReliabilityView",
     "RungPoint",
+    "SurpriseView",
     "View",
     "Window",
     "fans_of",

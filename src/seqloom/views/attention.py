@@ -1,7 +1,7 @@
 """Where a model looks: one row for each symbol it writes, one column for each it reads."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,19 +26,32 @@ class AttentionView(View):
         weights: target × source, from 0 to 1; each row should sum to one.
         model: name of the model.
         notes: how the weights came about, such as "mean of 4 heads".
+        layers: the names of all layers that look, of which this is one.
+        layer: which of them.
+        heads: how many heads the layer has.
+        head: which of them; -1 is the mean of all.
+        rail: the side on which a cursor moves: that of the columns (src) or of the rows (tgt).
     """
 
     kind: ClassVar[str] = "attention"
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what is drawn, and of what it is one part
         self,
         source: Sequence[str],
         target: Sequence[str],
         weights: ArrayLike,
         model: str,
         notes: Sequence[str] = (),
+        *,
+        layers: Sequence[str] = (),
+        layer: int = 0,
+        heads: int = 1,
+        head: int = -1,
+        rail: Literal["src", "tgt"] = "tgt",
     ) -> None:
         self.source, self.target = list(source), list(target)
+        self.layers, self.layer, self.heads, self.head = list(layers), layer, heads, head
+        self.rail = rail
         self.weights = _checked(weights, (len(self.target), len(self.source)))
         entropy = _entropy(self.weights)
         data = {
@@ -52,7 +65,16 @@ class AttentionView(View):
 
     def content(self) -> dict[str, Any]:
         tokens = {"src": self.source, "tgt": self.target}
-        return {"tokens": tokens, "weights": self.weights.round(6).tolist()}
+        return {
+            "tokens": tokens,
+            "weights": self.weights.round(6).tolist(),
+            "entropy": self.data["entropy"].round(4).tolist(),
+            "layers": self.layers,
+            "layer": self.layer,
+            "heads": self.heads,
+            "head": "mean" if self.head < 0 else self.head,
+            "rail": self.rail,
+        }
 
     def to_table(self) -> list[list[str]]:
         rows = zip(self.target, self.weights, strict=True)

@@ -27,6 +27,8 @@ class GatesView(View):
         gates: for each gate, time × cells; all of the same shape.
         model: name of the model.
         notes: how the values came about, such as "layer 2".
+        layers: the names of all layers that have gates, of which this is one.
+        layer: which of them.
     """
 
     kind: ClassVar[str] = "gates"
@@ -37,8 +39,11 @@ class GatesView(View):
         gates: Mapping[str, ArrayLike],
         model: str,
         notes: Sequence[str] = (),
+        *,
+        layers: Sequence[str] = (),
+        layer: int = 0,
     ) -> None:
-        self.symbols = list(symbols)
+        self.symbols, self.layers, self.layer = list(symbols), list(layers), layer
         self.gates = _checked(gates, len(self.symbols))
         self.open = {name: _share(values > OPEN) for name, values in self.gates.items()}
         self.shut = {name: _share(values < SHUT) for name, values in self.gates.items()}
@@ -62,7 +67,13 @@ class GatesView(View):
             }
             for name, values in self.gates.items()
         }
-        return {"tokens": {"src": self.symbols}, "gates": gates, "order": self.order.tolist()}
+        return {
+            "tokens": {"src": self.symbols},
+            "gates": gates,
+            "order": self.order.tolist(),
+            "layers": self.layers,
+            "layer": self.layer,
+        }
 
     def to_table(self) -> list[list[str]]:
         heading = ["mean over cells", *map(_short, self.gates)]

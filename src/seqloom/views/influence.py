@@ -17,20 +17,26 @@ from .text_grid import ASCII_BLOCKS, BLOCKS, block_levels, text_grid
 from .view import View
 
 Matrix = NDArray[np.float64]
-Unit = Literal["nats", "share", "number"]
+Unit = Literal["nats", "share", "number", "weight"]
 NAMED = 3  # symbols that a sentence names on either side
 LEAST = 0.02  # of the largest; a sentence does not name what counts less
 MOST = 0.9  # the share of all influence that a sentence on distance speaks of
+_BORDERS = ("<s>", "</s>", "<unk>")
 FOR, AGAINST = BLOCKS[1:], "░▒▓"
 _ASCII_FOR, _ASCII_AGAINST = "123456789", "abcdefghi"
 _MEANING: dict[Unit, str] = {
     "nats": "log-probability of the answer, in nats: blue for it, orange against it",
     "share": "share of the attention",
     "number": "the answer itself: blue makes it larger, orange smaller",
+    "weight": "how far the forecast rises where an observation is one higher",
 }
 
 
-_SIDES: dict[Unit, tuple[str, str]] = {"nats": ("For", "Against"), "number": ("Up", "Down")}
+_SIDES: dict[Unit, tuple[str, str]] = {
+    "nats": ("For", "Against"),
+    "number": ("Up", "Down"),
+    "weight": ("Up", "Down"),
+}
 
 
 @dataclass(frozen=True)
@@ -108,6 +114,7 @@ class InfluenceView(View):
             "places": [one.place for one in self.moved],
             "chances": chances,
             "influence": [[_plain(value) for value in row] for row in self.influence],
+            "reach": [reach_of(row) for row in self.influence],
         }
 
     def to_table(self) -> list[list[str]]:
@@ -218,7 +225,8 @@ class InfluenceView(View):
         return low, self._shown(self.scale)
 
     def _legend(self) -> str:
-        return {"nats": "nats", "share": "share", "number": "how much it moves"}[self.unit]
+        words = {"nats": "nats", "share": "share", "number": "how much it moves"}
+        return {**words, "weight": "weight"}[self.unit]
 
     def _shown(self, value: float) -> str:
         if math.isnan(value):
@@ -232,10 +240,38 @@ class InfluenceView(View):
         if not self.influence.size:
             return "There is nothing to explain: the input or the answer is empty."
         known = np.nan_to_num(self.influence, nan=0.0)
+        if self.unit == "weight":
+            return self._resting(known)
         if len(self.moved) > 1:
             return " ".join(filter(None, [self._strongest(known), self._own(known)]))
         sentence = self._sides(known[0])
-        return f"{sentence} {_reach(known[0])}".strip() if distance else sentence
+        return f"{self._reach(known[0])} {sentence}".strip() if distance else sentence
+
+    def _reach(self, values: NDArray[np.float64]) -> str:
+        """How many of the last symbols have nearly all of the influence."""
+        if not (count := reach_of(values)):
+            return ""
+        is_letters = all(len(symbol) == 1 or symbol in _BORDERS for symbol in self.source)
+        one, many = ("letter", "characters") if is_letters else ("symbol", "symbols")
+        last = f"the last {many[:-1]}" if count == 1 else f"the last {count} {many}"
+        return f"The next {one} depends on {last} ({100 * MOST:.0f} % of the influence)."
+
+    def _resting(self, known: Matrix) -> str:
+        """What forecasts rest on: of the first step ahead, and of the last where there are more."""
+        told = []
+        for row in dict.fromkeys([0, len(self.moved) - 1]):
+            best = int(abs(known[row]).argmax())
+            if not known[row, best]:
+                told.append(f"Nothing moves the forecast of {self.moved[row].answer}.")
+                continue
+            count = reach_of(known[row])
+            last = "the last step" if count == 1 else f"the last {count} of {len(known[row])} steps"
+            told.append(
+                f"The forecast of {self.moved[row].answer} depends on {last}"
+                f" ({100 * MOST:.0f} % of the influence), most on {self.source[best]}"
+                f" ({self._shown(known[row, best])})."
+            )
+        return " ".join(told)
 
     def _sides(self, values: NDArray[np.float64]) -> str:
         """The symbols that count most on either side."""
@@ -286,14 +322,12 @@ def _checked(influence: ArrayLike, shape: tuple[int, int]) -> Matrix:
     return matrix
 
 
-def _reach(values: NDArray[np.float64]) -> str:
-    """How many of the last symbols have nearly all of the influence."""
+def reach_of(values: NDArray[np.float64]) -> int:
+    """How many of the last places have nearly all of the influence; 0 where there is none."""
     sizes = np.where(np.isfinite(values), abs(values), 0.0)[::-1]
     if not (total := sizes.sum()) > 0:
-        return ""
-    count = min(int(np.searchsorted(np.cumsum(sizes), MOST * total)) + 1, len(sizes))
-    last = "The last symbol has" if count == 1 else f"The last {count} symbols have"
-    return f"{last} {100 * MOST:.0f} % of the influence."
+        return 0
+    return min(int(np.searchsorted(np.cumsum(sizes), MOST * total)) + 1, len(sizes))
 
 
 def _least_width(words: Wording) -> float:

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .colours import INK, MUTED, signed
+from .colours import INK, MUTED, shade, signed
 from .drawing import Lettering, Picture, Point
 from .symbols import shorten
 
@@ -56,13 +56,13 @@ class Rail:
         corner: Point,
         levels: NDArray[np.float64],
         title: Callable[[int], str],
+        colour: Callable[[float], str] = lambda level: signed(level, behind_text=True),
     ) -> None:
-        """Each symbol on the colour of its level, from -1 to 1."""
+        """Each symbol on the colour of its level, from -1 to 1 unless another colour is given."""
         drawn = zip(self.symbols, self.numbers, self.places, levels, strict=True)
         for number, (word, told, (left, top, width), level) in enumerate(drawn):
             x, y = corner[0] + left, corner[1] + top
-            ground = signed(float(level), behind_text=True)
-            picture.rectangle((x, y, width, _BOX), ground, title=title(number))
+            picture.rectangle((x, y, width, _BOX), colour(float(level)), title=title(number))
             picture.text(word, (x + width / 2, y + _BOX * 0.7), self.letters)
             if told:
                 picture.text(told, (x + width / 2, y + _BOX + _BELOW - 3), self.small)
@@ -86,3 +86,16 @@ def draw_signed_legend(
         x = left + share * steps * width
         picture.line((x, top + 28), (x, top + 31), MUTED)
         picture.text(number, (x, top + 42), Lettering(11, MUTED, "middle"))
+
+
+def draw_shade_legend(picture: Picture, corner: Point, ends: tuple[str, str], words: str) -> None:
+    """A bar of the shades from the page to blue, with what its ends stand for."""
+    (left, top), steps, width = corner, 64, 2.5
+    picture.text(words, (left, top + 11), Lettering(11, MUTED))
+    for step in range(steps):
+        box = left + step * width, top + 18, width + (step < steps - 1), 10
+        picture.rectangle(box, shade(step / (steps - 1)))
+    for number, share in ((ends[0], 0.0), (ends[1], 1.0)):
+        x = left + share * steps * width
+        picture.line((x, top + 28), (x, top + 31), MUTED)
+        picture.text(number, (x, top + 42), Lettering(11, MUTED, "middle" if share else "start"))

@@ -4,11 +4,13 @@ A probe is one way to find out. All are asked the same and give the same: a numb
 the answer and each symbol that was read, above 0 where the symbol speaks for it.
 """
 
+from typing import Any
+
 import numpy as np
 
 from ..errors import DataError, ModelError
 from ..forms import Form
-from ..model import Model
+from ..model import Matches, Model
 from ..task import Task
 from ..views import InfluenceView, Moved
 from . import attention, gradient, occlusion, posterior
@@ -17,7 +19,7 @@ from .how import How
 from .measuring import Altered, measured
 from .probe import Probe
 
-__all__ = ["PROBES", "How", "Probe", "Question", "why"]
+__all__ = ["PROBES", "How", "Probe", "Question", "explained", "why"]
 PROBES: dict[str, Probe] = {  # the best first: what is there is taken if nothing is asked for
     "posterior": posterior.PROBE,
     "occlusion": occlusion.PROBE,
@@ -38,11 +40,24 @@ def why(
     """What moved the answer to a text, or another answer, as a picture."""
     if not text.strip():
         raise DataError("D023", "the text is empty", help=["there must be something to explain"])
+    return explained(model, task, task.question(text), name, how=how, about=about)
+
+
+def explained(
+    model: Model,
+    task: Task,
+    question: Any,
+    name: str,
+    *,
+    how: How | None = None,
+    about: Question = PLAIN,
+) -> InfluenceView:
+    """What moved the answer to a question of the task."""
     how = how or How()
     if how.by:
         how.must_be_one_of(PROBES)
     with model.at_rest():
-        found = asked(model, task, text, about)
+        found = asked(model, task, question, about)
         kind = how.by or how.implied() or _able(found)[0]
         probe = PROBES[kind]
         if not probe.can(found):
@@ -62,8 +77,18 @@ def why(
         by=told.by,
         unit=told.unit or ("number" if is_real else "nats"),
         distance=found.form is Form.NEXT,
-        notes=told.notes,
+        notes=[*_matched(found), *told.notes],
     )
+
+
+def _matched(question: Asked) -> list[str]:
+    """Of a model that counts contexts: which one it goes by."""
+    if question.form is not Form.NEXT or not isinstance(question.model, Matches):
+        return []
+    count = question.model.matched(question.read)
+    context = "".join(question.symbols[len(question.symbols) - count :])
+    some = f"the last {count} symbols, “{context}”" if count > 1 else f"the last one, “{context}”"
+    return [f"it has counted what follows {some}" if count else "it goes by no context here"]
 
 
 def _able(question: Asked) -> list[str]:

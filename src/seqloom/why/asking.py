@@ -76,9 +76,8 @@ class Asked:
         return isinstance(self.model.signature.target, Vectors)
 
 
-def asked(model: Model, task: Task, text: str, about: Question) -> Asked:
-    """What of the answer to a text is to be explained."""
-    question = task.question(text)
+def asked(model: Model, task: Task, question: Any, about: Question) -> Asked:
+    """What of the answer to a question is to be explained."""
     if model.signature.form is Form.NEXT:
         if isinstance(model.signature.target, Bits):
             raise ModelError(

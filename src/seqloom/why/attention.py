@@ -44,7 +44,7 @@ def find(asked: Asked, how: How) -> Told:
             )
         looked = _rolled(looked, last, below)
         notes.insert(1, f"followed down through {len(below)} layers of self-attention")
-    whole = _assembled(looked, len(asked.read))
+    whole = assembled(looked, len(asked.read))
     if asked.form is Form.WHOLE:
         if len(whole) > 1:
             notes.insert(1, "the mean of all places: none of them alone gives the answer")
@@ -110,7 +110,7 @@ def _rolled(looked: Weights, last: Record, below: list[Record]) -> Weights:
     return rolled if last is below[-1] else np.asarray(looked @ rolled)
 
 
-def _assembled(looked: Weights, read: int) -> Float[np.ndarray, "rows read"]:
+def assembled(looked: Weights, read: int) -> Float[np.ndarray, "rows read"]:
     """One matrix of a text that was read in blocks: of all but the first the second half counts."""
     if len(looked) == 1:
         return looked[0]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..forms import UNKNOWN, Columns, Labels, Letters, Space, Tokens, Vectors
+from ..forms import UNKNOWN, Columns, Labels, Letters, Series, Space, Tokens, Vectors
 from .asking import Asked
 from .how import How
 from .measuring import Altered, measured
@@ -33,6 +33,8 @@ def hidden(read: np.ndarray, place: int, space: Space) -> np.ndarray:
     found: np.ndarray = read.copy()
     if isinstance(space, Vectors):
         found[place] = 0
+    elif isinstance(space, Series):
+        found[place, : space.width] = np.nan
     elif isinstance(space, Columns):
         found[place] = _unknown(space, read[place])
     else:
@@ -57,6 +59,8 @@ def _notes(asked: Asked, altered: list[Altered], leave_out: bool, values: np.nda
         notes = ["each symbol in turn was left out, and the rest moved together"]
     elif isinstance(asked.model.signature.source, Vectors):
         notes = ["each place in turn was read as zeros"]
+    elif isinstance(asked.model.signature.source, Series):
+        notes = ["the numbers of each step in turn were read as missing"]
     else:
         notes = ["each symbol in turn was read as <unk>"]
         same = [

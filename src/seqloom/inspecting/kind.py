@@ -1,0 +1,25 @@
+"""What a kind of view is: what it is called, what it says, who has it, and how it is made."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..options import Option, options
+from ..views import View
+from .options import Inspecting
+from .subject import Looking, Subject
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of view; `about` is a sentence for people, `takes` names its options."""
+
+    view: str
+    title: str
+    about: str
+    can: Callable[[Subject], bool]
+    make: Callable[[Looking], View]
+    takes: tuple[str, ...] = ()
+
+    def options(self) -> list[Option]:
+        """Its options, in the order of all of them."""
+        return [option for option in options(Inspecting) if option.name in self.takes]

@@ -1,0 +1,151 @@
+"""What is promised of every view, over MODELS × signatures: a new model shows what it can."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from seqloom.batch import Sequences
+from seqloom.errors import ModelError, UsageError
+from seqloom.forms import Bits, Form, Labels, Tokens
+from seqloom.inspecting import KINDS, Subject, offers, show
+from seqloom.inspecting.options import Inspecting
+from seqloom.model import Search
+
+from .cases import CASES, IDS, build
+from .plain_task import Plain
+
+# Options of the inside that record something, or that change what is recorded.
+TELLING = {"directions", "positions", "attention", "context", "pooling", "chain", "copy"}
+FEW = [
+    pytest.param(case, id=name)
+    for case, name in zip(CASES, IDS, strict=True)
+    if set(case[2]) <= {"width", "hidden", "states", "structure", "look_back", "heads", "layers"}
+    or TELLING & set(case[2])
+    or case[2].get("cell") in ("lstm", "context", "mingru")
+]
+
+
+def plain(value):
+    """Whether JSON has words for all of it, and no number is beyond bounds."""
+    if isinstance(value, dict):
+        return all(isinstance(key, str) and plain(one) for key, one in value.items())
+    if isinstance(value, list):
+        return all(map(plain, value))
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return value is None or isinstance(value, str | int | bool)
+
+
+def looked(subject, question, view, **options):
+    return show(subject, question, Inspecting(view=view, **options))
+
+
+@pytest.mark.parametrize("case", FEW)
+def test_every_view_that_is_offered_can_be_made(case):
+    name, signature, options = case
+    task = Plain(signature)
+    subject = Subject(build(name, signature, options), task, name)
+    found = offers(subject)
+    assert [k.view for k in found.shown] + [k.view for k in found.missing] != []
+    assert {k.view for k in found.shown} | {k.view for k in found.missing} == set(KINDS)
+    for kind in found.shown:
+        question = task.asked()
+        try:
+            view = looked(subject, question, kind.view)
+        except UsageError as error:  # without smoothing nothing may be able to follow
+            assert error.code == "U032"
+            continue
+        told = view.to_json()
+        assert told["view"] == kind.view and told["caption"] and plain(told), kind.view
+        assert json.loads(json.dumps(told, allow_nan=False)) == told
+        assert view.to_svg().startswith("<svg") and view.to_text() and len(view.to_table()) > 1
+        CHECKS.get(kind.view, lambda *_: None)(subject, question, told)
+    for kind in found.missing:
+        with pytest.raises(ModelError) as caught:
+            looked(subject, task.asked(), kind.view)
+        assert caught.value.code == "M114"
+
+
+def of_attention(subject, question, told):
+    assert np.array(told["weights"]).sum(1) == pytest.approx(1, abs=1e-4)
+    assert told["layers"][told["layer"]] and told["head"] == "mean"
+    for layer in range(len(told["layers"])):
+        one = looked(subject, question, "attention", layer=layer, head=0).to_json()
+        assert (one["layer"], one["head"]) == (layer, 0)
+        assert np.array(one["weights"]).sum(1) == pytest.approx(1, abs=1e-4)
+    with pytest.raises(UsageError):
+        looked(subject, question, "attention", layer=len(told["layers"]))
+    with pytest.raises(UsageError):
+        looked(subject, question, "attention", head=told["heads"])
+
+
+def of_heads(subject, question, told):
+    matrices = [head for layer in told["layers"] for head in layer["heads"]]
+    assert all(np.array(one["weights"]).sum(1) == pytest.approx(1, abs=5e-3) for one in matrices)
+    assert all(one["behaviour"] for one in matrices)
+
+
+def of_next(subject, question, told):
+    assert sum(one["p"] for one in told["choices"]) + told["rest"] == pytest.approx(1, abs=1e-4)
+    cut = looked(subject, question, "next", top_k=2, temperature=0.5).to_json()
+    kept = [one["after"] for one in cut["choices"] if one["kept"]]
+    assert len(kept) == cut["kept"] == 2 and sum(kept) == pytest.approx(1, abs=1e-6)
+    rail = told["tokens"][told["rail"]]
+    with pytest.raises(UsageError):
+        looked(subject, question, "next", at=len(rail))
+
+
+def of_surprise(subject, question, told):
+    bits = told["bits"]
+    with subject.model.at_rest():
+        whole = -float(subject.model.log_prob(subject.task.batch([question]))[0])
+    known = [one for one in bits[1:] if one is not None]
+    assert bits[0] is None and len(bits) == len(told["tokens"]["src"])
+    assert sum(known) * math.log(2) == pytest.approx(whole, rel=1e-4, abs=1e-4)
+    assert sum(known) / len(known) == pytest.approx(told["mean"], abs=1e-5)
+    assert all(1 <= rank <= subject.target.size for rank in told["ranks"][1:])
+
+
+def of_choices(subject, question, told):
+    chances = [one["p"] for one in told["choices"]]
+    assert chances == sorted(chances, reverse=True)
+    if isinstance(subject.target, Labels):
+        assert sum(chances) == pytest.approx(1, abs=1e-5)
+        best = predicted(subject, question).target.values[0, 0]
+        assert told["choices"][0]["label"] == subject.label(int(best))
+
+
+def of_influence(subject, question, told):
+    shape = np.array(told["influence"], dtype=float).shape
+    assert shape == (len(told["tokens"]["tgt"]), len(told["tokens"]["src"]))
+    assert len(told["reach"]) == shape[0]
+
+
+def predicted(subject, question, **search):
+    source = Sequences.pad([np.asarray(subject.task.ask(question))])
+    with subject.model.at_rest():
+        return subject.model.predict(source, Search(**search))
+
+
+CHECKS = {
+    "attention": of_attention,
+    "heads": of_heads,
+    "next": of_next,
+    "surprise": of_surprise,
+    "choices": of_choices,
+    "influence": of_influence,
+}
+
+
+def test_forms_show_what_they_predict():
+    """Whatever model it is, a form has views of what it answers."""
+    for name, signature, options in CASES[:: max(1, len(CASES) // 40)]:
+        subject = Subject(build(name, signature, options), Plain(signature), name)
+        shown = {kind.view for kind in offers(subject)}
+        is_symbols = isinstance(signature.target, Tokens)
+        assert ("surprise" in shown) == (signature.form is Form.NEXT and is_symbols)
+        is_label = isinstance(signature.target, Labels | Bits)
+        assert ("choices" in shown) == (signature.form is Form.WHOLE and is_label)
+        assert ("forecast" in shown) == (signature.form is Form.FORECAST)

@@ -1,8 +1,25 @@
 """The page of a run: live, ended in every way, and its words checked against its events."""
 
+import contextlib
 import json
+import re
+
+import seqloom
+from seqloom.errors import TrainingError
+from tests.processes import start
 
 from .browsing import check_width, ready, shoot
+from .prepared import SMALL
+
+
+@contextlib.contextmanager
+def ended(process):
+    """A process that does not outlive the test."""
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
 
 
 def events_of(folder):
@@ -20,3 +37,122 @@ def test_a_finished_run_names_its_best_step_and_the_way_on(studio, page):
     page.wait_for_function("() => document.querySelector('#curve-loss')?.dataset.points > 5")
     shoot(page, "12-run-finished")
     check_width(page)
+
+
+STEPS = {"training.epochs": 100_000, "training.evaluate_steps": 4, "training.batch_size": 8, "training.save_seconds": 0.5}
+
+
+def train_outside(studio, name, *more):
+    """A training of the command line, which the studio knows nothing of."""
+    settings = {**SMALL, **STEPS}
+    given = [f"--set={key}={value}" for key, value in settings.items()]
+    file = studio.workshop.data("pairs.tsv")
+    arguments = ["train", "translate", str(file), "-m", "encoder-decoder", "--name", name]
+    return start(studio.runs, *arguments, *given, *more, "--runs-dir", str(studio.runs))
+
+
+def drawn(page, curve="loss", series=0):
+    """The points of a curve, as the page's own JSON gives them."""
+    shown = page.locator(f"#curve-{curve} .code-panel code")
+    if not shown.count():
+        page.click(f"#curve-{curve} [data-panel=JSON]")
+    page.click(f"#curve-{curve} [data-panel=JSON]")
+    page.click(f"#curve-{curve} [data-panel=JSON]")
+    return json.loads(shown.inner_text())["series"][series]["points"]
+
+
+def wait_for_points(page, count, curve="loss"):
+    page.wait_for_function(
+        f"() => document.querySelector('#curve-{curve}')?.dataset.points >= {count}",
+        timeout=60_000,
+    )
+
+
+def test_a_run_of_the_command_line_is_seen_live_and_a_restart_loses_nothing(serve, page, watch):
+    studio = serve()
+    watch.allow("ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED", "ERR_EMPTY_RESPONSE")
+    with ended(train_outside(studio, "outside", "--max-time", "300s")) as training:
+        page.goto(f"{studio.address}/")
+        page.wait_for_selector("tr[data-run=outside] [data-state=running]", timeout=60_000)
+        page.click("tr[data-run=outside] a")
+        wait_for_points(page, 10)
+        assert page.inner_text(".run-head [data-state]") == "Running"
+        assert re.search(r"step [\d,]+ .*symbols/s · .+ left", page.inner_text("[data-part=progress]"))
+        assert len(page.query_selector_all(".sample")) >= 1
+        check_width(page)
+        shoot(page, "15-run-of-the-command-line")
+
+        studio.stop()
+        page.wait_for_selector("text=Reconnecting… (training is not affected)")
+        shoot(page, "11-reconnecting")
+        before = len(drawn(page))
+        studio.start()
+        page.wait_for_selector("text=Reconnecting…", state="hidden")
+        wait_for_points(page, before + 15)
+        told = [(e["step"], e["loss"]) for e in events_of(studio.runs / "outside") if e["kind"] == "train"]
+        seen = [tuple(point) for point in drawn(page)]
+        assert seen == told[: len(seen)], "a gap, or an event that was seen twice"
+
+        training.kill()
+        page.wait_for_selector("[data-ending=vanished]")
+        words = page.inner_text("[data-ending=vanished]")
+        saved = [e["step"] for e in events_of(studio.runs / "outside") if e["kind"] == "checkpoint"]
+        assert "The training process is gone" in words
+        assert f"Last checkpoint: step {saved[-1]:,}." in words
+        shoot(page, "14-run-vanished")
+        check_width(page)
+
+        page.click("[data-act=continue]")
+        page.wait_for_selector(".run-head [data-state=running]", timeout=60_000)
+        page.wait_for_selector("[data-part=health] >> text=Continued at step")
+        page.wait_for_function(
+            "step => [...document.querySelectorAll('.sample')].some(s => +s.dataset.step > step)",
+            arg=saved[-1],
+            timeout=60_000,
+        )
+        steps = [step for step, _ in drawn(page)]
+        assert steps == sorted(set(steps)), "what the resume undid is still on the curve"
+        page.click("[data-act=stop]")
+        page.wait_for_selector("[data-ending=stopped]", timeout=60_000)
+        assert "Everything is kept" in page.inner_text("[data-ending=stopped]")
+        shoot(page, "14-continued-then-stopped")
+
+
+def test_a_diverged_run_says_why_and_offers_smaller_steps(studio, page):
+    run = diverged(studio)
+    page.goto(f"{studio.address}/run/{run}")
+    page.wait_for_selector("[data-ending=diverged]")
+    end = events_of(studio.runs / run)[-1]
+    words = page.inner_text("[data-ending=diverged]")
+    assert end["reason"] == "diverged"
+    assert f"Problem {end['code']}: {end['problem']}" in words
+    assert "Start again with learning rate 0.3" in words
+    assert page.inner_text(".run-head [data-state]") == "Diverged"
+    shoot(page, "13-run-diverged")
+    check_width(page)
+
+
+def diverged(studio):
+    """A run whose steps were far too large."""
+    try:
+        seqloom.train(
+            "language",
+            studio.workshop.data("text.txt"),
+            model="recurrent",
+            name="too-fast",
+            runs=studio.runs,
+            settings={
+                **SMALL,
+                "training.learning_rate": 3.0,
+                "training.optimizer": "sgd",
+                "training.clip": 0.0,
+                "training.epochs": 30,
+                "training.batch_size": 4,
+                "training.window": 16,
+                "model.cell": "elman",
+                "model.activation": "relu",
+            },
+        )
+    except TrainingError:
+        pass
+    return "too-fast"

@@ -141,7 +141,7 @@ class View {
 
   draw() {
     const { parts, run, story } = this;
-    const key = `${run.state}/${story.end?.step}/${run.can_resume}/${run.has_weights}/${run.siblings?.length}/${story.checkpoint}`;
+    const key = `${run.state}/${story.end?.step}/${run.can_resume}/${run.has_weights}/${run.siblings?.length}/${run.state !== "running" && [story.checkpoint, story.best?.step, run.best_shown]}`;
     if (parts.shown !== key) {
       parts.shown = key;
       put(parts.state, stateBadge(run.state));

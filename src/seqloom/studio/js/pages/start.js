@@ -26,8 +26,8 @@ export async function show(main, place, signal) {
   if (listed.length) {
     drop.classList.add("small-drop");
     showRuns(runsBox, listed);
-    keepFresh(runsBox, signal);
   }
+  keepFresh(runsBox, signal);
   await showExamples(examplesBox, examples, listed.length > 0, signal);
 }
 
@@ -66,9 +66,9 @@ function keepFresh(box, signal) {
     try {
       const { runs } = await get("/runs", { signal });
       if (!box.contains(document.activeElement) && runs.length) showRuns(box, runs);
-      again(runs.some((run) => run.state === "running" || run.state === "waiting") ? 3000 : 15000);
+      again(runs.some((run) => run.state === "running" || run.state === "waiting") ? 3000 : 6000);
     } catch (error) {
-      if (!left(error)) again(15000);
+      if (!left(error)) again(6000);
     }
   };
   again(3000);

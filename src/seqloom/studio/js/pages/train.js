@@ -76,9 +76,9 @@ class Form {
   // The baseline, and the first that is not one: comparing with a simple model is the default.
   firstModels() {
     const models = this.found.models;
-    const baseline = models.find((model) => model.is_baseline);
-    const other = models.find((model) => !model.is_baseline && model.learns === "gradients") ?? models.find((model) => !model.is_baseline);
-    return [baseline, other].filter(Boolean).map((model) => model.name).slice(0, 2);
+    const simple = models.find((model) => model.is_baseline) ?? models.find((model) => model.learns !== "gradients");
+    const other = models.find((model) => model !== simple && model.learns === "gradients") ?? models.find((model) => !model.is_baseline);
+    return [...new Set([simple, other])].filter(Boolean).map((model) => model.name);
   }
 
   dataSection() {

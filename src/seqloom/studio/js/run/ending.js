@@ -48,7 +48,7 @@ function crashed(run) {
 }
 
 function vanished(run, story, act) {
-  const step = story.checkpoint;
+  const step = story.checkpoint ?? run.checkpoint_step;
   const place = step == null ? "It left no checkpoint." : `Last checkpoint: step ${number(step)}.`;
   return h(".notice.warm",
     h("p", h("strong", "The training process is gone (killed, or the machine slept). "), place),
@@ -64,10 +64,10 @@ function waiting(run) {
 }
 
 function bestWords(run, story) {
-  const best = story.best;
-  if (!best) return "There was no evaluation.";
-  const value = run.best_shown ?? (run.metric ? number(best[run.metric]) : "");
-  return `Best at step ${number(best.step)}: ${run.metric_title ?? run.metric ?? "score"} ${value}.`;
+  const step = story.best?.step ?? run.best_step;
+  if (step == null) return "There was no evaluation.";
+  const value = run.best_shown ?? (run.metric && story.best ? number(story.best[run.metric]) : "");
+  return `Best at step ${number(step)}: ${run.metric_title ?? run.metric ?? "score"} ${value}.`;
 }
 
 function testWords(run) {
@@ -104,7 +104,7 @@ export function resume(run, settings = {}) {
 
 // The same recipe with smaller steps, as a run of its own.
 async function restart(run, rate) {
-  const toml = run.toml.replace(/^learning_rate\s*=.*$/m, `learning_rate = ${rate}`);
-  const { runs } = await post("/runs", { recipes: [{ toml }] });
+  const recipe = { toml: run.toml, settings: { "training.learning_rate": rate } };
+  const { runs } = await post("/runs", { recipes: [recipe] });
   go(path("run", runs[0]));
 }

@@ -68,20 +68,16 @@ function same(raw, option) {
   return String(raw).trim() === String(option.default ?? "");
 }
 
-/** Mark the field that a problem names, and say there what is wrong; whether one was found. */
+/** Mark the fields that a problem names, and say there what is wrong. */
 export function markWrong(root, problem) {
+  const lines = problem ? [problem.message, ...(problem.notes ?? [])] : [];
   for (const control of root.querySelectorAll("[data-setting]")) {
-    const box = control.closest("[data-field]");
-    const isIt = Boolean(problem) && names(problem, control.dataset.setting);
-    control.setAttribute("aria-invalid", String(isIt));
-    const wrong = box.querySelector(".wrong");
-    wrong.hidden = !isIt;
-    wrong.textContent = isIt ? problem.message : "";
+    const [table, key] = control.dataset.setting.split(".");
+    // Problems name a setting as “[model] cell = …”, or as “training.steps”.
+    const line = lines.find((words) => words.includes(`[${table}] ${key} `) || words.includes(control.dataset.setting));
+    control.setAttribute("aria-invalid", String(Boolean(line)));
+    const wrong = control.closest("[data-field]").querySelector(".wrong");
+    wrong.hidden = !line;
+    wrong.textContent = line?.replace(`[${table}] `, "") ?? "";
   }
-}
-
-function names(problem, setting) {
-  const [table, key] = setting.split(".");
-  const text = [problem.message, ...(problem.notes ?? []), problem.place?.setting ?? ""].join(" ");
-  return new RegExp(`(^|[^\\w.])(${table}\\.)?${key}([^\\w]|$)`).test(text) && (text.includes(setting) || !/\b(data|task|model|training)\.\w/.test(text));
 }

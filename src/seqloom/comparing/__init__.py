@@ -11,6 +11,7 @@ from ..by_length import by_length, lengths_of, step_for
 from ..errors import ModelError, SeqloomError, UsageError
 from ..examining import Exam, exam
 from ..forms import Form
+from ..metrics import METRICS, Metric
 from ..model import Search
 from ..parts import read_parts
 from ..record import read_record
@@ -67,6 +68,7 @@ class Compared:
             "differences": differ,
             "equal": equal,
             "metric": self.metric,
+            "metrics": {name: _about(METRICS[name]) for name in common(found)},
             "paired_difference": {
                 other: vars(pairs[self.metric]) for other, pairs in paired.items()
             },
@@ -105,6 +107,15 @@ def compare(
     if all(one.places == found[0].places for one in found):
         wins = where(tasks, scores, [run.name for run in runs], common(found)[0])
     return Compared(runs, exams, scores, found, _doubts(runs, exams, found), wins)
+
+
+def _about(metric: Metric) -> dict[str, Any]:
+    """What a reader of the numbers needs: a name, which way is better, how it is shown."""
+    return {
+        "title": metric.title,
+        "lower_is_better": None if metric.aim is not None else metric.lower_is_better,
+        "percent": metric.percent,
+    }
 
 
 def too_few() -> UsageError:

@@ -42,7 +42,7 @@ export const beam = {
   height: 380,
   hides: ["prefix"],
   draw(json, api) {
-    const forced = api.local("prefix"), space = api.page.model.unit === "character" ? "" : " ";
+    const forced = api.local("prefix"), space = api.page.model.unit === "characters" ? "" : " ";
     return {
       drawing: tree({ nodes: json.nodes, answers: json.answers, onForce: (symbols) => api.setOption("prefix", symbols.filter((symbol) => !/^<\/?s>$/.test(symbol)).join(space)) }),
       controls: forced && h("span", { class: "forced" }, `Begins with “${forced}” `, h("button", { type: "button", class: "small", on: { click: () => api.setOption("prefix", null) } }, "Reset")),

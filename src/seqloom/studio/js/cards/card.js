@@ -23,12 +23,18 @@ export function card(view, page) {
     local: (name, otherwise) => page.option(view.view, name) ?? otherwise,
     setLocal: (name, value) => { page.choose(view.view, name, value); if (state.json) draw(); },
     setOption: (name, value) => { page.choose(view.view, name, value); load(); },
-    move: (side, place) => page.cursors.move(side, place - shift(side)),
-    at: (side) => { const place = page.cursors.at(side); return place === null ? null : place + shift(side); },
-    ask: (other, options) => ask(other, { ...given(), ...options }),
+    move: (side, place) => page.cursors.move(...along(side, (by) => place - by)),
+    at: (side) => {
+      const [rail, by] = along(side, (found) => found), place = page.cursors.at(rail);
+      return place === null ? null : place + by;
+    },
+    ask: (other) => ask(other, given()),
     group: "rail",
   };
-  const shift = (side) => page.cursors.shift(side, state.json?.tokens?.[side]) ?? 0;
+  const along = (side, use) => {
+    const tokens = state.json?.tokens?.[side], rail = page.cursors.sideOf(side, tokens);
+    return [rail, use(page.cursors.shift(rail, tokens) ?? 0)];
+  };
 
   function given() {
     const body = { ...page.input() };

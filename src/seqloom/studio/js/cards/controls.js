@@ -8,7 +8,7 @@ const WAYS = ["", "posterior", "occlusion", "gradient", "attention"];
 
 /** The controls of a view; `at` is the cursor, and what a card shows in another way is left out. */
 export function controls(view, json, page, kind, api) {
-  const hidden = new Set(["at", "view", ...(kind?.hides || [])]);
+  const hidden = new Set(["at", "view", view.view === "beam" ? "" : "beam", ...(kind?.hides || [])]);
   return (view.options || []).filter((option) => !hidden.has(option.name)).map((option) => {
     const value = page.option(view.view, option.name);
     const set = (chosen) => api.setOption(option.name, chosen === null || String(chosen) === String(option.default) ? null : chosen);
@@ -18,9 +18,9 @@ export function controls(view, json, page, kind, api) {
 
 function control(option, value, json, set, name) {
   const { layers, heads } = json;
-  if (option.name === "layer" && Array.isArray(layers)) return layers.length > 1 ? select(option, layers.map((layer, i) => [i, layer.name || layer]), value ?? json.layer ?? layers.length - 1, set, name) : null;
+  if (option.name === "layer") return layers?.length > 1 ? select(option, layers.map((layer, i) => [i, layer.name || layer]), value ?? json.layer ?? layers.length - 1, set, name) : null;
   if (option.name === "head") return heads > 1 ? select(option, [[-1, "mean of all"], ...Array.from({ length: heads }, (_, i) => [i, `head ${i + 1}`])], value ?? -1, set, name) : null;
-  if (option.name === "by") return select(option, WAYS.map((way) => [way, way || `best (${json.by || "auto"})`]), value ?? "", set, name);
+  if (option.name === "by") return select(option, WAYS.map((way) => [way, way || "the best"]), value ?? "", set, name);
   if (option.kind === "choice") return select(option, option.choices.map((choice) => [choice, choice]), value ?? option.default, set, name);
   if (option.kind === "truth") return field(option, h("input", { type: "checkbox", checked: String(value ?? option.default) === "true", dataset: { control: name }, on: { change: (event) => set(event.target.checked) } }));
   if (RANGES[option.name]) return slider(option, value ?? option.default, set, name);

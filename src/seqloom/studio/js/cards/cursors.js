@@ -31,17 +31,19 @@ export function cursorsOf({ line, moved }) {
   }
   function learn(json) {
     for (const side of ["src", "tgt"]) {
-      const tokens = json.tokens?.[side];
+      const all = json.tokens?.[side], tokens = side === "tgt" && all?.[0] === "<s>" ? all.slice(1) : all;
       const wanted = side === "src" || (json.rail === "tgt" && !same(tokens, json.tokens.src));
       if (!tokens?.length || !wanted || typeof tokens[0] !== "string") continue;
-      if (sides[side] && (shift(side, tokens) !== null)) continue;
-      if (sides[side] && sides[side].fresh) continue;
-      add(side, tokens);
+      // What names both sides knows best which is which; what a decoder reads is what is written.
+      const worth = json.tokens.tgt ? 2 : 1;
+      if (sides[side]?.fresh && (sides[side].worth >= worth || shift(side, tokens) !== null)) continue;
+      if (!sides[side]?.fresh && side === "src" && worth === 1 && shift("tgt", tokens) !== null) continue;
+      add(side, tokens, worth);
     }
   }
-  function add(side, tokens) {
+  function add(side, tokens, worth) {
     const element = rail({ tokens, label: side === "src" ? "what was read" : "what was written", onMove: (i) => move(side, i) });
-    sides[side] = { tokens, rail: element, columns: columnsOf(tokens), fresh: true };
+    sides[side] = { tokens, rail: element, columns: columnsOf(tokens), fresh: true, worth };
     element.setCursor(at(side));
     const rows = ["src", "tgt"].filter((name) => sides[name]);
     clear(line).append(...rows.map((name) => h("div", { class: "rail-row" }, rows.length > 1 && h("span", { class: "rail-name muted small" }, name === "src" ? "reads" : "writes"), scroller(sides[name].rail, name === "src" ? "rail" : "rail-written"))));
@@ -50,7 +52,9 @@ export function cursorsOf({ line, moved }) {
   function forget() {
     for (const side of ["src", "tgt"]) if (sides[side]) sides[side].fresh = false;
   }
-  return { at, move, shift, learn, forget };
+  /** The rail that a list of symbols of a view lies on: its own, or that of what is written. */
+  const sideOf = (side, tokens) => (shift(side, tokens) === null && shift("tgt", tokens) !== null ? "tgt" : side);
+  return { at, move, shift, sideOf, learn, forget };
 }
 
 function fits(own, tokens, by) {

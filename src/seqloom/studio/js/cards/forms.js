@@ -67,7 +67,7 @@ const forecast = {
     frame.said = first.caption;
     const rows = series.flatMap((one) => one.times.ahead.map((time, i) => [one.name, time, one.mean[i], ...["0.025", "0.1", "0.25", "0.75", "0.9", "0.975"].map((level) => one.quantiles[level]?.[i])]));
     const csv = () => save("forecast.csv", csvOf([["series", "time", "mean", "2.5%", "10%", "25%", "75%", "90%", "97.5%"], ...rows]), "text/csv");
-    clear(result).append(h("div", { class: "card" }, h("p", { class: "sentence" }, first.caption), ...series.map((one) => h("div", {}, h("p", { class: "heat-name" }, one.name), fan(one, { height: 240 }))),
+    clear(result).append(h("div", { class: "card" }, h("p", { class: "sentence" }, first.caption), ...series.map((one) => fan(one, { height: 240 })),
       h("p", {}, h("button", { type: "button", class: "small", on: { click: csv } }, "Download as CSV")), frame.foot(answer)));
   },
 };
@@ -106,7 +106,7 @@ function csvOf(rows) {
 
 function shown(output) {
   const value = output?.output ?? output?.text ?? "";
-  return Array.isArray(value) ? value.join(" ") : String(value);
+  return Array.isArray(value) ? value.map((part) => (Array.isArray(part) ? part.join("/") : part)).join(" ") : String(value);
 }
 
 function capital(word) {

@@ -40,7 +40,7 @@ export const generate = {
     };
     const problems = [];
     try {
-      await stream(`/models/${encodeURIComponent(asked.model.id)}:stream`, { text: text + begin, parameters }, {
+      await stream(`/models/${encodeURIComponent(asked.model.id)}:stream`, { prompt: text + begin, parameters }, {
         token(token) {
           tokens.push(token);
           pending.push(token);
@@ -59,6 +59,7 @@ export const generate = {
     if (problems.length) throw Object.assign(new Error(problems[0].problem || problems[0].detail || "the model could not go on"), { notes: [], help: [], ...problems[0] });
     finish(ended || { text: frame.said });
     announce(`${tokens.length} symbols were written.`);
+    foot.prepend(h("p", { class: "muted small" }, "A click on a symbol shows what else could stand there."));
 
     function symbolOf(token, index) {
       const node = h("button", { type: "button", class: "written-symbol", dataset: { place: index, p: token.p }, title: `${visible(token.symbol ?? token.text)}: ${(100 * token.p).toFixed(1)} %`, on: { click: () => offer(token, index, node) } }, token.text);

@@ -15,7 +15,7 @@ export const influence = {
   at: (page) => page.cursors.at("src") ?? undefined,
   draw(json, api) {
     const others = (api.local("with") || "").split(",").filter(Boolean), limit = largest(json);
-    const drawing = h("div", { class: "stack", dataset: { active: "true" } }, one(json, api, others.length && json.model), others.map((id) => {
+    const drawing = h("div", { class: "stack", dataset: { active: "true" } }, one(json, api, others.length > 0 && json.model), others.map((id) => {
       const place = h("div", { dataset: { beside: id } }, h("p", { class: "muted" }, `Asking ${id}…`));
       api.ask(id).then((found) => place.replaceChildren(one(found, api, id), h("p", { class: "muted small" }, found.caption)), (problem) => place.replaceChildren(h("p", {}, h("b", {}, id), `: ${problem.message}`)));
       return place;
@@ -25,8 +25,11 @@ export const influence = {
       legend: json.unit === "share" ? rampLegend("0", short(limit, 2), "share of the attention", signed) : signedLegend(short(limit, 2), UNITS[json.unit]),
       table: () => [["", ...json.tokens.src.map(visible)], ...json.influence.map((line, row) => [visible(json.tokens.tgt[row]), ...line.map((value) => (value === null ? "?" : short(value, 3)))])],
       values() {
-        const line = json.influence[rowAt(json, api)] || [], best = line.reduce((top, value, i) => (Math.abs(value) > Math.abs(line[top]) ? i : top), 0);
-        return line.length ? [["most influence", `${visible(json.tokens.src[best])} ${short(line[best], 2)}`]] : [];
+        const at = api.at("src"), line = json.influence[rowAt(json, api)];
+        if (at === null || !line) return [];
+        // To say what is next, all up to the cursor counts; elsewhere it is the symbol there that does.
+        const place = api.page.model.form === "next" ? line.reduce((top, value, i) => (Math.abs(value) > Math.abs(line[top]) ? i : top), 0) : at;
+        return [[place === at ? "influence" : "most influence", `${visible(json.tokens.src[place])} ${short(line[place], 2)}`]];
       },
     };
   },

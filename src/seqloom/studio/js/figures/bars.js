@@ -5,7 +5,7 @@ import { percent } from "./scales.js";
 import { visible } from "./symbols.js";
 
 /**
- * bars([{name, value, after?, kept?, shown?}], {most, onPick, label, plain}) → a list. `value` is the
+ * bars([{name, value, after?, kept?, shown?, colour?}], {most, onPick, label, plain}) → a list. `value` is the
  * model's share (the thin mark where `after` differs), `after` what it is drawn with.
  */
 export function bars(rows, { most, onPick, label = "", plain } = {}) {
@@ -14,7 +14,7 @@ export function bars(rows, { most, onPick, label = "", plain } = {}) {
     const isCut = row.kept === false, value = isCut ? row.value : row.after ?? row.value, name = plain ? row.name : visible(row.name);
     return h("li", { class: isCut ? "share-row is-cut" : "share-row", dataset: { name: row.name, value: row.value } }, h(onPick ? "button" : "div", { class: "share-button", type: onPick && "button", on: onPick && { click: () => onPick(row) } },
       h("bdi", { class: "share-name", title: name }, name),
-      h("span", { class: "share-track", "aria-hidden": "true" }, h("span", { class: isCut ? "share-bar cut" : "share-bar", style: `width:${long(value)}` }), Math.abs(value - row.value) > 0.002 && h("span", { class: "share-mark", style: `left:${long(row.value)}` })),
+      h("span", { class: "share-track", "aria-hidden": "true" }, h("span", { class: isCut ? "share-bar cut" : "share-bar", style: `width:${long(value)}${row.colour ? `;background:${row.colour}` : ""}` }), Math.abs(value - row.value) > 0.002 && h("span", { class: "share-mark", style: `left:${long(row.value)}` })),
       h("span", { class: "share-value" }, row.shown ?? percent(value), isCut && muted(" cut"))));
   }));
 }

@@ -12,7 +12,7 @@ export function components({ times, components: parts }) {
       { name, colour: index, points: numbered(mean), bands: [{ share: 0.95, rows: mean.map((value, i) => [i, value - 1.96 * deviation[i], value + 1.96 * deviation[i]]).filter((row) => Number.isFinite(row[1])) }] },
       ...(observed ? [{ name: "observed", colour: index + 1, dots: "only", points: numbered(observed) }] : []),
     ],
-    x: { label: "step", show: (i) => String(times[Math.round(i)] ?? "").slice(0, 16) }, y: { label: name },
+    x: { label: "", show: (i) => String(times[Math.round(i)] ?? "").slice(0, 16) }, y: { label: name },
     onCursor: (x) => panels.forEach((panel, other) => other !== index && panel.setCursor(x)),
   }));
   return h("div", { class: "components", dataset: { active: "true" } }, panels);

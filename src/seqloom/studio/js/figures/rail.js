@@ -14,7 +14,7 @@ export function rail({ tokens, at = null, onMove, label = "what was read", wrap,
   const name = `rail-${++counter}`, columns = wrap ? null : columnsOf(tokens);
   const options = tokens.map((token, i) => h("span", {
     class: "symbol", role: "option", id: `${name}-${i}`, dataset: { place: i }, "aria-selected": "false", style: columns && `width:${columns.widths[i]}px`,
-  }, h("bdi", {}, visible(token)), below?.(i)));
+  }, h("bdi", {}, columns ? columns.shown[i] : visible(token)), below?.(i)));
   const words = wrap && tokens.filter((symbol) => [...symbol].length > 1).length > tokens.length / 3;
   const element = h("div", {
     class: `rail${wrap ? " rail-text" : ""}${words ? " words" : ""}`, role: "listbox", tabindex: "0", "aria-label": label, "aria-orientation": "horizontal",

@@ -3,7 +3,7 @@
 import { clear, h } from "../dom.js";
 import { events, get, left, post, problemBox } from "../api.js";
 import { go, path, place as here, set } from "../address.js";
-import { signed } from "../colours.js";
+import { categoryVariable, signed } from "../colours.js";
 import { bars } from "../figures/bars.js";
 import { figure } from "../figures/figure.js";
 import { lines, linesTable } from "../figures/lines.js";
@@ -68,17 +68,21 @@ function metricTable(found) {
     const show = (value) => (Number.isFinite(value) ? (about.percent ? `${(100 * value).toFixed(2)} %` : short(value, 4)) : "–");
     return row(about.title || name, measured.map((one) => one.value), about.lower_is_better, show, measured.map(({ low, high }) => (low == null ? "" : `${show(low)} to ${show(high)}`)));
   });
-  return h("div", { class: "table-box" }, h("table", { class: "compare-table" }, h("caption", {}, `${number(found.n)} ${found.examples || "examples"}; in grey the 95 % interval; ★ the best of its row`),
+  return h("div", { class: "table-box" }, h("table", { class: "compare-table" }, h("caption", {}, `${number(found.n)} examples (${found.examples}); in grey the 95 % interval; ★ the best of its row`),
     h("thead", {}, h("tr", {}, ["", ...found.runs.map((run) => run.name)].map((name) => h("th", { scope: "col", class: name && "number" }, name)))), h("tbody", {}, metrics),
     h("tbody", { class: "cost" }, h("tr", {}, h("th", { colspan: found.runs.length + 1, scope: "colgroup" }, "What it costs")), COSTS.map(([name, key, show]) => row(name, found.runs.map((run) => run[key]), true, show)))));
 }
 
 function differences(found) {
-  const all = here().query.get("all") === "yes", rows = Object.entries(found.differences);
-  const line = (name, values, kind) => h("tr", { class: kind }, h("th", { scope: "row" }, name), values.map((value) => h("td", {}, value == null ? "–" : typeof value === "object" ? JSON.stringify(value) : String(value))));
+  const all = here().query.get("all") === "yes", rows = Object.entries(found.differences), isShared = ([, values]) => values.every((value) => value !== null);
+  const cell = (value) => h("td", {}, value == null ? "–" : typeof value === "object" ? JSON.stringify(value) : String(value));
+  const table = (lines, kind) => h("div", { class: "table-box" }, h("table", {}, h("thead", {}, h("tr", {}, ["setting", ...found.runs.map((run) => run.name)].map((name) => h("th", { scope: "col" }, name)))),
+    h("tbody", {}, lines.map(([name, values]) => h("tr", { class: kind }, h("th", { scope: "row" }, name), values.map(cell))))));
+  const alone = rows.filter((row) => !isShared(row)), shared = rows.filter(isShared);
   const box = h("section", { class: "differs" }, h("div", { class: "row apart" }, h("h2", {}, "What differs"), check("all settings", all, (on) => { set({ all: on ? "yes" : null }, { replace: true }); box.replaceWith(differences(found)); }, "all")),
-    rows.length || all ? h("div", { class: "table-box" }, h("table", {}, h("thead", {}, h("tr", {}, ["setting", ...found.runs.map((run) => run.name)].map((name) => h("th", { scope: "col" }, name)))),
-      h("tbody", {}, rows.map(([name, values]) => line(name, values, "differing")), all && Object.entries(found.equal).map(([name, value]) => line(name, found.runs.map(() => value), "muted"))))) : h("p", { class: "muted" }, "No setting differs."));
+    shared.length > 0 ? table(shared, "differing") : h("p", { class: "muted" }, "No setting that all of them have differs."),
+    alone.length > 0 && h("details", {}, h("summary", {}, `${alone.length} settings that not all of them have`), table(alone, "differing alone")),
+    all && [h("h3", {}, "The same in all"), table(Object.entries(found.equal).map(([name, value]) => [name, found.runs.map(() => value)]), "muted")]);
   return box;
 }
 
@@ -89,7 +93,7 @@ function whereItWins(found) {
     const best = (group) => (group.best ? (group.certain ? `★ ${group.best}` : `${group.best}, perhaps by chance`) : "equal");
     return figure({
       id: `where-${kind}`, title: `By ${look.title}`, caption: look.sentence, json: look, legend: muted(`${look.metric_title}; ${look.lower_is_better ? "lower" : "higher"} is better`),
-      drawing: h("div", {}, look.groups.map((group) => h("div", { class: "where-group" }, h("p", { class: "heat-name" }, h("bdi", {}, group.title), muted(` ${group.n} · ${best(group)}`)), bars(group.values.map((one) => ({ name: one.run, value: one.value ?? 0, shown: one.shown })), { most, plain: true })))),
+      drawing: h("div", {}, look.groups.map((group) => h("div", { class: "where-group" }, h("p", { class: "heat-name" }, h("bdi", {}, group.title), muted(` ${group.n} · ${best(group)}`)), bars(group.values.map((one, i) => ({ name: one.run, value: one.value ?? 0, shown: one.shown, colour: categoryVariable(i) })), { most, plain: true })))),
       table: () => [[look.title, "n", ...found.runs.map((run) => run.name), "best"], ...look.groups.map((group) => [group.title, group.n, ...group.values.map((one) => one.shown), best(group)])],
     });
   })));
@@ -123,19 +127,21 @@ function sameInput(section, runs, signal) {
     event?.preventDefault();
     set({ text: field.value }, { replace: true });
     if (!field.value) return;
+    result.setAttribute("aria-busy", "true");
     try {
       const found = (await post("/compare:inputs", { runs: runs.map((run) => run.id), text: field.value }, { signal })).runs;
       clear(result).append(...found.map((one, i) => column(one, runs[i].id)), ...(found[0].surprise && found[1].surprise ? [difference(found, runs)] : []));
     } catch (problem) {
       if (!left(problem)) clear(result).append(problemBox(problem, ask));
     }
+    result.removeAttribute("aria-busy");
   };
   field.addEventListener("keydown", (event) => event.key === "Enter" && !event.shiftKey && !event.isComposing && ask(event));
   section.append(h("h2", {}, "The same input, side by side"), h("form", { on: { submit: ask } }, h("label", { for: "same-text", class: "unseen" }, "One input for all"), field, h("p", {}, h("button", { type: "submit" }, "Ask all"))), result);
   ask();
 }
 
-function column({ problem, output, surprise, next }, id) {
+function column({ error: problem, output, surprise, next }, id) {
   if (problem) return h("div", { class: "card column" }, h("h3", {}, id), problemBox({ message: problem.problem ?? problem.detail, ...problem }));
   const said = output?.output ?? output?.text ?? output, answer = Array.isArray(said) ? said.flat().join(" ") : said;
   return h("div", { class: "card column", dataset: { run: id } }, h("h3", {}, h("a", { href: path("inside", id, { text: here().query.get("text") }) }, id)), answer != null && h("p", { class: "answer", dir: "auto" }, String(answer)),

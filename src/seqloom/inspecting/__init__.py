@@ -18,6 +18,7 @@ from .influences import GRADIENT_FLOW, INFLUENCE
 from .kind import Kind
 from .options import Inspecting
 from .recorded import ATTENTION, GATES, HEADS, HIERARCHY
+from .states import CELL, STATES
 from .subject import Looking, Subject
 
 __all__ = ["KINDS", "Inspecting", "Kind", "Offers", "Subject", "look", "offers", "show"]
@@ -29,11 +30,13 @@ KINDS: dict[str, Kind] = {  # in the order of the page
         CHOICES,
         NEXT,
         SURPRISE,
+        CELL,
         HIERARCHY,
         ATTENTION,
         HEADS,
         INFLUENCE,
         GATES,
+        STATES,
         GRADIENT_FLOW,
     )
 }

@@ -69,7 +69,7 @@ def can_look(subject: Subject) -> bool:
 def steps(looking: Looking, family: str) -> list[Steps]:
     """All layers that recorded something of a family, as gate.*, at each step of a side."""
     sides = _step_sides(looking.subject, family)
-    grouped = _grouped(looking.trace, family)
+    grouped = _grouped(looking.trace, family, _length(looking.subject, len(looking.source)))
     found = []
     for path, (side, calls) in sides.items():
         time = len(names_on(looking, side))
@@ -133,7 +133,7 @@ def _look_sides(subject: Subject) -> Iterator[tuple[tuple[str, int], tuple[Side,
 def _step_sides(subject: Subject, family: str) -> dict[str, tuple[Side, int]]:
     """By its path the side on which a layer goes, and how often it goes over it."""
     found: dict[str, tuple[Side, int]] = {}
-    for path, kinds in _grouped(subject.sample, family).items():
+    for path, kinds in _grouped(subject.sample, family, _length(subject, READ)).items():
         counts = {len(values) for values in kinds.values()}
         if len(counts) == 1:
             (count,) = counts
@@ -154,16 +154,27 @@ def _side(places: int, form: Form) -> Side | None:
     return sides.get(places)
 
 
-def _grouped(trace: Trace, family: str) -> dict[str, dict[str, np.ndarray]]:
-    """By path and kind, all that was recorded one after another of a single sequence."""
+def _length(subject: Subject, read: int) -> int:
+    """How long a text is that may be read in blocks; 0 where there are no blocks."""
+    return read if subject.form is Form.NEXT else 0
+
+
+def _grouped(trace: Trace, family: str, read: int) -> dict[str, dict[str, np.ndarray]]:
+    """By path and kind, all that was recorded one after another of a single sequence.
+
+    Of a text that was read in blocks, which overlap by half, all but the first count from there.
+    """
     found: dict[str, dict[str, list[np.ndarray]]] = {}
     several = set()
     for record in trace.of_kind(family):
         value = np.asarray(record.value, dtype=np.float64)
-        if len(value) != 1:  # several sequences side by side, as the letters of words
+        rows = value[0] if value.ndim == 3 else value
+        if len(value) != 1 and read and value.ndim == 3:
+            half = value.shape[1] // 2
+            rows = np.concatenate([rows, *(block[half:] for block in value[1:])])[:read]
+        elif len(value) != 1:  # several sequences side by side, as the letters of words
             several.add(record.path)
             continue
-        rows = value[0] if value.ndim == 3 else value
         found.setdefault(record.path, {}).setdefault(record.kind, []).extend(rows)
     return {
         path: {kind: np.stack(values) for kind, values in kinds.items()}

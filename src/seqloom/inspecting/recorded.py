@@ -1,5 +1,7 @@
 """Views of what blocks record while they work: attention, hierarchy, gates."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ..views import AttentionView, GatesView, HeadsView, HierarchyView
@@ -78,11 +80,16 @@ def _gates(looking: Looking) -> GatesView:
     names = [layer.name for layer in layers]
     number = chosen(looking.options.layer, names, "layer")
     if looking.options.layer == LAST:
-        number = max(n for n, name in enumerate(names) if "backward" not in name)
+        number = last_forward(names)
     layer = layers[number]
     symbols = names_read(looking, layer.side)
     notes = (f"cell {layer.path}",)
     return GatesView(symbols, layer.values, looking.name, notes, layers=names, layer=number)
+
+
+def last_forward(names: Sequence[str]) -> int:
+    """The last layer that reads from the left."""
+    return max(n for n, name in enumerate(names) if "backward" not in name)
 
 
 def _has_hierarchy(subject: Subject) -> bool:

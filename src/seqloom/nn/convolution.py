@@ -6,6 +6,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear, pad
 
 from ..errors import ModelError
+from ..trace import record
 from .dropout import SequenceDropout
 from .taps import joined
 
@@ -109,6 +110,7 @@ class TemporalConvolution(nn.Module):
                 seen = pad(seen, (0, 0, one.before - behind, behind))
                 inside = block.dropout(torch.relu(one(seen)))
             x = block.around_it(x, inside)
+            record(block, "state.hidden", x)
         return x
 
     def carry(

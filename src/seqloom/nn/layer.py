@@ -6,10 +6,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from ..trace import is_watched
+from ..trace import is_watched, record
 from .cells import CELLS, Cell, State
 from .cells.cell import AllProducts, Mask, Outputs, Products, Recur, masked
 from .wiring import Wiring, refuse_impossible
+
+_STATES = ("state.hidden", "state.memory")  # what is shown of a state, and what stays inside
 
 
 class BlockNorm(nn.Module):
@@ -160,6 +162,8 @@ class Layer(nn.Module):
             new = tuple(self._zoned(old, one) for old, one in zip(own, new, strict=True))
         if self.shortcut is not None:
             rest[-1] = torch.cat([rest[-1][:, 1:], new[0][:, None]], dim=1)
+        for kind, value in zip(_STATES, new, strict=False):
+            record(self.cell, kind, value)
         return (*new, *rest)
 
     def products(self, x: Tensor) -> Tensor:

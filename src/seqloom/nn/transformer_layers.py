@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn.functional import gelu, relu
 
 from ..errors import ModelError
+from ..trace import record
 from .multi_head import CrossAttention, SelfAttention, Sight
 from .positions import START, Learned, PositionsName, Rotary, Sinusoid
 
@@ -87,7 +88,9 @@ class TransformerLayer(nn.Module):
         ready = self._ready(x, self.attention_norm)
         queries, keys, values = self.attention.products(ready, sight.turns)
         found = self.attention.look(queries, keys, values, sight)
-        return self._above(x, found, memory), (keys, values)
+        above = self._above(x, found, memory)
+        record(self, "state.hidden", above)
+        return above, (keys, values)
 
     def step(
         self,

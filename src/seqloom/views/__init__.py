@@ -1,6 +1,7 @@
 """Pictures of what happens inside a model: each prints, draws, saves and shows in a notebook."""
 
 from .attention import AttentionView
+from .cell import CellView, Story
 from .choices import ChoicesView
 from .components import Component, ComponentsView
 from .confusion import ConfusionView
@@ -18,12 +19,14 @@ from .next_symbol import NextView
 from .piano_roll import PianoRollView
 from .regimes import Regime, RegimesView
 from .reliability import Bin, ReliabilityView
+from .states import StatesView
 from .surprise import SurpriseView
 from .view import View
 
 __all__ = [
     "AttentionView",
     "Bin",
+    "CellView",
     "ChoicesView",
     "Component",
     "ComponentsView",
@@ -50,6 +53,8 @@ __all__ = [
     "RegimesView",
     "ReliabilityView",
     "RungPoint",
+    "StatesView",
+    "Story",
     "SurpriseView",
     "View",
     "Window",

@@ -1,0 +1,107 @@
+"""What layers hold while they read: all cells of one, or one of them behind the text."""
+
+import numpy as np
+
+from ..forms import Form, Labels
+from ..views import CellView, StatesView
+from ..views.states import bound_of
+from .chances import after_each, names_of
+from .features import features
+from .kind import Kind
+from .layers import Steps, can_step, chosen, names_read, steps
+from .options import LAST
+from .recorded import last_forward
+from .stories import stories
+from .subject import Looking
+
+FAMILY = "state.*"
+NEXT = 5  # of the likeliest symbols after each
+
+
+def _layers(looking: Looking) -> tuple[list[str], list[tuple[Steps, np.ndarray]]]:
+    """What each layer shows, and beside it what stays inside, by name."""
+    names, found = [], []
+    for layer in steps(looking, FAMILY):
+        for kind, values in layer.values.items():
+            word = kind.removeprefix("state.")
+            names.append(layer.name if word == "hidden" else f"{layer.name} {word}")
+            found.append((layer, values))
+    return names, found
+
+
+def _states(looking: Looking) -> StatesView:
+    names, layers = _layers(looking)
+    number = chosen(looking.options.layer, names, "layer")
+    if looking.options.layer == LAST:
+        number = last_forward(names)
+    layer, values = layers[number]
+    notes = [f"of {layer.path}"]
+    symbols = names_read(looking, layer.side)
+    return StatesView(symbols, values, looking.name, layers=names, layer=number, notes=notes)
+
+
+def _cell(looking: Looking) -> CellView:
+    """One cell; left to itself, the one with the clearest story."""
+    names, layers = _layers(looking)
+    options = looking.options
+    number = chosen(options.layer, names, "layer")
+    if options.layer == LAST:
+        number = last_forward(names)
+    layer, values = layers[number]
+    symbols = names_read(looking, layer.side)
+    found = stories(values, features(symbols, _labels(looking)))
+    if options.cell != LAST:
+        cell = chosen(options.cell, [f"cell {n}" for n in range(values.shape[1])], "cell")
+    else:
+        cell = found[0].cell if found else int(values.std(0).argmax())
+    notes = [f"of {layer.path}; stories are of these {len(symbols)} symbols alone"]
+    return CellView(
+        symbols,
+        values[:, cell],
+        looking.name,
+        layers=names,
+        layer=number,
+        cell=cell,
+        cells=values.shape[1],
+        stories=found,
+        bound=bound_of(values),
+        predictions=_predictions(looking),
+        notes=notes,
+    )
+
+
+def _labels(looking: Looking) -> list[str]:
+    """The labels that were answered, where each place has one."""
+    is_labelled = isinstance(looking.subject.target, Labels)
+    return looking.target if looking.subject.form is Form.EACH and is_labelled else []
+
+
+def _predictions(looking: Looking) -> list[list[tuple[str, float]]] | None:
+    """At each place the likeliest next symbols."""
+    if not looking.subject.is_next:
+        return None
+    chances = np.exp(after_each(looking))
+    names = names_of(looking, chances.shape[1])
+    order = np.argsort(-chances, axis=1, kind="stable")[:, :NEXT]
+    return [
+        [(names[n], float(row[n])) for n in best.tolist()]
+        for row, best in zip(chances, order, strict=True)
+    ]
+
+
+STATES = Kind(
+    "states",
+    "States",
+    "What every cell of a layer holds while the model reads.",
+    lambda subject: can_step(subject, FAMILY),
+    _states,
+    ("layer", "beam"),
+)
+CELL = Kind(
+    "cell",
+    "Text by one cell",
+    "The text coloured by one cell, and the cells that follow something that words can tell.",
+    lambda subject: can_step(subject, FAMILY),
+    _cell,
+    ("layer", "cell", "beam"),
+)

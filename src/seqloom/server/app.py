@@ -61,7 +61,7 @@ def make_app(settings: Settings) -> tuple[ASGIApp, Studio]:
         separate_input_output_schemas=False,
     )
     app.state.studio = studio
-    add_handlers(app)
+    add_handlers(app, pages.page)
     for noun in ROUTERS:
         app.include_router(noun.router)
     return Guard(Bodies(app, settings.limits), settings, studio.notebook), studio

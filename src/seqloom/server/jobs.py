@@ -123,13 +123,16 @@ class Jobs:
 
     def stop(self, step: Step) -> None:
         """End a training in order; one that has not begun never will."""
-        (step.folder / f"{step.run}.left").touch() if step.pid is None else None
-        if step.pid is not None and step.exit_code is None and step.is_alive:
+        if step.pid is None:
+            (step.folder / f"{step.run}.left").touch()
+        elif step.exit_code is None and step.is_alive:
             interrupt(step.pid)
 
-    def forget(self, step: Step) -> None:
-        """Do not show it any more."""
-        (step.folder / f"{step.run}.left").touch()
+    def forget(self, run: str) -> None:
+        """The run is deleted: none of the jobs that worked on it shows it any more."""
+        for folder in self._jobs():
+            if any(step.run == run for step in _read(folder)):
+                (folder / f"{run}.left").touch()
 
     def running(self) -> int:
         """How many jobs have a process."""

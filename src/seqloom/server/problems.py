@@ -1,6 +1,7 @@
 """What goes wrong, as the web is told: problem+json (RFC 9457) with the command line's own text."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -94,8 +95,11 @@ def bug(error: BaseException, path: str) -> dict[str, Any]:
     return problem_of(told)
 
 
-def add_handlers(app: FastAPI) -> None:
-    """Let every way in which a request can fail end in a problem."""
+def add_handlers(app: FastAPI, elsewhere: Callable[[Request], Response]) -> None:
+    """Let every way in which a request can fail end in a problem.
+
+    `elsewhere` answers for addresses that the app does not have.
+    """
 
     async def told(request: Request, error: Exception) -> Response:
         if isinstance(error, SeqloomError):
@@ -103,7 +107,7 @@ def add_handlers(app: FastAPI) -> None:
         if isinstance(error, RequestValidationError):
             return _unfit(error)
         if isinstance(error, HTTPException):
-            return _http(request, error)
+            return elsewhere(request) if error.status_code == NOT_FOUND else _http(request, error)
         return respond(bug(error, request.scope["path"]))
 
     for kind in (SeqloomError, RequestValidationError, HTTPException, Exception):
@@ -133,7 +137,5 @@ def _http(request: Request, error: HTTPException) -> Response:
             help=[f"it takes {allowed}"] if allowed else [],
         )
         return respond(problem_of(told), kept)
-    if error.status_code == NOT_FOUND:
-        return answer(nowhere(path))
     told = StudioError("S242", str(error.detail), status=error.status_code)
     return respond(problem_of(told), kept)

@@ -85,11 +85,10 @@ def stop(studio: Studio, name: str, *, discard: bool) -> State:
 
 def delete(studio: Studio, name: str) -> None:
     """Delete a run and all that was kept of it."""
-    folder, step = studio.shelf.known(name)
+    folder, _ = studio.shelf.known(name)
     _must_be_over(studio, name)
     studio.loaded.forget(name)
-    if step is not None:
-        studio.jobs.forget(step)
+    studio.jobs.forget(name)
     if folder is not None:
         _remove(folder)
 

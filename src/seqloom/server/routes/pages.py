@@ -20,7 +20,6 @@ TYPES = {
     ".ico": "image/x-icon",
     ".json": "application/json",
 }
-EVERY = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]  # else it would be a 405
 router = APIRouter(include_in_schema=False)
 
 
@@ -36,9 +35,9 @@ def static(name: str, request: Request) -> Response:
     return _file(found, request)
 
 
-@router.api_route("/{path:path}", methods=EVERY)
-def page(path: str, request: Request) -> Response:
-    """The page, which reads from the address what to show."""
+def page(request: Request) -> Response:
+    """The page, which reads from the address what to show; for all that is not somewhere else."""
+    path: str = request.scope["path"].removeprefix("/")
     first = path.split("/")[0]
     is_read = request.method in ("GET", "HEAD")
     if not is_read or (first in ("api", "static") and path != "api"):

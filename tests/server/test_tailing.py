@@ -1,0 +1,130 @@
+"""Event files as streams: nothing is missed, nothing comes twice, torn lines wait."""
+
+import asyncio
+import json
+
+from seqloom.server import tailing
+from seqloom.server.tailing import Tail, Tails, frames
+
+
+def parsed(text: bytes) -> list[tuple[int | None, str, dict]]:
+    """The events of a stream: id, kind, data."""
+    found = []
+    for block in text.decode().split("\n\n"):
+        fields = dict(line.split(": ", 1) for line in block.splitlines() if ": " in line)
+        if "event" in fields:
+            number = int(fields["id"]) if "id" in fields else None
+            found.append((number, fields["event"], json.loads(fields["data"])))
+    return found
+
+
+def line(step: int, kind: str = "train", **more) -> str:
+    return json.dumps({"t": 1.0, "kind": kind, "step": step, **more}) + "\n"
+
+
+async def listen(tail: Tail, after: int = 0, kinds: tuple = (), count: int = 1) -> list:
+    """What somebody hears until so many events have come."""
+    heard, end = [], asyncio.Event()
+    async for frame in frames(tail, after, kinds, end):
+        heard += parsed(frame)
+        if len(heard) >= count:
+            end.set()
+    return heard
+
+
+def test_lines_have_their_numbers_and_the_state_comes_first_and_last(tmp_path):
+    path = tmp_path / "events.jsonl"
+    path.write_text(line(0, "start") + line(5) + line(5, "end"))
+    tail = Tail(path, lambda: "finished")
+    assert tail.look()
+    heard = asyncio.run(listen(tail, count=5))
+    assert [(number, kind) for number, kind, _ in heard] == [
+        (None, "state"),
+        (1, "start"),
+        (2, "train"),
+        (3, "end"),
+        (None, "state"),
+    ]
+    assert heard[-1][2] == {"state": "finished"} and heard[2][2]["step"] == 5
+
+
+def test_who_comes_back_hears_the_rest_only(tmp_path):
+    path = tmp_path / "events.jsonl"
+    path.write_text("".join(line(step) for step in range(1, 6)))
+    tail = Tail(path, lambda: "running")
+    tail.look()
+    heard = asyncio.run(listen(tail, after=3, count=3))
+    assert [number for number, _, _ in heard] == [None, 4, 5]
+    again = asyncio.run(listen(tail, after=99, count=6))
+    assert [number for number, _, _ in again] == [None, 1, 2, 3, 4, 5], "another file has this name"
+
+
+def test_only_some_kinds(tmp_path):
+    path = tmp_path / "events.jsonl"
+    path.write_text(line(1) + line(1, "eval") + line(2) + line(2, "eval"))
+    tail = Tail(path, lambda: "running")
+    tail.look()
+    heard = asyncio.run(listen(tail, kinds=("eval",), count=3))
+    assert [number for number, _, _ in heard] == [None, 2, 4]
+
+
+def test_a_torn_line_waits_and_one_that_stays_torn_is_left_out(tmp_path):
+    path = tmp_path / "events.jsonl"
+    path.write_text(line(1) + '{"t": 1.0, "kind": "tr')
+    tail = Tail(path, lambda: "running")
+    tail.look()
+    assert [one.number for one in tail.lines] == [1]
+    with path.open("a") as file:
+        file.write('ain", "step": 2}\n' + '{"t": 1.0, "ki\n' + line(3))
+    assert tail.look()
+    assert [one.number for one in tail.lines] == [1, 2, 4], "the torn line keeps its number"
+
+
+def test_what_is_not_a_number_is_null(tmp_path):
+    path = tmp_path / "events.jsonl"
+    path.write_text('{"t": 1.0, "kind": "train", "step": 1, "loss": NaN, "rate": Infinity}\n')
+    tail = Tail(path, lambda: "running")
+    tail.look()
+    data = parsed(tail.lines[0].frame)[0][2]
+    assert data["loss"] is None and data["rate"] is None
+
+
+def test_many_listeners_share_one_reader(tmp_path, monkeypatch):
+    monkeypatch.setattr(tailing, "LIVE_SECONDS", 0.01)
+    path, looks = tmp_path / "events.jsonl", []
+    path.write_text(line(1))
+
+    async def scene() -> list[list]:
+        tails = Tails()
+
+        async def one() -> list:
+            async with tails.of(path, lambda: looks.append(1) or "running") as tail:
+                return await listen(tail, count=4)
+
+        listeners = [asyncio.create_task(one()) for _ in range(50)]
+        await asyncio.sleep(0.05)
+        assert tails.clients() == 50
+        for step in (2, 3):
+            with path.open("a") as file:
+                file.write(line(step))
+            await asyncio.sleep(0.05)
+        heard = await asyncio.gather(*listeners)
+        assert tails.clients() == 0
+        return heard
+
+    heard = asyncio.run(scene())
+    assert all([n for n, _, _ in one] == [None, 1, 2, 3] for one in heard)
+    assert len(looks) < 100, "one reader for all, not one for each"
+
+
+def test_a_stream_ends_where_its_file_is_gone_or_another(tmp_path):
+    path = tmp_path / "events.jsonl"
+    path.write_text(line(1) + line(2))
+    tail = Tail(path, lambda: "running")
+    tail.look()
+    path.write_text(line(7))
+    assert tail.look() and tail.is_over
+    other = Tail(path, lambda: "running")
+    other.look()
+    path.unlink()
+    assert other.look() and other.is_over

@@ -6,12 +6,26 @@ DATA := $(wildcard ../shared/data)
 export SEQLOOM_DATA ?= $(if $(DATA),$(abspath $(DATA)))
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-slow bench bench-recurrence lint format docs clean
+.PHONY: demo browser test test-slow bench bench-recurrence lint format docs clean
 
 demo: $(VENV)/ready
 	$(BIN)/seqloom demo
 
-test: $(VENV)/ready
+# The studio is tested in Debian's Chromium. Where it is missing and cannot be had, those tests are
+# skipped, and say so.
+browser:
+	@if command -v chromium >/dev/null; then :; \
+	elif test "$$(id -u)" = 0 && command -v apt-get >/dev/null; then \
+	  echo "Installing chromium, for the tests of the studio"; \
+	  (apt-get -qq update && DEBIAN_FRONTEND=noninteractive \
+	    apt-get -qq install --no-install-recommends chromium) >/dev/null 2>&1 || \
+	  echo "chromium could not be installed: the tests of the studio in a browser are skipped"; \
+	else \
+	  echo "There is no chromium here, and only root on Debian can install it: the tests of the"; \
+	  echo "studio in a browser are skipped. To have them: sudo apt-get install chromium"; \
+	fi
+
+test: $(VENV)/ready browser
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 test-slow: $(VENV)/ready

@@ -10,7 +10,7 @@ from seqloom.models import MODELS
 ROOT = Path(__file__).parent.parent / "src" / "seqloom"
 LAYERS = [  # lowest first; names in one set may not import each other
     {"errors", "crashes"},
-    {"options", "forms", "registry", "explanations", "sparkline", "compiled"},
+    {"options", "forms", "registry", "explanations", "sparkline", "compiled", "toml"},
     {"batch", "trace", "foreseen"},
     {"search", "lattice", "gaussian"},
     {"nn", "grams", "emissions", "data", "metrics", "views"},
@@ -34,7 +34,17 @@ LAYERS = [  # lowest first; names in one set may not import each other
         "guessing",
         "forecasting",
     },
-    {"parts", "regimes", "by_horizon", "checking", "rungs", "agreement", "mistakes", "folded", "inspecting"},
+    {
+        "parts",
+        "regimes",
+        "by_horizon",
+        "checking",
+        "rungs",
+        "agreement",
+        "mistakes",
+        "folded",
+        "inspecting",
+    },
     {"run"},
     {"card", "answering", "examining"},
     {"fitting", "record"},

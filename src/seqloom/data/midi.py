@@ -3,8 +3,9 @@
 import io
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..errors import MachineError
 from .rolls import MOST_FRAMES, Frame
 
 if TYPE_CHECKING:
@@ -38,8 +39,7 @@ def read_midi(data: bytes, steps_per_quarter: int) -> list[Frame]:
 
     Drums are left out. The piece is as long as its longest track.
     """
-    import mido  # noqa: PLC0415 - only whoever has such files needs it
-
+    mido = _mido()
     if len(data) > MOST_BYTES:
         raise UnreadableError("D270", f"the file has more than {MOST_BYTES >> 20} MB")
     if not data.startswith(b"MThd"):
@@ -63,8 +63,7 @@ def read_midi(data: bytes, steps_per_quarter: int) -> list[Frame]:
 
 def write_midi(frames: Sequence[Frame], *, steps_per_quarter: int, tempo: float) -> bytes:
     """A file of one track: a pitch that sounds in frames next to each other is one long note."""
-    import mido  # noqa: PLC0415
-
+    mido = _mido()
     file = mido.MidiFile(type=0, ticks_per_beat=TICKS * steps_per_quarter)
     track = mido.MidiTrack()
     file.tracks.append(track)
@@ -78,6 +77,19 @@ def write_midi(frames: Sequence[Frame], *, steps_per_quarter: int, tempo: float)
     written = io.BytesIO()
     file.save(file=written)
     return written.getvalue()
+
+
+def _mido() -> Any:
+    """The package that knows these files; only who has such needs it."""
+    try:
+        import mido  # noqa: PLC0415
+    except ImportError as error:
+        raise MachineError(
+            "E342",
+            "MIDI files need the package mido, which is not installed",
+            help=['pip install "seqloom[music]"', "or use JSON: [[60, 64, 67], [62], []]"],
+        ) from error
+    return mido
 
 
 def _notes(track: "MidiTrack") -> list[Note]:

@@ -348,6 +348,34 @@ class WeighsEvidence(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Walked:
+    """What one sequence says of the hidden states it went through, place by place.
+
+    Args:
+        filtered: the chances of states, given what was seen up to each place.
+        smoothed: the same, given all of it.
+        path: the likeliest states together.
+        moves: the chance of each state after each, where that is all that a move depends on.
+        shown: the chance of each symbol in each state; or the mean of numbers.
+    """
+
+    filtered: Float[np.ndarray, "time states"]
+    smoothed: Float[np.ndarray, "time states"]
+    path: Int[np.ndarray, " time"]
+    moves: Float[np.ndarray, "states states"] | None = None
+    shown: Float[np.ndarray, "states _"] | None = None
+
+
+@runtime_checkable
+class Walks(Protocol):
+    """Goes through hidden states, of which each place says something."""
+
+    def walked(self, source: Sequences) -> Walked:
+        """What is known of the states of one sequence: the first of these."""
+        ...
+
+
 @runtime_checkable
 class Matches(Protocol):
     """Goes by the longest context it has counted, as an n-gram does."""

@@ -17,7 +17,7 @@ from .cases import batch_for
 class Plain(Task):
     """A question is an item; symbols are called by their numbers."""
 
-    verb, roles, headline = "predict", (), "loss"
+    verb, roles, headline = "predict", ("text", "label"), "loss"
     history = 0
 
     def __init__(self, signature):

@@ -123,6 +123,60 @@ def of_influence(subject, question, told):
     assert len(told["reach"]) == shape[0]
 
 
+def of_tags(subject, question, told):
+    chances = predicted(subject, question, chances=True)
+    assert [tag["label"] for tag in told["tags"]] == told_by(subject, question, chances)
+    for tag, row in zip(told["tags"], chances.chances[0], strict=True):
+        assert tag["p"] == pytest.approx(
+            row[chances.target.rows()[0][told["tags"].index(tag)]], abs=1
+        )
+        assert tag["p"] + sum(p for _, p in tag["alternatives"]) <= 1 + 1e-5
+
+
+def told_by(subject, question, found):
+    return subject.task.symbols(question, found.target.rows()[0])[1]
+
+
+def of_trellis(subject, question, told):
+    filtered, smoothed = np.array(told["filtered"]), np.array(told["smoothed"])
+    assert filtered.sum(1) == pytest.approx(1, abs=1e-4)
+    assert smoothed.sum(1) == pytest.approx(1, abs=1e-4)
+    assert filtered[-1] == pytest.approx(smoothed[-1], abs=1e-4) or subject.form is Form.EACH
+    assert len(told["path"]) == len(told["tokens"]["src"])
+
+
+def of_beam(subject, question, told):
+    """The best of the tree is what the same search predicts; its log-probabilities only fall."""
+    is_next = subject.form is Form.NEXT
+    asked = {"beam": told["beam"], "nbest": told["beam"], "limit": 12 if is_next else 100}
+    best = predicted(subject, question, **asked)
+    assert told["written"][0] == subject.task.show(best.target.rows()[0])
+    assert told["log_probs"][0] == pytest.approx(float(best.log_prob[0]), abs=1e-3)
+    greedy = predicted(subject, question, limit=asked["limit"])
+    assert told["greedy"]["text"] == subject.task.show(greedy.target.rows()[0])
+    for node in told["nodes"]:
+        assert node["why"] and node["step"] >= 0
+        if node["parent"] >= 0:
+            parent = told["nodes"][node["parent"]]
+            assert parent["step"] == node["step"] - 1
+            assert node["log_prob"] <= parent["log_prob"] + 1e-5
+    assert len(told["answers"]) <= len(told["written"])
+
+
+def of_states(subject, question, told):
+    values, (low, high) = np.array(told["values"]), told["range"]
+    assert len(values) == len(told["tokens"]["src"]) and low <= values.min() <= values.max() <= high
+    assert sorted(told["order"]) == list(range(values.shape[1]))
+
+
+def of_cell(subject, question, told):
+    states = looked(subject, question, "states", layer=told["layer"]).to_json()
+    own = looked(subject, question, "cell", layer=told["layer"], cell=1).to_json()
+    assert own["values"] == [row[1] for row in states["values"]] and own["cell"] == 1
+    with pytest.raises(UsageError):
+        looked(subject, question, "cell", cell=told["cells"])
+
+
 def predicted(subject, question, **search):
     source = Sequences.pad([np.asarray(subject.task.ask(question))])
     with subject.model.at_rest():
@@ -136,6 +190,11 @@ CHECKS = {
     "surprise": of_surprise,
     "choices": of_choices,
     "influence": of_influence,
+    "tags": of_tags,
+    "trellis": of_trellis,
+    "beam": of_beam,
+    "states": of_states,
+    "cell": of_cell,
 }
 
 

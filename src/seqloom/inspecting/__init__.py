@@ -16,8 +16,10 @@ from .ahead import COMPONENTS, FORECAST
 from .chances import CHOICES, NEXT, SURPRISE
 from .influences import GRADIENT_FLOW, INFLUENCE
 from .kind import Kind
+from .labelled import TAGS, TRELLIS
 from .options import Inspecting
 from .recorded import ATTENTION, GATES, HEADS, HIERARCHY
+from .searched import BEAM
 from .states import CELL, STATES
 from .subject import Looking, Subject
 
@@ -28,6 +30,7 @@ KINDS: dict[str, Kind] = {  # in the order of the page
         FORECAST,
         COMPONENTS,
         CHOICES,
+        TAGS,
         NEXT,
         SURPRISE,
         CELL,
@@ -38,6 +41,8 @@ KINDS: dict[str, Kind] = {  # in the order of the page
         GATES,
         STATES,
         GRADIENT_FLOW,
+        TRELLIS,
+        BEAM,
     )
 }
 FIRST = ("hierarchy", "attention", "gates")  # what is shown if nothing is asked for

@@ -1,7 +1,5 @@
 """What comes next, how much a text surprises, and which labels are likely."""
 
-from typing import cast
-
 import numpy as np
 from jaxtyping import Float
 
@@ -30,23 +28,6 @@ def writes_symbols(subject: Subject) -> bool:
     )
 
 
-def after_each(looking: Looking) -> Float[np.ndarray, "time symbols"]:
-    """log p of all symbols after each that was read, or at each place that is written."""
-    model = cast(Generator, looking.model)
-    if looking.subject.is_next:
-        source, reads = Sequences.pad([looking.read]), looking.read
-    else:
-        written = looking.batch.target.values[0]
-        source, reads = looking.batch.source, np.concatenate([[BEGIN], written[:-1]])
-    found = []
-    with looking.model.at_rest():
-        state = model.begin(source)
-        for symbol in reads:
-            log_probs, state = model.step(np.array([symbol]), state)
-            found.append(np.asarray(log_probs, dtype=np.float64)[0].copy())
-    return np.stack(found)
-
-
 def names_of(looking: Looking, count: int) -> list[str]:
     """What all symbols are called, those beyond the vocabulary being of this question."""
     target = looking.subject.target
@@ -64,7 +45,7 @@ def names_of(looking: Looking, count: int) -> list[str]:
 
 def _next(looking: Looking) -> NextView:
     """The symbols at one place; where a model writes, the place that it was least sure of."""
-    log_probs, options = after_each(looking), looking.options
+    log_probs, options = looking.after, looking.options
     chances = np.exp(log_probs)
     if looking.subject.is_next:
         at = place(options.at, looking.source, "the text")
@@ -110,7 +91,7 @@ def place(at: int, names: list[str], where: str) -> int:
 
 def _surprise(looking: Looking) -> SurpriseView:
     """Each symbol of a text as `score` has it, and how many symbols were likelier."""
-    log_probs, found = after_each(looking), score_of(looking.model, looking.task, looking.question)
+    log_probs, found = looking.after, score_of(looking.model, looking.task, looking.question)
     numbers = [*looking.read[1:].tolist(), END][: len(found.log_probs)]
     ranks = [
         int((row > row[number]).sum()) + 1 for row, number in zip(log_probs, numbers, strict=False)

@@ -4,8 +4,7 @@ import numpy as np
 
 from ..forms import Form, Labels
 from ..views import CellView, StatesView
-from ..views.states import bound_of
-from .chances import after_each, names_of
+from .chances import names_of
 from .features import features
 from .kind import Kind
 from .layers import Steps, can_step, chosen, names_read, steps
@@ -64,7 +63,6 @@ def _cell(looking: Looking) -> CellView:
         cell=cell,
         cells=values.shape[1],
         stories=found,
-        bound=bound_of(values),
         predictions=_predictions(looking),
         notes=notes,
     )
@@ -80,7 +78,7 @@ def _predictions(looking: Looking) -> list[list[tuple[str, float]]] | None:
     """At each place the likeliest next symbols."""
     if not looking.subject.is_next:
         return None
-    chances = np.exp(after_each(looking))
+    chances = np.exp(looking.after)
     names = names_of(looking, chances.shape[1])
     order = np.argsort(-chances, axis=1, kind="stable")[:, :NEXT]
     return [

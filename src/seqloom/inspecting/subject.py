@@ -2,14 +2,15 @@
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+from jaxtyping import Float
 
 from ..batch import Batch, Sequences
 from ..data.vocabulary import SPECIAL
 from ..forms import BEGIN, END, UNKNOWN, Bits, Columns, Form, Labels, Letters, Series, Space, Tokens
-from ..model import Model
+from ..model import Generator, Model
 from ..task import Task
 from ..trace import Trace, watching
 from ..training.evaluation import predict
@@ -127,6 +128,23 @@ class Looking:
             whole = Sequences.pad([np.append(self.read[1:], END)])
             return Batch(whole, whole)
         return self.task.batch([self.task.answered(self.question, self.answer)])
+
+    @cached_property
+    def after(self) -> Float[np.ndarray, "time symbols"]:
+        """log p of all symbols after each that was read, or at each place that is written."""
+        model = cast(Generator, self.model)
+        if self.subject.is_next:
+            source, reads = Sequences.pad([self.read]), self.read
+        else:
+            written = self.batch.target.values[0]
+            source, reads = self.batch.source, np.concatenate([[BEGIN], written[:-1]])
+        found = []
+        with self.model.at_rest():
+            state = model.begin(source)
+            for symbol in reads:
+                log_probs, state = model.step(np.array([symbol]), state)
+                found.append(np.asarray(log_probs, dtype=np.float64)[0].copy())
+        return np.stack(found)
 
     @cached_property
     def trace(self) -> Trace:

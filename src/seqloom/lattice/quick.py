@@ -46,6 +46,22 @@ def posteriors(
     return Sums(*loops("sums").posteriors(*_made(lattice), *_in_order(places), weighed))
 
 
+def filtered(lattice: Lattice, places: Places) -> Float[np.ndarray, "places columns"]:
+    """p(y_t = i | what was seen up to t) at each place; 0 where no path can be."""
+    first, moves, products, _, onto, seen = _made(lattice)
+    found = np.zeros((len(places.which), places.table.shape[1]))
+    for scores, start in zip(places.rows(), places.starts.tolist(), strict=False):
+        if len(scores):
+            exact = np.ascontiguousarray(scores, dtype=np.float64)
+            sums = loops("sums").forward(first, moves, products, onto, seen, exact)
+            top = sums.max(1, keepdims=True)
+            can_be = np.isfinite(top)
+            shares = np.where(can_be, np.exp(sums - np.where(can_be, top, 0.0)), 0.0)
+            shares /= np.maximum(shares.sum(1, keepdims=True), 1e-300)
+            np.add.at(found[start : start + len(scores)].T, seen, shares.T)
+    return found
+
+
 def viterbi(
     lattice: Lattice, places: Places
 ) -> tuple[Int[np.ndarray, " places"], Float[np.ndarray, " batch"]]:

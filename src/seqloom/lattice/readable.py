@@ -11,6 +11,7 @@ log Σ exp being written ⊕:
     backward   b_T(i) = last(i)                 b_t(i) = ⊕_j [moves(i, j) + e_{t+1}(j) + b_{t+1}(j)]
     total      Z = ⊕_y S(y) = ⊕_i [a_T(i) + last(i)]
     chances    p(y_t = i) = exp(a_t(i) + b_t(i) - Z)
+    filtered   p(y_t = i | what was seen up to t) = exp(a_t(i) - ⊕_j a_t(j))
     moves      p(y_{t-1} = i, y_t = j) = exp(a_{t-1}(i) + moves(i, j) + e_t(j) + b_t(j) - Z)
     Viterbi    the forward sums with max for ⊕, and for each state the i that was the largest
     k best     the same with the k largest for ⊕
@@ -85,6 +86,16 @@ def posteriors(lattice: Lattice, scores: Scores) -> Sums:
     seen, moves = scores[:, lattice.seen], lattice.matrix()
     taken = before[:-1, :, None] + moves + (seen + after)[1:, None]
     return Sums(total, chances, states[0], np.exp(taken - total).sum(0), states[-1])
+
+
+def filtered(lattice: Lattice, scores: Scores) -> Float[np.ndarray, "time columns"]:
+    """p(y_t = i | what was seen up to t): the forward sums as shares."""
+    before = forward(lattice, scores)
+    total = add(before)[:, None]
+    states = np.where(np.isfinite(total), np.exp(before - np.where(total > -np.inf, total, 0)), 0)
+    found = np.zeros(scores.shape)
+    np.add.at(found.T, lattice.seen, states.T)
+    return found
 
 
 def viterbi(lattice: Lattice, scores: Scores) -> tuple[Int[np.ndarray, " time"], float]:

@@ -14,7 +14,7 @@ from ..grams.endings import Endings
 from ..grams.interpolation import NEVER_SEEN, interpolated
 from ..lattice import quick
 from ..lattice.states import Lattice, Places
-from ..model import Model, Prediction, Search, Weights
+from ..model import Model, Prediction, Search, Walked, Weights
 from ..search import Hypothesis
 
 MOST = 1 << 24  # moves that are counted; several arrays of so many numbers are held at once
@@ -154,6 +154,16 @@ class HiddenMarkov(Model):
         table = np.concatenate([places.table, np.zeros((1, self.states))])
         which = np.where(heard[source.mask], places.which, len(places.table))
         return self._chances(source, Places(table, which, source.lengths))
+
+    def walked(self, source: Sequences) -> Walked:
+        """What the words of a sentence say of its labels, which are the states."""
+        one = Sequences(source.values[:1, : source.lengths[0]], source.lengths[:1])
+        places = self._places(one)
+        states = quick.filtered(self._lattice, places)
+        filtered = states.reshape(len(states), -1, self.labels).sum(1)
+        path, _ = quick.viterbi(self._lattice, places)
+        found = self._lattice.seen[path] % self.labels
+        return Walked(filtered, self._chances(one, places)[0], found)
 
     def best_labels(self, source: Sequences, count: int) -> list[tuple[Hypothesis, ...]]:
         """The likeliest sequences of labels for each source, the best first."""

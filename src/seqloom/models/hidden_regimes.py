@@ -17,7 +17,7 @@ from ..foreseen import LEVELS, Foreseen
 from ..forms import Form, Labels, Series, Signature
 from ..lattice import quick
 from ..lattice.readable import add
-from ..model import Model, Prediction, Search, Stepper, Weights
+from ..model import Model, Prediction, Search, Stepper, Walked, Weights
 from .regime_steps import ForecastSteps, LabelSteps
 
 TOLD = 0.1  # times that every move between labels counts as seen, where labels are told
@@ -265,6 +265,15 @@ class HiddenRegimes(Model):
         found = np.zeros((*source.values.shape[:2], self.states))
         found[source.mask] = self.regimes[0].chances(*self._rows(source))
         return found
+
+    def walked(self, source: Sequences) -> Walked:
+        """What a series says of its states; where each class has a walk, of the likeliest class."""
+        one = Sequences(source.values[:1, : source.lengths[0]], source.lengths[:1])
+        best = 0 if self.walks == 1 else int(self._classes(one).argmax())
+        (rows, lengths), regimes = self._rows(one), self.regimes[best]
+        filtered = quick.filtered(regimes.lattice, regimes.places(rows, lengths))
+        smoothed, path = regimes.chances(rows, lengths), regimes.path(rows, lengths)
+        return Walked(filtered, smoothed, path, regimes.moves, regimes.shown.means())
 
     def stepper(self) -> Stepper:
         """Steps that forecast, or tell labels, as far as the series was read."""

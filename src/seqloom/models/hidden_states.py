@@ -12,7 +12,7 @@ from ..forms import BEGIN, PAD, Form, Signature, Tokens
 from ..lattice import quick
 from ..lattice.expected import Expected, expected
 from ..lattice.states import Lattice, Places
-from ..model import Model, Prediction, Search, State, Weights
+from ..model import Model, Prediction, Search, State, Walked, Weights
 
 NEVER = [PAD, BEGIN]  # symbols that no state shows
 NAMES = ("first", "moves", "shown")
@@ -144,6 +144,14 @@ class HiddenStates(Model):
         found = np.zeros((*symbols.values.shape, self.states))
         found[symbols.mask] = quick.posteriors(self._lattice, self._places(symbols)).chances
         return found
+
+    def walked(self, source: Sequences) -> Walked:
+        """What a text says of its states; each is told by the symbols it shows."""
+        one = Sequences(source.values[:1, : source.lengths[0]], source.lengths[:1])
+        path, _ = self.best_states(one)
+        filtered = quick.filtered(self._lattice, self._places(one))
+        chances = self.state_chances(one)[0]
+        return Walked(filtered, chances, path.values[0], self._moves, self._shown)
 
     def weights(self) -> Weights:
         return {"first": self._first, "moves": self._moves, "shown": self._shown}

@@ -1,6 +1,7 @@
 """Pictures of what happens inside a model: each prints, draws, saves and shows in a notebook."""
 
 from .attention import AttentionView
+from .beam import BeamView
 from .cell import CellView, Story
 from .choices import ChoicesView
 from .components import Component, ComponentsView
@@ -21,10 +22,13 @@ from .regimes import Regime, RegimesView
 from .reliability import Bin, ReliabilityView
 from .states import StatesView
 from .surprise import SurpriseView
+from .tags import TagsView
+from .trellis import TrellisView
 from .view import View
 
 __all__ = [
     "AttentionView",
+    "BeamView",
     "Bin",
     "CellView",
     "ChoicesView",
@@ -56,6 +60,8 @@ __all__ = [
     "StatesView",
     "Story",
     "SurpriseView",
+    "TagsView",
+    "TrellisView",
     "View",
     "Window",
     "fans_of",

@@ -146,7 +146,7 @@ class CellView(View):
         own = next((one for one in self.stories if one.cell == self.cell), None)
         said = f"Cell {self.cell} of {self.cells} in {self.layers[self.layer]}"
         if own is not None:
-            return f"{said}: {own.sentence}"
+            return f"{said} {own.sentence.removeprefix(f'Cell {self.cell} ')}"
         low, high = float(self.values.min()), float(self.values.max())
         found = f"{said} goes from {low:.2f} to {high:.2f}."
         if not self.stories:

@@ -16,6 +16,7 @@ from .card import card
 from .data.names import files_of
 from .data.settings import Data
 from .errors import TrainingError, UsageError
+from .inspecting.probes import Prober, forget_after
 from .model import Model, TakesVectors
 from .parts import FILES, Parts, easier_parts, fingerprint, read_parts, with_known_labels
 from .recipe import Recipe, shipped, simplest_model
@@ -192,8 +193,11 @@ class _Training:
         way = way_of(self.model, self.task, self.train, self.settings)
         valid = with_known_labels(self.task, self.parts.valid)
         learner = Learner(self.model, self.task, way, valid, self.settings)
+        probed = self.model, self.task, learner.valid, self.settings.probes
+        self.prober = Prober(self.folder, *probed)
         if snapshot is not None and snapshot.arrays:
             learner.restore(snapshot)
+        forget_after(self.folder, learner.standing.step)
         try:
             story = Story(self.folder / EVENTS)
             try:
@@ -231,6 +235,10 @@ class _Training:
             good.hardlink_to(last)
         except OSError:  # a file system without links
             shutil.copyfile(last, good)
+
+    def keep_probes(self, step: int) -> None:
+        """Views of a few inputs, as the model is now."""
+        self.prober.keep(step)
 
     def _go_back(self) -> None:
         """After divergence the last checkpoint may hold ruined weights: take the last good one."""

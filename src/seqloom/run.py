@@ -5,6 +5,7 @@ task.json                vocabularies and label sets, and the fingerprints of th
 weights.safetensors      the best weights so far
 checkpoint/              all that an exact resume needs
 events.jsonl             what happened, line by line
+probes/                  what happens inside at some evaluations, for a few inputs
 card.md                  the run in words
 """
 
@@ -29,6 +30,7 @@ from .forecasting import Asked, Outlook, outlooks, typed, until
 from .forms import Bits, Form
 from .generating import Piece, generating
 from .inspecting import Inspecting, Offers, Subject, offers, show
+from .inspecting.probes import kept, probed
 from .mistakes import Mistakes, mistakes_of
 from .model import Generator, Model, Search
 from .parts import Parts, read_parts, with_known_labels
@@ -218,14 +220,18 @@ class Run:
         view: str = "",
         file: str | Path = "",
         series: Sequence[str] = (),
+        step: int | None = None,
         **options: Any,
     ) -> View:
         """A picture of what happens inside while the model reads and answers.
 
         `views()` lists the kinds there are and their options; see `Inspecting` for all of them. A
-        model of series reads a file, or some series of it, or numbers as a text.
+        model of series reads a file, or some series of it, or numbers as a text. With a step it is
+        what training kept then of one of the inputs of `probes()`.
         """
         asked = Inspecting.of({"view": view, **options})
+        if step is not None:
+            return probed(self.folder, self.name, text, asked, step)
         is_ahead = self.task.form is Form.FORECAST
         if (is_ahead and bool(text) == bool(file)) or (file and not is_ahead):
             what = "series" if is_ahead else "texts"
@@ -240,6 +246,10 @@ class Run:
     def views(self) -> Offers:
         """The kinds of view that the run has, with their options, and those it lacks."""
         return offers(self._subject)
+
+    def probes(self) -> dict[str, Any]:
+        """The `steps` at which training kept what happens inside, and of which `inputs`."""
+        return kept(self.folder)
 
     @cached_property
     def _subject(self) -> Subject:

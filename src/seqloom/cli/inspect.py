@@ -35,6 +35,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="only this series of FILE; may be repeated",
     )
     parser.add_argument("--beam", type=int, metavar="N", help="candidates kept; 1 is greedy search")
+    parser.add_argument(
+        "--step", type=int, metavar="N", help="as it was at this step of training, of a probed text"
+    )
     of_views = parser.add_argument_group("options of views")
     for option in options(Inspecting):
         if option.name not in OWN:
@@ -67,7 +70,8 @@ def run(given: argparse.Namespace) -> int:
     if given.beam is not None:
         at_least_one("--beam", given.beam)
     run = load_run(given.run, given.runs_dir)
-    hand_out(run.inspect(text, file=given.file, series=given.series, **asked), given)
+    more = {"file": given.file, "series": given.series, "step": given.step}
+    hand_out(run.inspect(text, **more, **asked), given)
     return 0
 
 

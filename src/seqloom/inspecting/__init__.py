@@ -12,39 +12,12 @@ from ..errors import ModelError, UsageError, unknown
 from ..model import Model
 from ..task import Task
 from ..views import View
-from .ahead import COMPONENTS, FORECAST
-from .chances import CHOICES, NEXT, SURPRISE
-from .influences import GRADIENT_FLOW, INFLUENCE
 from .kind import Kind
-from .labelled import TAGS, TRELLIS
+from .kinds import KINDS
 from .options import Inspecting
-from .recorded import ATTENTION, GATES, HEADS, HIERARCHY
-from .searched import BEAM
-from .states import CELL, STATES
 from .subject import Looking, Subject
 
 __all__ = ["KINDS", "Inspecting", "Kind", "Offers", "Subject", "look", "offers", "show"]
-KINDS: dict[str, Kind] = {  # in the order of the page
-    kind.view: kind
-    for kind in (
-        FORECAST,
-        COMPONENTS,
-        CHOICES,
-        TAGS,
-        NEXT,
-        SURPRISE,
-        CELL,
-        HIERARCHY,
-        ATTENTION,
-        HEADS,
-        INFLUENCE,
-        GATES,
-        STATES,
-        GRADIENT_FLOW,
-        TRELLIS,
-        BEAM,
-    )
-}
 FIRST = ("hierarchy", "attention", "gates")  # what is shown if nothing is asked for
 
 

@@ -1,6 +1,5 @@
 """Learning by expectation-maximisation: what is counted depends on the model, so passes repeat."""
 
-import time
 from collections.abc import Iterator, Sequence
 from math import inf
 from typing import Any
@@ -9,7 +8,7 @@ from ..batch import Item
 from ..data.windows import one_stream
 from ..model import LearnsInPasses
 from .counting import SYMBOLS_AT_ONCE, batches
-from .settings import Training
+from .settings import Training, worked
 from .way import Snapshot, Step, Way
 
 
@@ -42,7 +41,7 @@ class Expectation(Way):
     def _pass(self) -> Iterator[Step]:
         """All data once; the model changes, and the start may end, just before the last step."""
         totals: Any = None
-        number, done, began = self.step, 0, time.monotonic()
+        number, done, began = self.step, 0, worked()
         for batch in self.batches:
             found = self.model.statistics(batch)
             symbols = int(batch.target.lengths.sum())
@@ -52,7 +51,7 @@ class Expectation(Way):
             share, is_last = done / max(1, self.symbols), number == self.step + len(self.batches)
             progress, epoch = self._progress(share), self._epochs() + share
             if is_last:
-                self.step, self.seconds = number, self.seconds + time.monotonic() - began
+                self.step, self.seconds = number, self.seconds + worked() - began
                 self._end_pass(totals)
             yield Step(number, epoch, progress, symbols, values, ends_epoch=is_last)
 

@@ -1,7 +1,6 @@
 """Learning by gradient descent."""
 
 import math
-import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol, cast, runtime_checkable
@@ -17,7 +16,7 @@ from ..errors import TrainingError
 from ..model import Carries, LearnsByGradient, LearnsFromStreams, State
 from .optimizers import OPTIMIZERS
 from .schedules import factor
-from .settings import Training
+from .settings import Training, worked
 from .way import Snapshot, Step, Way
 
 
@@ -45,7 +44,7 @@ class Descent(Way):
     def steps(self) -> Iterator[Step]:
         self.module.train()
         while self._progress() < 1:
-            began = time.perf_counter()
+            began = worked()
             self._rise()
             order = self.batches.epoch(self.epoch)
             batch = self.batches.batch(order[self.place])
@@ -54,7 +53,7 @@ class Descent(Way):
             self.step, self.place = self.step + 1, self.place + 1
             if ends := self.place == len(order):
                 self.epoch, self.place = self.epoch + 1, 0
-            self.seconds += time.perf_counter() - began
+            self.seconds += worked() - began
             symbols = int(batch.target.lengths.sum())
             epoch = self.epoch + self.place / len(order)
             progress, level = self._progress(), self._level()

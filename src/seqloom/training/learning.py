@@ -24,6 +24,7 @@ from ..model import (
     Search,
 )
 from ..task import Task
+from .continuing import continued
 from .counting import Counting
 from .evaluation import carrying, evaluate
 from .events import Event
@@ -48,6 +49,9 @@ class Keeper(Protocol):
 
     def keep_good(self) -> None:
         """The place just kept was judged and found sound: go back to it if training diverges."""
+
+    def keep_probes(self, step: int) -> None:
+        """The model as it is judged now may be looked into."""
 
 
 @dataclass
@@ -169,6 +173,8 @@ class Learner:
             is_best = self.standing.best is None or rank < self.standing.best
             if is_best:
                 keeper.keep_best()
+            samples = self._samples(found.examples, found.answers)
+            keeper.keep_probes(self.standing.step)
         self._judged_at = time.monotonic()
         standing = self.standing
         standing.evaluated_step, standing.owes = standing.step, False
@@ -178,7 +184,8 @@ class Learner:
             standing.since_best += 1
             self.way.disappointed()
         yield Event("eval", standing.step, {**values, "epoch": standing.epoch, "best": is_best})
-        yield from self._samples(found.examples, found.answers)
+        if samples:
+            yield Event("sample", standing.step, {"samples": samples})
         keeper.keep_place(self.snapshot())
         keeper.keep_good()
         yield Event("checkpoint", standing.step)
@@ -211,17 +218,16 @@ class Learner:
         self.way.restore(snapshot)
         self.standing = Standing(**snapshot.facts["standing"])
 
-    def _samples(self, examples: list[Any], answers: list[Any]) -> Iterator[Event]:
+    def _samples(self, examples: list[Any], answers: list[Any]) -> list[dict[str, str]]:
         """The same few of the validation examples each time, so that people see them improve."""
         if self.task.form is Form.NEXT:
-            return
+            return continued(self.model, self.task, examples)
         stride = max(1, len(examples) // SAMPLES)
         chosen = list(zip(examples, answers, strict=True))[stride // 2 :: stride][:SAMPLES]
-        pairs = [
+        return [
             {"question": self.task.shown_question(e), "answer": self.task.show(a.value)}
             for e, a in chosen
         ]
-        yield Event("sample", self.standing.step, {"samples": pairs})
 
     def _ran_away(self) -> TrainingError:
         rate = f"--set training.learning_rate={self.settings.learning_rate / 10:g}"

@@ -1,6 +1,7 @@
 """The [training] table: how a model learns."""
 
 import re
+import time
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,6 +11,14 @@ from ..errors import UsageError
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 
+def worked() -> float:
+    """Seconds that this thread had a processor: what it waits for others, or sleeps, is not work.
+
+    It is the thread that takes the steps; those that help it work while it works.
+    """
+    return time.thread_time()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Training:
     """How a model learns.
@@ -17,7 +26,9 @@ class Training:
     Args:
         epochs: How often all training examples are seen.
         steps: The most steps taken; 0 is no limit.
-        max_time: The longest training may take, as 90s, 10m or 2h; empty is no limit.
+        max_time: The longest training may work, as 90s, 10m or 2h; empty is no limit. Time in which
+            its process is stopped, or waits for others that are busy, does not count, nor do
+            evaluations.
         batch_size: How many sequences a step learns from.
         window: How many symbols of a continuous text a step reads in each of its batch_size
             streams; the gradient goes back no further.
@@ -49,6 +60,8 @@ class Training:
             time.
         curriculum_share: The share of training after which naive and combined have reached the last
             level, which is what is learned without a curriculum.
+        probes: Of how many validation examples each evaluation keeps what happens inside, to be
+            replayed later; 0 keeps none.
         seed: Where randomness starts.
     """
 
@@ -77,6 +90,7 @@ class Training:
     save_seconds: float = 30.0
     curriculum: Curriculum = "none"
     curriculum_share: float = 0.5
+    probes: int = 3
     seed: int = 1
 
     def __post_init__(self) -> None:
@@ -86,6 +100,7 @@ class Training:
         for name in ("learning_rate", "clip", "l1", "l2", "patience", "warmup", "steps") + (
             "batch_tokens",
             "average_last",
+            "probes",
         ):
             if getattr(self, name) < 0:
                 raise UsageError("U010", f"[training] {name} must not be negative")

@@ -37,6 +37,46 @@ PLANS: dict[str, Plan] = {
         "recurrent",
         {**SMALL, "training.epochs": 4, "training.batch_size": 4, "training.window": 16},
     ),
+    # Learns to reverse letters in two seconds, so its attention has a shape that can be asked for.
+    "backwards": Plan(
+        "translate",
+        "backwards.tsv",
+        "encoder-decoder",
+        {
+            "model.width": 24,
+            "model.hidden": 32,
+            "model.attention": "additive",
+            "training.epochs": 8,
+            "training.batch_size": 16,
+            "training.learning_rate": 0.02,
+        },
+    ),
+    "reverse-transformer": Plan(
+        "translate",
+        "pairs.tsv",
+        "transformer-encoder-decoder",
+        {"model.width": 16, "model.heads": 2, "training.epochs": 3, "training.batch_size": 16},
+    ),
+    "writer-transformer": Plan(
+        "language",
+        "text.txt",
+        "transformer",
+        {"model.width": 16, "model.heads": 2, "training.epochs": 2, "training.batch_size": 4},
+    ),
+    "quoter": Plan(
+        "language",
+        "quotes.txt",
+        "recurrent",
+        {**SMALL, "training.epochs": 4, "training.batch_size": 8, "training.learning_rate": 0.01},
+    ),
+    "tagger": Plan("tag", "names.conll", "recurrent", {**SMALL, "training.epochs": 3}),
+    "tagger-hmm": Plan("tag", "tags.conll", "hidden-markov"),
+    "documents": Plan(
+        "classify", "labels.csv", "hierarchical-attention", {**SMALL, "training.epochs": 2}
+    ),
+    "classifier": Plan("classify", "labels.csv", "bag", {"training.epochs": 3}),
+    "sales": Plan("forecast", "series.csv", "kalman"),
+    "tunes": Plan("music", "pieces.json", "recurrent", {**SMALL, "training.epochs": 1}),
 }
 
 
@@ -59,6 +99,8 @@ class Workshop:
         folder = self.folder / "data"
         folder.mkdir(exist_ok=True)
         random.seed(0)
+        (folder / "backwards.tsv").write_text("".join(_backwards() for _ in range(500)))
+        (folder / "quotes.txt").write_text("\n".join(_quoted() for _ in range(400)) + "\n")
         return write_data(folder)
 
     def _train(self, name: str) -> Path:
@@ -88,6 +130,19 @@ class Workshop:
         if not (runs / name).exists():
             shutil.copytree(self.run(name), runs / name)
         return name
+
+
+def _quoted() -> str:
+    """A line where what is said in quotation marks is other than what is around it."""
+    said = "".join(random.choice("aeiou") for _ in range(random.randint(4, 12)))
+    around = ["".join(random.choice("bcdfg") for _ in range(random.randint(3, 8))) for _ in "ab"]
+    return f'{around[0]} "{said}" {around[1]}'
+
+
+def _backwards() -> str:
+    """Letters, and the same from the last to the first."""
+    letters = [random.choice("abcdefgh") for _ in range(random.randint(4, 6))]
+    return f"{' '.join(letters)}\t{' '.join(reversed(letters))}\n"
 
 
 def _has_probes() -> bool:

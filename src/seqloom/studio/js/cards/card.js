@@ -99,6 +99,7 @@ export function card(view, page) {
   }
 
   function fail(problem) {
+    if (problem instanceof Error && problem.status === undefined) console.error(problem);
     element.dataset.state = "failed";
     const tall = Math.max(120, body.offsetHeight);
     clear(body).append(h("div", { class: "figure card-failed", style: `min-height:${Math.min(tall, 420)}px` },

@@ -74,7 +74,7 @@ export const cell = {
       h("b", {}, `Cell ${story.cell}`), h("span", {}, story.sentence || story.story), muted(`${two(story.information)} bits`))));
     return {
       ...coloured(src, api, `the text, coloured by cell ${json.cell}`, (i) => ({ background: signed((json.values[i] ?? 0) / limit, { behindText: true }), title: `${visible(src[i])}: ${two(json.values[i])}` }),
-        guesses && ((i) => h("span", { class: "guesses", "aria-hidden": "true" }, (json.predictions[i] || []).map(([symbol, p]) => h("span", { style: `background:${shade(p)}` }, visible(symbol)))))),
+        guesses ? (i) => h("span", { class: "guesses", "aria-hidden": "true" }, (json.predictions[i] || []).map(([symbol, p]) => h("span", { style: `background:${shade(p)}` }, visible(symbol)))) : undefined),
       controls: [h("label", { class: "control", title: "↑ and ↓ step from cell to cell." }, h("span", {}, "cell"), number), json.predictions && check("guesses below", guesses, (on) => api.setLocal("guesses", on ? "yes" : null), "cell.guesses")],
       legend: [signedLegend(short(limit), `state of cell ${json.cell}: orange is negative, blue positive`), stories.length > 0 && h("details", { class: "stories", open: true }, h("summary", {}, "Cells with a story"), h("ol", {}, stories))],
       table: () => [["symbol", `cell ${json.cell}`], ...src.map((symbol, i) => [visible(symbol), two(json.values[i])])],

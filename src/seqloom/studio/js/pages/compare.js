@@ -26,7 +26,7 @@ export async function show(main, now, signal) {
   const { runs } = await get("/runs", { signal }), able = runs.filter((run) => run.has_weights);
   const chosen = (now.query.get("runs") || "").split(",").map((id) => able.find((run) => run.id === id)).filter(Boolean);
   main.append(h("h1", {}, "Compare"), picker(able, chosen));
-  if (chosen.length < 2) return main.append(emptyState(able.length, chosen.length));
+  if (chosen.length < 2) return void main.append(emptyState(able.length, chosen.length));
   const sections = ["Metrics", "Curves", "The same input"].map((name) => h("section", { "aria-label": name }));
   main.append(...sections);
   drawCurves(sections[1], chosen, signal);

@@ -32,7 +32,7 @@ function pageOf(model, signal) {
   const text = () => query().get("text") ?? "";
   const page = {
     model, railLine, column, aside, kept: new Map(),
-    input: () => (series ? (text() ? { series: text() } : {}) : { text: text() }),
+    input: () => ({ [series ? "series" : "text"]: text() }),
     step: () => (query().has("step") ? Number(query().get("step")) : null),
     option: (view, name) => query().get(`${view}.${name}`) ?? (["layer", "head", "cell"].includes(name) ? query().get(name) : null),
     choose(view, name, value) {
@@ -70,7 +70,7 @@ function pageOf(model, signal) {
   signal.addEventListener("abort", () => watcher.disconnect());
 
   async function load(one) {
-    if (!text() && !(series && model.views.length)) return;
+    if (!text()) return;
     await one.load();
     tellValues();
   }
@@ -85,7 +85,7 @@ function pageOf(model, signal) {
   }
   page.start = () => {
     if (!cards.length) { column.append(h("p", { class: "card" }, "This model records nothing that could be shown.")); return; }
-    if (!text() && !series) column.append(emptyState(model, form));
+    if (!text()) column.append(emptyState(model, form, series));
     for (const one of cards) {
       (one.view.view === "next" && cards.length > 1 ? aside : column)[one.view.view === "next" ? "prepend" : "append"](one.element);
       watcher.observe(one.element);
@@ -108,7 +108,7 @@ function pageOf(model, signal) {
 
 /** One text field; Enter looks, Shift+Enter is a new line; examples of the test part as chips. */
 function inputForm(model, series, text, send) {
-  const field = h("textarea", { id: "inside-text", class: "mono", dir: "auto", rows: series ? 4 : 2, value: text(), placeholder: series ? "Paste numbers as CSV, or leave it empty for the model's own series." : "Type a text…" });
+  const field = h("textarea", { id: "inside-text", class: "mono", dir: "auto", rows: series ? 4 : 2, value: text(), placeholder: series ? "time,value\n2024-01,12.5\n2024-02,13.1" : "Type a text…" });
   const look = () => {
     document.querySelector(".inside-empty")?.remove();
     send(field.value);
@@ -126,9 +126,9 @@ function inputForm(model, series, text, send) {
   return { element, focus: () => field.focus(), value: (words) => { field.value = words; } };
 }
 
-function emptyState(model, form) {
+function emptyState(model, form, series) {
   const first = model.examples?.[0];
-  return h("div", { class: "card inside-empty" }, h("p", {}, "Type a text above and press Enter",
+  return h("div", { class: "card inside-empty" }, h("p", {}, series ? "Paste a series as CSV above and press Look inside" : "Type a text above and press Enter",
     first ? [", or ", h("button", { type: "button", class: "small", on: { click: () => { form.value(first); form.element.requestSubmit(); } } }, "use one from the test part")] : "", "."));
 }
 

@@ -1,0 +1,133 @@
+"""Try: a form for each task, the answer, and what leads on from it."""
+
+import json
+
+from .browsing import NARROW, WIDE, check_width, ready, shoot
+
+LINE = "the dog hears"
+SERIES = "month,sold\n" + "".join(
+    f"20{10 + n // 12}-{n % 12 + 1:02},{100 + n}\n" for n in range(48)
+)
+
+
+def try_it(page, studio, run, query=""):
+    studio.need(run)
+    page.goto(f"{studio.address}/try/{run}{query}")
+    ready(page)
+
+
+def generate(page, symbols):
+    page.fill("#try-text", LINE)
+    page.fill("#try-limit", str(symbols))
+    page.fill("#try-temperature", "1.5")
+    page.click("button:text('Generate')")
+
+
+def test_a_text_streams_and_another_symbol_can_be_picked(studio, page):
+    try_it(page, studio, "writer")
+    generate(page, 24)
+    page.wait_for_selector(".written-text[data-done=true]")
+    symbols = page.locator(".written-symbol")
+    written = symbols.all_inner_texts()
+    assert 0 < len(written) <= 24
+    assert "ms on this computer" in page.inner_text(".try-foot")
+    shoot(page, "40-generate")
+    place = min(3, len(written) - 1)
+    symbols.nth(place).click()
+    others = page.locator(".alternatives .share-row")
+    assert others.count() == 5
+    names = others.evaluate_all("all => all.map(one => one.dataset.name)")
+    other = next(name for name in names if name != written[place] and len(name) == 1)
+    shoot(page, "41-pick-another")
+    others.nth(names.index(other)).locator("button").click()
+    page.wait_for_function(
+        "text => document.querySelector('.picked')?.textContent === text",
+        arg="".join(written[:place]) + other,
+    )
+    page.wait_for_selector(".written-text[data-done=true]")
+    page.click(".try-foot >> text=JSON")
+    assert "text" in json.loads(page.inner_text(".try-foot pre"))
+    page.set_viewport_size(NARROW)
+    shoot(page, "49-generate-360")
+    page.set_viewport_size(WIDE)
+    check_width(page)
+
+
+def test_escape_stops_a_text(studio, page):
+    try_it(page, studio, "quoter")
+    page.fill("#try-text", "bcd")
+    page.fill("#try-limit", "1024")
+    page.fill("#try-temperature", "3")
+    page.click("button:text('Generate')")
+    page.wait_for_function("() => document.querySelectorAll('.written-symbol').length > 0")
+    page.keyboard.press("Escape")
+    page.wait_for_selector(".written-text[data-done=true]")
+    count = page.locator(".written-symbol").count()
+    told = page.inner_text(".try-result")
+    page.wait_for_timeout(300)
+    assert page.locator(".written-symbol").count() == count
+    assert f"Stopped after {count} symbols." in told or count < 1024
+    assert page.is_enabled("button:text('Generate')")
+
+
+def test_a_translation_with_its_alignment_and_the_best_answers(studio, page):
+    try_it(page, studio, "backwards", "?text=a+b+c+d+e")
+    page.wait_for_selector(".nbest li")
+    body = {"inputs": ["a b c d e"], "parameters": {"beam": 4, "nbest": 3}}
+    wanted = studio.post("/models/backwards:predict", body)["outputs"][0]
+    assert page.inner_text(".answer") == (wanted["output"] or "(nothing)")
+    listed = page.locator(".nbest li bdi").all_inner_texts()
+    assert listed == [one["output"] for one in wanted["nbest"]]
+    page.wait_for_selector(".ribbon")
+    shoot(page, "42-translate")
+    page.click("text=Explain this")
+    page.wait_for_url("**/inside/backwards?text=a+b+c+d+e")
+    check_width(page)
+
+
+def test_many_lines_become_a_table(studio, page):
+    try_it(page, studio, "classifier")
+    page.fill("#try-text", "a cat sees the bird\nthe dog hears\n")
+    page.click("button:text('Classify')")
+    page.wait_for_selector(".try-result table")
+    wanted = studio.post(
+        "/models/classifier:predict", {"inputs": ["a cat sees the bird", "the dog hears"]}
+    )["outputs"]
+    cells = page.locator(".try-result tbody tr td:nth-child(2)").all_inner_texts()
+    assert cells == [one["output"] for one in wanted]
+    with page.expect_download() as csv:
+        page.click("text=Download as CSV")
+    assert csv.value.path().read_text().splitlines()[0] == "text,label,how sure"
+    page.fill("#try-text", "the dog hears")
+    page.click("button:text('Classify')")
+    page.wait_for_selector(".shares .share-row")
+    label, chance = page.inner_text(".share-row >> nth=0").split("\n")[:2]
+    assert float(chance.split()[0]) == round(100 * wanted[1]["probabilities"][label], 1)
+    assert page.locator(".try-history li").count() == 2
+    shoot(page, "try-classify")
+
+
+def test_a_forecast_of_a_pasted_series(studio, page):
+    try_it(page, studio, "sales")
+    page.fill("#try-text", SERIES)
+    page.fill("#try-horizon", "5")
+    page.click("button:text('Forecast')")
+    page.wait_for_selector(".try-result .line-band")
+    body = {"inputs": [SERIES], "parameters": {"horizon": 5}}
+    wanted = studio.post("/models/sales:predict", body)["outputs"][0]
+    assert page.inner_text(".try-result .sentence") == wanted["caption"]
+    with page.expect_download() as csv:
+        page.click("text=Download as CSV")
+    assert len(csv.value.path().read_text().splitlines()) == 6
+    shoot(page, "try-forecast")
+    check_width(page)
+
+
+def test_what_cannot_be_answered_is_told(studio, page, watch):
+    watch.allow("422")
+    try_it(page, studio, "sales")
+    page.fill("#try-text", "no,numbers\nat,all\n")
+    page.click("button:text('Forecast')")
+    page.wait_for_selector(".problem-box")
+    assert "Problem" in page.inner_text(".problem-box")
+    assert page.input_value("#try-text").startswith("no,numbers")

@@ -78,6 +78,11 @@ class Server:
         with urllib.request.urlopen(f"{self.address}/api/v1{path}", timeout=60) as answer:
             return json.load(answer)
 
+    def openapi(self) -> Any:
+        """The description of the web API."""
+        with urllib.request.urlopen(f"{self.address}/openapi.json", timeout=60) as answer:
+            return json.load(answer)
+
     def post(self, path: str, body: Any) -> Any:
         """POST below /api/v1."""
         request = urllib.request.Request(

@@ -39,7 +39,12 @@ def test_a_finished_run_names_its_best_step_and_the_way_on(studio, page):
     check_width(page)
 
 
-STEPS = {"training.epochs": 100_000, "training.evaluate_steps": 4, "training.batch_size": 8, "training.save_seconds": 0.5}
+STEPS = {
+    "training.epochs": 100_000,
+    "training.evaluate_steps": 4,
+    "training.batch_size": 8,
+    "training.save_seconds": 0.5,
+}
 
 
 def train_outside(studio, name, *more):
@@ -77,7 +82,9 @@ def test_a_run_of_the_command_line_is_seen_live_and_a_restart_loses_nothing(serv
         page.click("tr[data-run=outside] a")
         wait_for_points(page, 10)
         assert page.inner_text(".run-head [data-state]") == "Running"
-        assert re.search(r"step [\d,]+ .*symbols/s · .+ left", page.inner_text("[data-part=progress]"))
+        assert re.search(
+            r"step [\d,]+ .*symbols/s · .+ left", page.inner_text("[data-part=progress]")
+        )
         assert len(page.query_selector_all(".sample")) >= 1
         check_width(page)
         shoot(page, "15-run-of-the-command-line")
@@ -89,8 +96,12 @@ def test_a_run_of_the_command_line_is_seen_live_and_a_restart_loses_nothing(serv
         studio.start()
         page.wait_for_selector("text=Reconnecting…", state="hidden")
         wait_for_points(page, before + 15)
-        told = [(e["step"], e["loss"]) for e in events_of(studio.runs / "outside") if e["kind"] == "train"]
         seen = [tuple(point) for point in drawn(page)]
+        told = [
+            (e["step"], e["loss"])
+            for e in events_of(studio.runs / "outside")
+            if e["kind"] == "train"
+        ]
         assert seen == told[: len(seen)], "a gap, or an event that was seen twice"
 
         training.kill()
@@ -134,7 +145,7 @@ def test_a_diverged_run_says_why_and_offers_smaller_steps(studio, page):
 
 def diverged(studio):
     """A run whose steps were far too large."""
-    try:
+    with contextlib.suppress(TrainingError):
         seqloom.train(
             "language",
             studio.workshop.data("text.txt"),
@@ -153,6 +164,4 @@ def diverged(studio):
                 "model.activation": "relu",
             },
         )
-    except TrainingError:
-        pass
     return "too-fast"

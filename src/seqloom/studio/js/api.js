@@ -190,7 +190,7 @@ export function problemBox(problem, retry) {
     ? `${problem.place.file}${problem.place.line ? `, line ${problem.place.line}` : ""}`
     : "";
   return h(".problem-box", { role: "alert" },
-    h("p.problem-title", icon("problem"), h("strong", problem.code ? `Problem ${problem.code}: ` : "Problem: "), h("span", { dir: "auto" }, problem.message)),
+    h("p.problem-title", icon("problem"), h("strong", "Problem", problem.code && [" ", h("a", { href: `/help/${problem.code}` }, problem.code)], ": "), h("span", { dir: "auto" }, problem.message)),
     place && h("p.muted", place),
     (problem.notes ?? []).map((note) => h("p", note)),
     problem.errors?.length > 0 && h("ul", problem.errors.map((one) => h("li", errorLine(one)))),

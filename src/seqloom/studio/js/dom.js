@@ -124,7 +124,9 @@ export function icon(name) {
   return s("svg", { class: "icon", viewBox: "0 0 16 16", "aria-hidden": "true", focusable: "false" }, s("path", { d }));
 }
 
-/** The icon that belongs to a task, by its form. */
+const FORMS = { next: "language", each: "tag", whole: "classify", transduce: "translate" };
+
+/** The icon that belongs to a task, by its form or its name. */
 export function taskIcon(task) {
-  return icon(ICONS[task] ? task : task === "sequence" ? "translate" : "language");
+  return icon(FORMS[task] ?? (ICONS[task] ? task : "language"));
 }

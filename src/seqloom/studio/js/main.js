@@ -19,6 +19,7 @@ const PAGES = {
   serve: () => import("./pages/serve.js"),
   models: () => import("./pages/models.js"),
   api: () => import("./pages/api.js"),
+  help: () => import("./pages/help.js"),
 };
 const main = document.getElementById("main");
 let leaving = new AbortController();
@@ -31,8 +32,8 @@ async function show(now, how) {
   shown = { path: now.path, listens: false };
   document.body.dataset.page = now.page;
   if (how === "go") scrollTo(0, 0);
-  if (!PAGES[now.page]) return lostPage(clear(main), now);
   try {
+    if (!PAGES[now.page]) return lostPage(clear(main), now);
     const page = await PAGES[now.page]();
     if (signal.aborted) return;
     shown.listens = Boolean(page.listens);
@@ -41,8 +42,9 @@ async function show(now, how) {
     if (how === "go" && !main.contains(document.activeElement)) main.focus({ preventScroll: true });
   } catch (error) {
     if (!signal.aborted && !left(error)) fail(error, now);
+  } finally {
+    if (!signal.aborted) main.dataset.ready = now.path;
   }
-  main.dataset.ready = now.path;
 }
 
 function title(words, now) {

@@ -106,5 +106,5 @@ function pythonic(value) {
 }
 
 function firstSentence(text = "") {
-  return text.split(/\n\n|(?<=\.) /)[0].replaceAll("\n", " ");
+  return text.split(/\n\n|(?<=\.) /)[0].replace(/[\n`]/g, " ");
 }

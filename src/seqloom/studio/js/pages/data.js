@@ -33,8 +33,8 @@ export async function show(main, place, signal) {
 
 function page(found, now, tasks) {
   const { report } = found;
-  const rows = report.counts?.rows ?? report.counts?.series;
-  const size = [rows != null && count(rows, report.counts.series != null ? "series" : "row", report.counts.series != null ? "series" : "rows"), found.dataset?.bytes != null && bytes(found.dataset.bytes)].filter(Boolean).join(" · ");
+  const counts = Object.entries(report.counts ?? {}).filter(([name]) => !["blank", "bad"].includes(name));
+  const size = [...counts.map(([name, n]) => `${number(n)} ${name}`), found.dataset?.bytes != null && bytes(found.dataset.bytes)].filter(Boolean).join(" · ");
   return [
     h("h1", found.dataset?.name ?? report.path),
     h(".row.apart", h("p.muted", { style: { margin: 0 } }, size), onward(found, now)),
@@ -53,7 +53,7 @@ function onward(found, now) {
   if (found.ok) return h("a.button.primary", { href: target, id: "continue" }, "Continue to training", icon("right"));
   return h(".row",
     h("button", { id: "continue", "aria-disabled": "true", "aria-describedby": "reason" }, "Continue to training", icon("right")),
-    h("p", { id: "reason", class: "bad", style: { margin: 0 } }, found.reason || "A problem has to be solved first."));
+    h("p", { id: "reason", class: "bad", style: { margin: 0 } }, `Closed: ${found.reason || "a problem has to be solved first"}`));
 }
 
 function taskCard(found, now, tasks) {
@@ -65,7 +65,7 @@ function taskCard(found, now, tasks) {
   const select = h("select", { id: "task", value: chosen, on: { change: (event) => choose(event.target.value) } },
     !chosen && h("option", { value: "" }, "choose…"), tasks.map((task) => h("option", { value: task.name }, task.name)));
   return h(".card",
-    h("p", chosen ? [h("strong", `Task: ${chosen}`), report.why && h("span.muted", ` — ${report.why}`)] : h("strong", "No task was guessed.")),
+    h("p", chosen ? [h("strong", `Task: ${chosen}`), report.why && h("span.muted", `: ${report.why}`)] : h("strong", "No task was guessed.")),
     summary && h("p.small", summary),
     h(".row", h("label", { for: "task" }, "Another task"), select,
       nearest.slice(0, 3).map((name) => h("button", { class: "small", on: { click: () => choose(name) } }, name))));
@@ -116,8 +116,9 @@ function findingItem(finding, shown) {
   const parts = findingParts(finding.text);
   const fixes = fixesOf(finding, parts);
   return h("div", { class: `finding ${finding.level}`, dataset: { code: finding.code ?? "" } },
-    h(".row", levelBadge(finding.level), finding.code && h("code.small.muted", { title: `seqloom explain ${finding.code}` }, finding.code)),
+    h(".row", levelBadge(finding.level), finding.code && h("a.small", { href: `/help/${finding.code}` }, finding.code)),
     h("p", parts.sentence),
+    parts.frame && h("pre.small", parts.frame),
     parts.details.map((line) => h("p.small.muted", { dir: "auto" }, line)),
     finding.lines?.length > 0 && h("p.small", "Lines: ", lineLinks(finding.lines, shown)),
     parts.help.filter((line) => !fixes.some((fix) => fix.line === line)).map((line) => h("p.small", line)),

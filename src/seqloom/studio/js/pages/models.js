@@ -28,7 +28,7 @@ function row(model) {
     h("td", taskIcon(model.form), " ", model.task),
     h("td.hide-narrow", model.model),
     h("td.number", { title: model.metric_title ?? model.metric ?? "" }, model.best_shown ?? "–"),
-    h("td.number.hide-narrow", bytes(model.size)),
+    h("td.number.hide-narrow", bytes(model.bytes)),
     h("td.hide-narrow", h("span.row", h("a", { href: path("inside", model.id) }, "Look inside"), h("a", { href: path("try", model.id) }, "Try"))));
 }
 
@@ -38,7 +38,7 @@ async function showCard(main, place, signal) {
   const model = models.find((one) => one.id === place.id);
   const told = h("div");
   const remove = async () => {
-    const size = model ? `, ${bytes(model.size)}` : "";
+    const size = model ? `, ${bytes(model.bytes)}` : "";
     if (!(await confirmed({ title: `Delete ${place.id}?`, text: `Its folder goes: the weights${size}, the curves and the card.`, yes: "Delete" }))) return;
     put(told, undoable(`${place.id} will be deleted in 10 s.`, () => gone(), () => put(told)));
   };

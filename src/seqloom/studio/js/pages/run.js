@@ -91,6 +91,11 @@ class View {
   hear(event) {
     this.story.add(event);
     if (event.kind === "eval" && Date.now() / 1000 - event.t < 15) this.announceEvaluation(event);
+    // How the metric is called is known from the first evaluation on.
+    if (event.kind === "eval" && !this.metric.title && !this.asked) {
+      this.asked = true;
+      this.refresh();
+    }
     this.soon();
   }
 
@@ -106,12 +111,16 @@ class View {
     }, EVERY);
   }
 
-  async change(state) {
+  change(state) {
     const before = this.run.state;
     this.run.state = state;
     if (before !== state) announce(`${stateWord(state)}.`);
     this.soon();
     document.dispatchEvent(new CustomEvent("runs-changed"));
+    this.refresh();
+  }
+
+  async refresh() {
     try {
       const run = await get(`/runs/${encodeURIComponent(this.run.id)}`, { signal: this.signal });
       const { runs } = await get("/runs", { signal: this.signal });

@@ -55,7 +55,7 @@ async function follow(box, signal) {
   signal.addEventListener("abort", () => clearTimeout(timer));
   const look = async () => {
     try {
-      if (!document.hidden) put(box, requestTable((await get("/requests", { signal })).requests ?? []));
+      if (!document.hidden) put(box, requestTable((await get("/requests", { signal })).requests.filter((one) => one.path !== "/api/v1/status")));
     } catch (error) {
       if (left(error)) return;
     }
@@ -65,7 +65,7 @@ async function follow(box, signal) {
 }
 
 function requestTable(requests) {
-  if (!requests.length) return h("p.muted", { style: { padding: "10px 12px", margin: 0 } }, "Nothing was asked yet. Requests of this page itself are not listed.");
+  if (!requests.length) return h("p.muted", { style: { padding: "10px 12px", margin: 0 } }, "Nothing was asked yet.");
   const now = Date.now() / 1000;
   return h("table", { id: "requests" },
     h("thead", h("tr", ["When", "Call", "Model", "Status", "Time"].map((name, i) => h("th", { scope: "col", class: ["hide-narrow", "", "hide-narrow", "number", "number"][i] }, name)))),

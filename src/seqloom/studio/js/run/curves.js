@@ -101,6 +101,7 @@ function follow({ frame, drawing, current, caption }, plan, axis) {
   drawing.update({ series: plan.series, x: { label: axis }, y: plan.y });
   frame.dataset.points = String(plan.series.reduce((sum, line) => sum + line.points.length, 0));
   write(caption, plan.caption);
+  write(frame.querySelector(".figure-title"), plan.title);
 }
 
 /** The controls: which x, and how smooth. */

@@ -2,14 +2,17 @@
 
 const NAMES = { cp1252: "Windows-1252", "iso-8859-1": "Latin-1", "latin-1": "Latin-1", "utf-16": "UTF-16", cp1251: "Windows-1251", "utf-8": "UTF-8" };
 
-/** The sentence, the details and the help of a finding's text, as the command line prints it. */
+/** The sentence, the code frame, the details and the help of a finding, as the command line prints it. */
 export function findingParts(text) {
-  const [sentence, ...lines] = String(text).split("\n").map((line) => line.trim());
-  const rest = lines.filter((line) => line && !line.startsWith("-->"));
+  const [sentence, ...lines] = String(text).split("\n");
+  const rest = lines.filter((line) => line.trim() && !line.trim().startsWith("-->"));
+  const isFrame = (line) => /^\s*\d* \|/.test(line);
+  const isHelp = (line) => line.trim().startsWith("help:");
   return {
     sentence,
-    details: rest.filter((line) => !line.startsWith("help:")),
-    help: rest.filter((line) => line.startsWith("help:")).map((line) => line.slice(5).trim()),
+    frame: rest.filter(isFrame).map((line) => line.replace(/^ {2}/, "")).join("\n"),
+    details: rest.filter((line) => !isHelp(line) && !isFrame(line)).map((line) => line.trim()),
+    help: rest.filter(isHelp).map((line) => line.trim().slice(5).trim()),
   };
 }
 

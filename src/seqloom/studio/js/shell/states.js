@@ -34,8 +34,8 @@ export function spark(values, label) {
   const points = (values ?? []).filter((value) => Number.isFinite(value));
   if (points.length < 2) return h("span.muted", "–");
   const low = Math.min(...points);
-  const span = Math.max(...points) - low || 1;
-  const at = (value, i) => [(104 * i) / (points.length - 1) + 2, 25 - (22 * (value - low)) / span];
+  const span = Math.max(...points) - low;
+  const at = (value, i) => [(104 * i) / (points.length - 1) + 2, 25 - 22 * (span ? (value - low) / span : 0.5)];
   const d = points.map((value, i) => `${i ? "L" : "M"}${at(value, i).map((x) => x.toFixed(1)).join(" ")}`).join("");
   const [x, y] = at(points.at(-1), points.length - 1);
   return s("svg.spark", { viewBox: "0 0 110 28", role: "img", "aria-label": label }, s("path", { d }), s("circle", { cx: x, cy: y, r: 2.4 }));

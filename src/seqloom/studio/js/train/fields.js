@@ -26,6 +26,7 @@ export function optionsOf(found, task, chosen) {
   for (const option of found.training ?? []) add("training", option);
   for (const option of task?.options ?? []) add("task", option);
   for (const option of found.data ?? []) add("data", option);
+  for (const option of all.values()) option.alone = option.models?.length < chosen.length;
   return all;
 }
 
@@ -39,7 +40,7 @@ export function usual(options, learns) {
 export function field(option, value, changed) {
   const id = `set-${option.full.replace(".", "-")}`;
   const shown = value ?? option.default;
-  const help = h("p.help", { id: `${id}-help` }, option.help ?? "", option.models?.length === 1 && many(option) ? ` (${option.models[0]})` : "");
+  const help = h("p.help", { id: `${id}-help` }, option.help ?? "", option.alone ? ` (${option.models.join(", ")} only)` : "");
   const wrong = h("p.wrong", { id: `${id}-wrong`, hidden: true });
   const tell = (raw) => changed(option.full, same(raw, option) ? null : asValue(raw, option.kind));
   const common = { id, "aria-describedby": `${id}-help ${id}-wrong`, dataset: { setting: option.full } };
@@ -54,10 +55,6 @@ export function field(option, value, changed) {
     : h("input", { ...common, type: "text", inputmode: { whole: "numeric", number: "decimal" }[option.kind], value: shown == null ? "" : String(shown), autocomplete: "off", spellcheck: "false", on: { input: (event) => tell(event.target.value) } });
   box.append(h("label", { for: id }, label(option)), control, help, wrong);
   return box;
-}
-
-function many(option) {
-  return option.table === "model";
 }
 
 function label(option) {

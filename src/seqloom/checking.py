@@ -11,7 +11,7 @@ from statistics import median
 from typing import Any
 
 from .data.findings import Finding, Side, View, find
-from .data.formats import Sentence, Source
+from .data.formats import Source
 from .data.formats.folders import parts_in
 from .data.formats.found import count, listed
 from .data.formats.piano_rolls import is_midi
@@ -24,9 +24,8 @@ from .data.text import read_lines, spoken
 from .errors import SeqloomError
 from .guessing import guess_task
 from .recipe import Recipe
+from .task import Task
 from .tasks import TASKS
-from .tasks.language import Language, Text
-from .tasks.translate import Translate
 
 # The roles whose fields come from a closed set.
 _LABELS = {"label", "tag"}
@@ -85,7 +84,7 @@ def check(path: Path, task_name: str | None, settings: Data, options: Mapping[st
         report = Report(path, task_name or "", "", findings=[_problem(unreadable, [])])
         return replace(report, next=_next(report, settings, unreadable, options))
     task, why = (task_name, "as you say") if task_name else guess_task(path, read, settings)
-    if TASKS[task].in_time:
+    if TASKS[task].reads_series:
         return _series(Report(given, task, why), path, settings, options)
     source, error = _read(path, task, settings, options)
     report = Report(path, task, why)
@@ -110,11 +109,15 @@ def _series(report: Report, path: Path, settings: Data, options: Mapping[str, An
     try:
         recording = read_series(path, settings)
         counts = {"series": len(recording.series), "blank": 0, "bad": 0}
+        reader = Recipe(task={**options, "name": report.task}).build_task()
+        examples = [] if reader.in_time else reader.read(path, settings)
+        labels = Counter(label for example in examples for label in reader.labels_of(example))
         report = replace(
             report,
             format=settings.format if settings.format != "auto" else "series",
             encoding=spoken(settings.encoding),
             counts=counts,
+            labels=dict(labels.most_common()),
             facts=facts(recording),
             findings=series_findings(recording),
             passed=["dates in order, none twice"] * bool(recording.step),
@@ -147,23 +150,13 @@ def _view(
     source: Source, task: str, read: list[list[str]], settings: Data, options: Mapping[str, Any]
 ) -> View:
     """The rows as sequences of symbols, each on its side."""
-    roles = TASKS[task].roles
-    sides = [
-        _side(source, place, role, task, options)
-        for place, role in enumerate(roles)
-        if role not in _LABELS
-    ]
-    reader = Recipe(task={**options, "name": task}).build_task()
-    labels = []
-    for row in source.rows if roles[-1] in _LABELS else ():
-        found = reader.labels_of(reader.example(row))
-        if isinstance(row, Sentence):
-            found = row.fields[-1]
-        labels += [(row.line, label) for label in found]
+    reader = fitting_task(task, source, options)
+    rows = source.rows if TASKS[task].roles[-1] in _LABELS else ()
+    labels = [(row.line, label) for row in rows for label in reader.labels_of(reader.example(row))]
     return View(
         task=task,
         lines=[row.line for row in source.rows],
-        sides=sides,
+        sides=reader.sides(source),
         keys=[_frozen(row.fields[0]) for row in source.rows],
         answers=[_frozen(row.fields[-1]) for row in source.rows],
         labels=labels,
@@ -173,52 +166,10 @@ def _view(
     )
 
 
-def _side(source: Source, place: int, role: str, task: str, options: Mapping[str, Any]) -> Side:
-    """The fields of one role as symbols."""
-    fields = [row.fields[place] for row in source.rows]
-    texts = [found for found in fields if isinstance(found, str)]
-    if task == "music":
-        return Side(role, "frames", [text.split() for text in texts])
-    if task == "tag":
-        return Side(role, "words", [list(found) for found in fields])
-    if task == "language":
-        return _language(texts, role, options)
-    if task == "translate":
-        return _translate(texts, role, options)
-    return _classify(source, role, options)
-
-
-def _classify(source: Source, role: str, options: Mapping[str, Any]) -> Side:
-    """Texts as they would be read, and what would be left out of them."""
-    reader = Recipe(task={**options, "name": "classify"}).build_task()
-    examples = [reader.example(row) for row in source.rows]
-    symbols = [example.symbols for example in examples]
-    return Side(role, str(options.get("symbols", "words")), symbols, reader.remarks(examples))
-
-
-def _translate(texts: list[str], role: str, options: Mapping[str, Any]) -> Side:
-    """One side of pairs as it would be read: in characters where few texts have blanks.
-
-    The sides are looked at one by one: what is learned from both together may differ a little.
-    """
-    spaced = 10 * sum(" " in text.strip() for text in texts) > len(texts)
-    unit = options.get(f"{role}_symbols", "words" if spaced else "characters")
-    alone = {"source_symbols": unit, "target_symbols": unit}
-    reader = Recipe(task={**options, "name": "translate", **alone}).build_task()
-    if not isinstance(reader, Translate):
-        raise TypeError(f"{type(reader).__name__} is registered as translate")
-    writing = reader.reading if role == "source" else reader.writing
-    read = [writing.read(text) for text in texts]
-    reader.source.learn(read)
-    return Side(role, unit, [reader.source.cut(text) for text in read], reader.source.notes)
-
-
-def _language(texts: list[str], role: str, options: Mapping[str, Any]) -> Side:
-    """Texts as a language model would read them, with what it would find odd in learning them."""
-    reader = Language(**options)
-    reader.prepare([Text(text) for text in texts])
-    symbols = reader.vocabulary
-    return Side(role, symbols.unit, [symbols.cut(text) for text in texts], symbols.notes)
+def fitting_task(task: str, source: Source, options: Mapping[str, Any]) -> Task:
+    """The task with the options given, and such as suit the file where it needs them."""
+    suited = TASKS[task].suited(source)
+    return Recipe(task={**suited, **options, "name": task}).build_task()
 
 
 def _frozen(found: str | list[str]) -> Hashable:

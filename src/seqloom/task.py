@@ -11,6 +11,7 @@ from jaxtyping import Float
 
 from .batch import Batch, Item, collate
 from .data.codec import Codec
+from .data.findings import Side
 from .data.formats import Row, Sentence, Source, read_rows
 from .data.formats.sheets import Sheet
 from .data.lazily import each
@@ -77,6 +78,7 @@ class Task(ABC):
     read_unit: str = "symbols"  # what a source is counted in
     variety: str = ""  # runs of different varieties have nothing in common
     continuous: bool = False  # examples follow one another: each goes on from the last
+    reads_series: ClassVar[bool] = False  # numbers in time
     in_time: ClassVar[bool] = False  # the task cuts its parts itself, at points of time
     remedy_for_length: ClassVar[str] = ""  # what to set where a text is too long
 
@@ -112,6 +114,26 @@ class Task(ABC):
         if not self.roles:
             raise reads_no_file(str(path))
         return read_rows(path, self.roles, data, keep_blank=self.continuous)
+
+    @classmethod
+    def suited(cls, source: Source) -> dict[str, Any]:
+        """Options that suit a file where its user names none; most tasks need none."""
+        return {}
+
+    def sides(self, source: Source) -> list[Side]:
+        """What is read of a file, as sequences of symbols; a new task learns its symbols here."""
+        examples = [self.example(row) for row in source.rows]
+        self.prepare(examples)
+        role = self.roles[0]
+        found = [[text for text, _ in self.seen(example)[role]] for example in examples]
+        return [Side(role, self.read_unit, found, self.remarks(examples))]
+
+    def seen(self, example: Any) -> dict[str, list[tuple[str, bool]]]:
+        """An example as a model sees it: by role its symbols, each with whether it is known."""
+        source, target = self.symbols(example, "")
+        names = target if self.form is Form.NEXT else source  # what is read is late there
+        role = self.roles[0] if self.roles else "question"
+        return {role: list(zip(names, self.is_known(example), strict=False))}
 
     def sheet(self, path: Path, data: Data) -> Sheet | None:
         """A file of questions that is answered in its own shape; None: each line is a question."""
@@ -326,10 +348,8 @@ class Task(ABC):
 
     def unknown_symbols(self, example: Any) -> list[str]:
         """The source symbols of an example that training never showed, each once."""
-        source, target = self.symbols(example, "")
-        names = target if self.form is Form.NEXT else source  # what is read is late there
-        seen = zip(names, self.is_known(example), strict=False)
-        return list(dict.fromkeys(symbol for symbol, is_known in seen if not is_known))
+        found = next(iter(self.seen(example).values()), [])
+        return list(dict.fromkeys(symbol for symbol, is_known in found if not is_known))
 
     def unknown_share(self, examples: Sequence[Any]) -> float:
         """The share of source symbols that training never showed."""

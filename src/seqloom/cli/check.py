@@ -5,14 +5,16 @@ import json
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 from ..checking import Part, Report, check
 from ..data.findings import Finding
 from ..data.formats.fields import DELIMITER_NAMES
 from ..data.names import name_of
+from ..errors import SeqloomError
 from ..recipe import Recipe
 from ..tasks import TASKS
-from .arguments import add_file, add_reading, reading_of
+from .arguments import add_file, add_reading, at_least_one, reading_of
 
 EXIT_PROBLEM = 3
 _MARKS = {"problem": "✘", "warning": "⚠", "note": "ℹ"}
@@ -25,6 +27,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--task", choices=sorted(TASKS), help="read it for this task")
     add_reading(parser)
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    parser.add_argument(
+        "--rows",
+        type=int,
+        metavar="N",
+        help="with --json: the first N rows as a model will see them, and how long rows are",
+    )
 
 
 def run(given: argparse.Namespace) -> int:
@@ -32,10 +40,25 @@ def run(given: argparse.Namespace) -> int:
     recipe = Recipe().with_settings(reading_of(given))
     report = check(Path(name_of(given.file)), given.task, recipe.build_data(), recipe.task)
     if given.json:
-        print(json.dumps(report.as_dict(), ensure_ascii=False))
+        more = _rows(report, recipe, given) if given.rows is not None else {}
+        print(json.dumps(report.as_dict() | more, ensure_ascii=False))
     else:
         print("\n".join(_lines(report)))
     return EXIT_PROBLEM if report.has_problems else 0
+
+
+def _rows(report: Report, recipe: Recipe, given: argparse.Namespace) -> dict[str, Any]:
+    """Rows of the file; none where it cannot be read as the task would."""
+    from ..sample_rows import rows
+
+    most = at_least_one("--rows", given.rows)
+    if not report.task:  # the file cannot be read at all
+        return {"rows": [], "lengths": {}}
+    try:
+        found = rows(report.path, report.task, recipe.build_data(), recipe.task, most)
+    except SeqloomError:  # the report says why
+        return {"rows": [], "lengths": {}}
+    return found.as_dict()
 
 
 def _lines(report: Report) -> list[str]:

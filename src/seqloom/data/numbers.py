@@ -54,3 +54,8 @@ def typed_rows(text: str, width: int) -> Float[np.ndarray, "time {width}"]:
                 help=["write steps with ; between them, as 1 2; 3 4"],
             )
     return np.array(rows, dtype=np.float64).reshape(-1, width)
+
+
+def shown_rows(values: Float[np.ndarray, "time width"]) -> list[tuple[str, bool]]:
+    """Steps in short, as people read them, each with whether none of its numbers is missing."""
+    return [(" ".join(f"{one:.6g}" for one in row), not np.isnan(row).any()) for row in values]

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..batch import Item
 from ..data.documents import BREAK, NEXT, Documents, has_words
-from ..data.findings import RARE_LABEL, labels_alike
+from ..data.findings import RARE_LABEL, Side, labels_alike
 from ..data.formats import Row, Rules, Sentence, Source, read_rows
 from ..data.formats.found import LISTED, count, listed
 from ..data.settings import Data
@@ -90,6 +90,12 @@ class Classify(Task):
         if not self.several:
             _must_have_one_label(source)
         return source
+
+    def sides(self, source: Source) -> list[Side]:
+        """Texts as they are cut, with what is left out of them."""
+        examples = [self.example(row) for row in source.rows]
+        found = [example.symbols for example in examples]
+        return [Side("text", self.unit, found, self.remarks(examples))]
 
     def example(self, row: Row | Sentence) -> Labelled:
         text, label = (str(field) for field in row.fields)

@@ -12,7 +12,7 @@ from ..batch import Item
 from ..data.clock import Clock
 from ..data.formats import Row, Sentence
 from ..data.formats.series import read_series
-from ..data.numbers import typed, typed_rows
+from ..data.numbers import shown_rows, typed, typed_rows
 from ..data.origins import Reach, Window, ahead, columns_apart, whole
 from ..data.outline import Outline
 from ..data.recorded import Recorded, Recording
@@ -71,7 +71,7 @@ class Forecast(Task):
     roles = ("time", "value")
     headline = "mase"
     read_unit = "rows"
-    in_time = True
+    in_time = reads_series = True
 
     def __init__(  # noqa: PLR0913 - options
         self,
@@ -311,6 +311,9 @@ class Forecast(Task):
 
     def is_known(self, example: Window) -> list[bool]:
         return [True] * (example.end - example.begin)
+
+    def seen(self, example: Window) -> dict[str, list[tuple[str, bool]]]:
+        return {"value": shown_rows(example.series.values[example.begin : example.end])}
 
     def scale_of(self, example: Window) -> Scale:
         """The scale of a window's series: as training learned it, or by what is known of it."""

@@ -7,7 +7,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from ..batch import Ids, Item
-from ..data.formats import Row, Sentence
+from ..data.findings import Side
+from ..data.formats import Row, Sentence, Source
 from ..data.lazily import each
 from ..data.symbols import KINDS, Choice, Kind, utf8
 from ..forms import END, UNKNOWN, Form, Signature
@@ -64,6 +65,13 @@ class Language(Task):
         self.continuous = layout == "stream"
         # Whether a line ends with a symbol of the text; else it ends with END.
         self._breaks = self.continuous and self.vocabulary.ends_lines
+
+    def sides(self, source: Source) -> list[Side]:
+        """Lines without their ends, with what is odd in learning them."""
+        texts = [str(row.fields[0]) for row in source.rows]
+        self.prepare([Text(text) for text in texts])
+        symbols = self.vocabulary
+        return [Side("text", symbols.unit, [symbols.cut(text) for text in texts], symbols.notes)]
 
     def example(self, row: Row | Sentence) -> Text:
         return Text(str(row.fields[0]), row.line)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..batch import Item
+from ..data.findings import Side
 from ..data.formats import Row, Sentence, Source
 from ..data.formats.piano_rolls import WHOLE, Asked, read_rolls
 from ..data.rolls import HIGHEST, LOWEST, REST, Frame, Keys, read_line, written
@@ -99,6 +100,11 @@ class Music(Task):
     def _parts(self, path: Path, data: Data) -> dict[str, Source]:
         found = read_rolls(path, Asked(self.keys, self.steps_per_quarter), data)
         return found if len(found) > 1 else {WHOLE: next(iter(found.values()))}
+
+    def sides(self, source: Source) -> list[Side]:
+        """The frames as they stand there: nothing is learned of them."""
+        frames = [str(row.fields[0]).split() for row in source.rows]
+        return [Side("piece", self.read_unit, frames)]
 
     def example(self, row: Row | Sentence) -> Piece:
         return Piece(read_line(str(row.fields[0])), row.line)

@@ -12,7 +12,7 @@ from jaxtyping import Float
 from ..batch import Item
 from ..data.formats import Row, Sentence
 from ..data.formats.series import read_series
-from ..data.numbers import typed, typed_rows
+from ..data.numbers import shown_rows, typed, typed_rows
 from ..data.recorded import Recorded
 from ..data.scaling import Kind, Scaling
 from ..data.settings import Data
@@ -59,6 +59,7 @@ class SeriesClassify(Task):
     roles = ("value", "label")
     headline = "accuracy"
     read_unit = "rows"
+    reads_series = True
 
     def __init__(self, *, each: bool = False, scaling: Kind = "standard", piece: int = 100) -> None:
         if piece < 0:
@@ -219,6 +220,9 @@ class SeriesClassify(Task):
 
     def labels_of(self, example: LabelledSeries) -> list[str]:
         return list(example.labels)
+
+    def seen(self, example: LabelledSeries) -> dict[str, list[tuple[str, bool]]]:
+        return {"value": shown_rows(example.values)}
 
     def probabilities(self, chances: Any) -> dict[str, float] | None:
         """Of the whole, the likeliest label first."""

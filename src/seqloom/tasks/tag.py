@@ -12,6 +12,7 @@ from jaxtyping import Float
 from ..batch import Item
 from ..data import tag_remarks
 from ..data.features import Features
+from ..data.findings import Side
 from ..data.formats import Row, Sentence, Source, read_sentences
 from ..data.formats.sheets import Sheet, sheet_of
 from ..data.schemes import OUTSIDE, TITLES, Entity, Scheme, cut, entities, recognised
@@ -88,6 +89,10 @@ class Tag(Task):
             tag_remarks.refuse_swapped(source)
         return source
 
+    def sides(self, source: Source) -> list[Side]:
+        """The words: what is odd of the tags is told apart."""
+        return [Side("word", self.read_unit, [list(row.fields[0]) for row in source.rows])]
+
     def example(self, row: Row | Sentence) -> Tagged:
         words, *features, tags = (list(field) for field in row.fields)
         found = Tagged(words, tags, row.line, tuple(features))
@@ -102,6 +107,9 @@ class Tag(Task):
         words = [text[start:end] for start, end in places]
         none: tuple[list[str], ...] = tuple([] for _ in self.features.names)
         return Tagged(words, [], 0, none, (), text, places)
+
+    def seen(self, example: Tagged) -> dict[str, list[tuple[str, bool]]]:
+        return {"word": list(zip(example.words, self.is_known(example), strict=True))}
 
     def sheet(self, path: Path, data: Data) -> Sheet | None:
         return sheet_of(path, self.columns, data, self.tokeniser.places)
@@ -171,6 +179,9 @@ class Tag(Task):
 
     def pairs(self, example: Tagged, answer: list[str]) -> list[tuple[str, str]]:
         return list(zip(example.tags, answer, strict=True))
+
+    def labels_of(self, example: Tagged) -> list[str]:
+        return list(example.tags)
 
     def how_measured(self, examples: Sequence[Tagged]) -> dict[str, str]:
         if self.scheme.written == "none":

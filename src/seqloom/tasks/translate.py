@@ -9,6 +9,7 @@ import numpy as np
 
 from ..batch import Ids, Item
 from ..data.cutting import WORDS, Cutting
+from ..data.findings import Side
 from ..data.formats import Row, Sentence, Source, read_rows
 from ..data.settings import Data
 from ..data.symbols import Symbols
@@ -85,6 +86,32 @@ class Translate(Task):
                 raise
             more = "--set task.alternatives=true   further fields are further right answers"
             raise error.with_help(more) from None
+
+    @classmethod
+    def suited(cls, source: Source) -> dict[str, str]:
+        """Each side in characters where few of its texts have blanks."""
+        found = {}
+        for place, role in enumerate(cls.roles):
+            texts = [str(row.fields[place]) for row in source.rows]
+            spaced = 10 * sum(" " in text.strip() for text in texts) > len(texts)
+            found[f"{role}_symbols"] = "words" if spaced else "characters"
+        return found
+
+    def sides(self, source: Source) -> list[Side]:
+        """Both sides, each learned by itself: together they may be cut a little otherwise."""
+        found = []
+        ways = ((self.source, self.reading), (self.target, self.writing))
+        for place, (role, (symbols, writing)) in enumerate(zip(self.roles, ways, strict=True)):
+            read = [writing.read(str(row.fields[place])) for row in source.rows]
+            symbols.learn(read)
+            cut = [symbols.cut(text) for text in read]
+            found.append(Side(role, symbols.unit, cut, dict(symbols.notes)))
+        return found
+
+    def seen(self, example: Pair) -> dict[str, list[tuple[str, bool]]]:
+        names = self.target.labels(example.target)
+        known = [number != UNKNOWN for number in self.target.encode(example.target).tolist()]
+        return super().seen(example) | {"target": list(zip(names, known, strict=False))}
 
     def example(self, row: Row | Sentence) -> Pair:
         source, *targets = (str(field) for field in row.fields)

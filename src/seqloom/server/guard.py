@@ -10,8 +10,10 @@ import re
 import secrets
 import time
 from http.cookies import CookieError, SimpleCookie
+from pathlib import Path
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+from starlette.responses import HTMLResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..errors import StudioError
@@ -25,6 +27,7 @@ READING = ("GET", "HEAD", "OPTIONS")
 KINDS = ("application/json", "application/octet-stream")
 UPLOAD = "/api/v1/datasets"
 OPEN = ("/healthz",)  # without a token: a machine asks this
+TOKEN_PAGE = Path(__file__).parents[1] / "studio" / "token.html"
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'self'; img-src 'self' data: blob:; style-src 'self' 'unsafe-inline'; "
@@ -57,7 +60,8 @@ class Guard:
                 return
             await self.app(scope, receive, answered)
         except StudioError as refused:
-            response = answer(refused)
+            asks = refused.status == 401 and request.wants_page()
+            response = HTMLResponse(TOKEN_PAGE.read_text(), 401) if asks else answer(refused)
             if refused.status == 401:
                 response.headers["WWW-Authenticate"] = "Bearer"
             response.headers["Connection"] = "close"  # its body was not read
@@ -147,6 +151,10 @@ class _Request:
         """A header, or nothing."""
         wanted = name.encode()
         return next((v.decode("latin-1") for key, v in self._headers if key == wanted), "")
+
+    def wants_page(self) -> bool:
+        """Whether a person asks, by typing an address or following a link."""
+        return self.method == "GET" and "text/html" in self.header("accept")
 
     def cookie(self, name: str) -> str:
         """A cookie, or nothing."""

@@ -6,7 +6,7 @@ import { onChange, place } from "./address.js";
 import { showTop } from "./shell/top.js";
 import { showStatus } from "./shell/status.js";
 import { offerHelp } from "./shell/help.js";
-import { lostPage, missingPage, tokenPage } from "./shell/astray.js";
+import { lostPage, missingPage } from "./shell/astray.js";
 
 const PAGES = {
   start: () => import("./pages/start.js"),
@@ -68,10 +68,8 @@ onChange((now, how) => {
   }
   show(now, how);
 });
-document.addEventListener("token-needed", () => {
-  leaving.abort();
-  tokenPage(clear(main));
-});
+// The server asks for a token: its own page does.
+document.addEventListener("token-needed", () => location.reload());
 addEventListener("unhandledrejection", (event) => left(event.reason) && event.preventDefault());
 
 showTop(document.getElementById("top"));

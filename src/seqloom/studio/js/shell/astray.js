@@ -1,6 +1,6 @@
-// Pages for those who went astray: no such page, no such run or model, no token.
+// Pages for those who went astray: no such page, no such run or model.
 
-import { h, icon } from "../dom.js";
+import { h } from "../dom.js";
 import { link } from "../address.js";
 
 const PLACES = [
@@ -40,27 +40,3 @@ export function missingPage(main, now, problem) {
 function places() {
   return h("ul", PLACES.map(([path, words]) => h("li", link(path, words))));
 }
-
-/** The studio was opened beyond this computer, and asks for its token. */
-export function tokenPage(main) {
-  document.title = "Token needed · Seqloom";
-  const field = h("input", { id: "token", type: "password", autocomplete: "off", required: true, class: "mono" });
-  const submit = (event) => {
-    event.preventDefault();
-    const words = field.value.trim();
-    // The server takes the token from the address once, keeps it in a cookie, and hides it again.
-    if (words) location.assign(`/?token=${encodeURIComponent(words)}`);
-  };
-  main.append(
-    h(".alone.stack", { dataset: { missing: "token" } },
-      h("h1", "This studio needs its token"),
-      h("p", "It can be reached from other computers, so it asks who you are. The token was printed in the terminal when the studio was started; opening the address printed there, with ", h("code", "?token=…"), ", also works."),
-      h("form.row", { on: { submit } },
-        h(".field", h("label", { for: "token" }, "Token"), field),
-        h("button.primary", { type: "submit", style: { alignSelf: "end" } }, icon("right"), "Open the studio"),
-      ),
-    ),
-  );
-  field.focus();
-}
-

@@ -265,3 +265,102 @@ def test_views_that_a_model_lacks_are_named(studio, page):
     for one in missing:
         assert page.locator(f"#card-{one['view']}").count() == 0
         assert one["title"].lower() in line
+
+
+def test_tags_with_how_sure_the_model_is(studio, page):
+    text = "the cat sees a dog"
+    look(page, studio, "tagger", text)
+    found, numbers = card(page, "tags"), told(studio, "tagger", "tags", text)
+    assert sentence(found) == numbers["caption"]
+    marks = found.locator(".tag-mark").evaluate_all("all => all.map(one => one.dataset.label)")
+    assert marks == [span["label"] for span in numbers["spans"]]
+    words = found.locator(".tagged-word")
+    assert words.all_inner_texts() == numbers["tokens"]["src"]
+    thick = words.evaluate_all(
+        "all => all.map(one => parseFloat(getComputedStyle(one).borderBottomWidth))"
+    )
+    for place, tag in enumerate(numbers["tags"]):
+        if any(span["start"] <= place < span["end"] for span in numbers["spans"]):
+            assert thick[place] == pytest.approx(1 + 4 * tag["p"], abs=1)
+    words.nth(1).click()
+    assert "at=1" in page.url
+    page.wait_for_function(
+        "text => document.querySelector('.cursor-values').textContent.includes(text)",
+        arg=f"{numbers['tags'][1]['label']} {100 * numbers['tags'][1]['p']:.1f} %",
+    )
+    shoot(page, "33-tags")
+    check_width(page)
+
+
+def test_the_trellis_of_a_hidden_markov_model(studio, page):
+    text = "the cat sees a dog"
+    look(page, studio, "tagger-hmm", text)
+    found, numbers = card(page, "trellis"), told(studio, "tagger-hmm", "trellis", text)
+    assert sentence(found) == numbers["caption"]
+    large = [p for row in numbers["smoothed"] for p in row if p >= 0.001]
+    assert found.locator(".trellis-dot").count() == len(large)
+    assert found.locator(".trellis-path").get_attribute("d").count("L") == len(numbers["path"]) - 1
+    cells = table(found)
+    assert [row[1] for row in cells[1:]] == [numbers["states"][n] for n in numbers["path"]]
+    shoot(page, "34-trellis")
+    found.locator("text=Filtered").click()
+    large = [p for row in numbers["filtered"] for p in row if p >= 0.001]
+    assert found.locator(".trellis-dot").count() == len(large)
+    assert "trellis.as=filtered" in page.url
+    found.locator("[data-control='trellis.path']").uncheck()
+    assert found.locator(".trellis-path").count() == 0
+    marks = (
+        card(page, "tags").locator(".tag-mark").evaluate_all("all => all.map(m => m.dataset.label)")
+    )
+    assert marks == [tag["label"] for tag in told(studio, "tagger-hmm", "tags", text)["tags"]]
+
+
+def test_the_tree_of_a_search_and_a_beginning_that_is_forced(studio, page):
+    look(page, studio, "backwards", LETTERS)
+    found, numbers = card(page, "beam"), told(studio, "backwards", "beam", LETTERS)
+    assert sentence(found) == numbers["caption"]
+    assert found.locator(".tree-node").count() == len(numbers["nodes"])
+    path = []
+    node = numbers["answers"][0]
+    while node >= 0:
+        path.append(node)
+        node = numbers["nodes"][node]["parent"]
+    assert found.locator(".tree-node.won").count() == len(path)
+    assert found.locator(".written li bdi").all_inner_texts() == numbers["written"]
+    found.locator(".tree").focus()
+    said = walk(page, "ArrowRight")
+    first = numbers["nodes"][path[-1]]
+    assert said.startswith(f"{first['symbol']} · log-probability {first['log_prob']:.2f}")
+    shoot(page, "30-beam")
+    other = next(
+        n
+        for n, one in enumerate(numbers["nodes"])
+        if one["parent"] < 0 and n not in path and one["symbol"] in "abcdefgh"
+    )
+    symbol = numbers["nodes"][other]["symbol"]
+    found.locator(f".tree-node[data-node='{other}']").dispatch_event("click")
+    page.wait_for_selector(".forced")
+    forced = told(studio, "backwards", "beam", LETTERS, prefix=symbol)
+    page.wait_for_function(
+        "text => document.querySelector('#card-beam figcaption').textContent === text",
+        arg=forced["caption"],
+    )
+    assert f"beam.prefix={symbol}" in page.url
+    assert all(text.startswith(symbol) for text in found.locator(".written bdi").all_inner_texts())
+    shoot(page, "31-beam-forced")
+    found.locator("text=Reset").click()
+    page.wait_for_selector(".forced", state="detached")
+    check_width(page)
+
+
+def test_a_view_without_a_card_is_drawn_by_the_server(studio, page):
+    route = "**/static/js/cards/registry.js"
+    page.route(
+        route,
+        lambda it: it.fulfill(content_type="text/javascript", body="export const KINDS = {};"),
+    )
+    look(page, studio, "writer-3-gram", LINE)
+    found, numbers = card(page, "surprise"), told(studio, "writer-3-gram", "surprise", LINE)
+    assert sentence(found) == numbers["caption"]
+    page.wait_for_function("() => document.querySelector('#card-surprise img')?.naturalWidth > 100")
+    assert len(table(found)) == len(numbers["tokens"]["src"]) + 1

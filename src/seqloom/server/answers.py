@@ -104,6 +104,8 @@ class Probes(BaseModel):
 
     steps: list[int]
     inputs: list[str]
+    views: list[str] = Field(description="The views that were kept of them.")
+    views: list[str]
 
 
 class JobState(BaseModel):
@@ -245,11 +247,29 @@ class NextStep(BaseModel):
     settings: dict[str, Any]
 
 
+class SeenSymbol(BaseModel):
+    """One symbol, and whether training will know it."""
+
+    text: str
+    known: bool
+
+
+class SampleRow(BaseModel):
+    """A row as a model will see it."""
+
+    line: int
+    symbols: dict[str, list[SeenSymbol]] = Field(description="By role.")
+    more: dict[str, int] = Field(description="How many symbols are left out, by role.")
+    label: str | list[str] | None
+
+
 class DataReport(Open):
     """What was found in a file."""
 
     dataset: DataSetRow
     report: dict[str, Any] = Field(description="What `seqloom check --json` prints.")
+    rows: list[SampleRow] = Field(description="The first 20, as a model will see them.")
+    lengths: dict[str, list[dict[str, Any]]] = Field(description="How many are how long, by role.")
     ok: bool = Field(description="Whether training is open.")
     reason: str | None = Field(description="Why it is closed, in words.")
     next: NextStep

@@ -17,7 +17,7 @@ from .shelf import probes_of
 from .snippets import snippets
 from .studio import Studio
 
-EXAMPLES, LONGEST = 6, 200
+EXAMPLES, LONGEST, ROWS = 6, 200, 120
 READABLE = 20 << 20  # bytes of data that are read again to show examples
 
 
@@ -63,6 +63,7 @@ def exhibited(studio: Studio, name: str, run: Run, base: str) -> dict[str, Any]:
     return {
         **row(studio, name, folder),
         "form": run.task.form.name.lower(),
+        "folder": str(folder),
         "views": [
             {
                 "view": kind.view,
@@ -89,7 +90,9 @@ def _examples(run: Run, probes: list[str]) -> list[str]:
     found = [text for text in probes if text]
     file = Path(str(run.recipe.data.get("train") or ""))
     is_small = not run.task.roles or (file.is_file() and file.stat().st_size <= READABLE)
-    if is_small and run.task.form is not Form.FORECAST:
+    if run.task.form is Form.FORECAST:
+        return _last_rows(file) if is_small else []
+    if is_small:
         try:
             parts = read_parts(run.task, run.recipe.build_data())
         except SeqloomError:
@@ -98,6 +101,14 @@ def _examples(run: Run, probes: list[str]) -> list[str]:
         found += sorted((text for text in texts if text.strip()), key=len)
     short = [text for text in dict.fromkeys(found) if len(text) <= LONGEST]
     return short[:EXAMPLES] or [text[:LONGEST] for text in found[:1]]
+
+
+def _last_rows(file: Path) -> list[str]:
+    """The end of a table of series, with its heading, as a text that can be asked about."""
+    if file.suffix.lower() not in (".csv", ".tsv"):
+        return []
+    heading, *rows = file.read_text(encoding="utf-8", errors="replace").splitlines() or [""]
+    return ["\n".join([heading, *rows[-ROWS:]]) + "\n"] if rows else []
 
 
 def _labels(run: Run) -> list[str] | None:

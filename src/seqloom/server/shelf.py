@@ -142,17 +142,19 @@ def stands(record: Record | None, step: Step | None) -> State:
 
 
 def probes_of(folder: Path) -> dict[str, Any]:
-    """The steps at which probes were kept, and the inputs that were asked."""
+    """The steps at which probes were kept, the inputs that were asked, and the views of them."""
     files = sorted((folder / PROBES).glob("step-*.json"))
     steps = [int(file.stem.removeprefix("step-")) for file in files if file.stem[5:].isdigit()]
     inputs: list[str] = []
+    views: list[str] = []
     if files:
         try:
             kept = json.loads(files[-1].read_text(encoding="utf-8"))
             inputs = [str(one["text"]) for one in kept["inputs"]]
+            views = sorted({view for one in kept["inputs"] for view in one["views"]})
         except (OSError, ValueError, KeyError, TypeError):
             steps = []
-    return {"steps": steps, "inputs": inputs}
+    return {"steps": steps, "inputs": inputs, "views": views}
 
 
 def _stamp(folder: Path) -> Stamp:

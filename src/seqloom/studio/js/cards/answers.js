@@ -24,7 +24,7 @@ export const next = {
     const changed = json.choices.some(({ kept, p, after }) => !kept || Math.abs(after - p) > 0.002);
     return {
       drawing: bars(json.choices.slice(0, 12).map(({ symbol, p, after, kept }) => ({ name: symbol, value: p, after, kept })), { label: "how likely each symbol is" }),
-      legend: [changed && [swatch("var(--accent)", "drawn with"), h("span", {}, h("span", { class: "swatch hatched" }), "cut off"), h("span", {}, h("span", { class: "share-mark in-legend" }), "of the model")], json.rest > 0 && muted(`all others ${percent(json.rest)}`)],
+      legend: [changed && [swatch("var(--accent)", "drawn with"), h("span", h("span.swatch.hatched"), "cut off"), h("span", h("span.share-mark.in-legend"), "of the model")], json.rest > 0 && muted(`all others ${percent(json.rest)}`)],
       table: () => [["symbol", "of the model", "drawn with", "kept"], ...json.choices.map(({ symbol, p, after, kept }) => [visible(symbol), p.toFixed(4), after.toFixed(4), kept ? "yes" : "cut"])],
     };
   },
@@ -45,9 +45,9 @@ export const beam = {
     const forced = api.local("prefix"), space = api.page.model.unit === "characters" ? "" : " ";
     return {
       drawing: tree({ nodes: json.nodes, answers: json.answers, onForce: (symbols) => api.setOption("prefix", symbols.filter((symbol) => !/^<\/?s>$/.test(symbol)).join(space)) }),
-      controls: forced && h("span", { class: "forced" }, `Begins with “${forced}” `, h("button", { type: "button", class: "small", on: { click: () => api.setOption("prefix", null) } }, "Reset")),
+      controls: forced && h("span.forced", `Begins with “${forced}” `, h("button", { class: "small", on: { click: () => api.setOption("prefix", null) } }, "Reset")),
       legend: [muted("thick: the answer; dashed: dropped, the reason on focus; a click begins the answer with that path"),
-        h("ol", { class: "written" }, (json.written || []).map((text, i) => h("li", {}, h("bdi", {}, text), " ", muted(two(json.nodes[json.answers[i]]?.score ?? json.nodes[json.answers[i]]?.log_prob)))))],
+        h("ol.written", (json.written || []).map((text, i) => h("li", h("bdi", text.trim() || visible(text)), " ", muted(two(json.nodes[json.answers[i]]?.score ?? json.nodes[json.answers[i]]?.log_prob)))))],
       table: () => [["step", "symbol", "log-probability", "score", "fate", "why"], ...json.nodes.map((node) => [node.step, visible(node.symbol), two(node.log_prob), two(node.score), node.fate, node.why || ""])],
     };
   },
@@ -72,7 +72,7 @@ export const trellis = {
     const line = rail({ tokens: src, onMove, label: "what was read, above the states" });
     const { names, stage } = drawTrellis({ states: json.states, mass: json[as], path: withPath ? json.path : [], columns, onMove });
     return {
-      drawing: h("div", { class: "beside", dataset: { active: "true" } }, names, scroller(h("div", { style: `width:${columns.total}px` }, line, stage), api.group)),
+      drawing: h(".beside", { dataset: { active: "true" } }, names, scroller(h("div", { style: `width:${columns.total}px` }, line, stage), api.group)),
       controls: [choice("trellis", [["filtered", "Filtered"], ["smoothed", "Smoothed"]], as, (value) => api.setLocal("as", value === "smoothed" ? null : value)), check("Viterbi path", withPath, (on) => api.setLocal("path", on ? null : "no"), "trellis.path")],
       legend: muted(`area of a dot: how likely the state is, ${as === "filtered" ? "from what came before" : "from all of the text"}; thick: the likeliest path`),
       table: () => [["symbol", "path", ...json.states], ...src.map((symbol, time) => [visible(symbol), json.states[json.path[time]], ...json[as][time].map(two)])],
@@ -88,7 +88,7 @@ export const forecast = {
     const several = series.length > 1;
     return {
       drawing: h("div", { class: several ? "fans" : "", dataset: { active: "true" } }, series.map((one) => fan(one, { height: several ? 170 : 260 }))),
-      legend: ["50", "80", "95"].map((share) => h("span", {}, h("span", { class: `swatch band-${share}` }), `holds ${share} %`)),
+      legend: ["50", "80", "95"].map((share) => h("span", h("span", { class: `swatch band-${share}` }), `holds ${share} %`)),
       table: () => series.flatMap((one) => { const [head, ...rows] = fanTable(one); return [several ? [one.name, ...head.slice(1)] : head, ...rows]; }),
     };
   },

@@ -14,8 +14,8 @@ import { KINDS } from "./registry.js";
  */
 export function card(view, page) {
   const kind = KINDS[view.view] || null;
-  const body = h("div", { class: "card-body" });
-  const element = h("section", { class: "inside-card", id: `card-${view.view}`, dataset: { kind: view.view, state: "empty" }, "aria-label": view.title || view.view }, body);
+  const body = h(".card-body");
+  const element = h("section.inside-card", { id: `card-${view.view}`, dataset: { kind: view.view, state: "empty" }, "aria-label": view.title || view.view }, body);
   const state = { json: null, drawn: null, asking: null, asked: "" };
 
   const api = {
@@ -52,6 +52,9 @@ export function card(view, page) {
   }
 
   async function load() {
+    // The time-lapse has what training kept; other cards step aside for as long.
+    element.hidden = page.step() !== null && !page.model.probes.views.includes(view.view);
+    if (element.hidden) return;
     const asked = given(), key = JSON.stringify([asked, page.step()]);
     if (key === state.asked && (state.json || state.asking)) return;
     state.asking?.abort();
@@ -88,7 +91,7 @@ export function card(view, page) {
       id: `figure-${view.view}`, view: json.view || view.view, title: view.title || view.view, json,
       caption: json.caption, notes: [...(drawn.notes || []), ...(json.notes || [])],
       drawing: drawn.drawing, legend: drawn.legend, table: drawn.table,
-      controls: h("div", { class: "card-controls" }, controls(view, json, page, kind, api), drawn.controls),
+      controls: h(".card-controls", controls(view, json, page, kind, api), drawn.controls),
       curl: page.curl(view.view, asked), python: page.python(view.view, asked),
       svg: () => ask(page.model.id, asked, undefined, "image/svg+xml"),
     });
@@ -102,8 +105,8 @@ export function card(view, page) {
     if (problem instanceof Error && problem.status === undefined) console.error(problem);
     element.dataset.state = "failed";
     const tall = Math.max(120, body.offsetHeight);
-    clear(body).append(h("div", { class: "figure card-failed", style: `min-height:${Math.min(tall, 420)}px` },
-      h("h3", { class: "figure-title" }, view.title || view.view), problemBox(problem, () => load())));
+    clear(body).append(h(".figure.card-failed", { style: `min-height:${Math.min(tall, 420)}px` },
+      h("h3.figure-title", view.title || view.view), problemBox(problem, () => load())));
     state.json = null;
   }
 

@@ -38,7 +38,7 @@ export function select(option, choices, value, set, name) {
 
 export function slider(option, value, set, name) {
   const [min, max, step] = option.range || RANGES[option.name];
-  const shown = h("output", { class: "number" }, String(value));
+  const shown = h("output.number", String(value));
   return field(option, h("input", {
     type: "range", min, max, step, value: String(value), dataset: { control: name },
     on: { input: (event) => { shown.textContent = event.target.value; }, change: (event) => set(event.target.value) },
@@ -46,17 +46,17 @@ export function slider(option, value, set, name) {
 }
 
 export function field(option, ...inputs) {
-  return h("label", { class: "control", title: option.help || null }, h("span", {}, (option.label || option.name).replaceAll("_", " ")), ...inputs);
+  return h("label.control", { title: option.help || null }, h("span", (option.label || option.name).replaceAll("_", " ")), ...inputs);
 }
 
 /** Two or more buttons of which one is pressed. */
 export function choice(label, choices, value, set) {
-  return h("span", { class: "choice", role: "group", "aria-label": label }, ...choices.map(([key, shown]) => h("button", {
+  return h("span.choice", { role: "group", "aria-label": label }, ...choices.map(([key, shown]) => h("button", {
     type: "button", "aria-pressed": String(key === value), dataset: { control: `${label}.${key}` }, on: { click: () => set(key) },
   }, shown)));
 }
 
 /** A box to tick. */
 export function check(label, on, set, name) {
-  return h("label", { class: "control" }, h("input", { type: "checkbox", checked: Boolean(on), dataset: { control: name }, on: { change: (event) => set(event.target.checked) } }), h("span", {}, label));
+  return h("label.control", h("input", { type: "checkbox", checked: Boolean(on), dataset: { control: name }, on: { change: (event) => set(event.target.checked) } }), h("span", label));
 }

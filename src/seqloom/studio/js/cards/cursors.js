@@ -46,7 +46,7 @@ export function cursorsOf({ line, moved }) {
     sides[side] = { tokens, rail: element, columns: columnsOf(tokens), fresh: true, worth };
     element.setCursor(at(side));
     const rows = ["src", "tgt"].filter((name) => sides[name]);
-    clear(line).append(...rows.map((name) => h("div", { class: "rail-row" }, rows.length > 1 && h("span", { class: "rail-name muted small" }, name === "src" ? "reads" : "writes"), scroller(sides[name].rail, name === "src" ? "rail" : "rail-written"))));
+    clear(line).append(...rows.map((name) => h(".rail-row", rows.length > 1 && h("span.rail-name.muted.small", name === "src" ? "reads" : "writes"), scroller(sides[name].rail, name === "src" ? "rail" : "rail-written"))));
     line.hidden = false;
   }
   function forget() {

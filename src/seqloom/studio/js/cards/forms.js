@@ -22,9 +22,9 @@ const translate = {
     const [first] = answer.outputs;
     frame.said = first?.output;
     if (inputs.length > 1) return showTable(result, frame, answer, (output) => [output.output, output.log_prob?.toFixed(2)], ["in", "out", "log-probability"]);
-    const alignment = h("div", {});
-    const list = first?.nbest?.length > 1 && h("ol", { class: "nbest" }, ...first.nbest.map((one) => h("li", {}, h("bdi", {}, one.output ?? one.text), " ", h("span", { class: "muted number" }, percent(Math.exp(one.log_prob))))));
-    clear(result).append(h("div", { class: "card" }, h("p", { class: "answer", dir: "auto" }, first?.output || "(nothing)"), alignment, list && h("h3", {}, "The best answers"), list || "", frame.foot(answer)));
+    const alignment = h("div");
+    const list = first?.nbest?.length > 1 && h("ol.nbest", ...first.nbest.map((one) => h("li", h("bdi", one.output ?? one.text), " ", h("span.muted.number", percent(Math.exp(one.log_prob))))));
+    clear(result).append(h(".card", h("p.answer", { dir: "auto" }, first?.output || "(nothing)"), alignment, list && h("h3", "The best answers"), list || "", frame.foot(answer)));
     if (!has(model, "attention")) return;
     const json = await post({ text: inputs[0], beam }, "attention").catch(() => null);
     if (json?.tokens.tgt.length) alignment.append(ribbons({ rows: json.tokens.tgt, columns: json.tokens.src, weights: json.weights, share: 0.9 }));
@@ -40,8 +40,8 @@ const tag = {
     const json = has(model, "tags") ? await post({ text: inputs[0] }, "tags") : null;
     const [first] = answer.outputs;
     const least = json && json.tags.reduce((low, one) => (one.p != null && (low === null || one.p < low.p) ? one : low), null);
-    clear(result).append(h("div", { class: "card" }, json ? tags({ tokens: json.tokens.src, tags: json.tags, spans: json.spans, labels: json.labels }) : h("p", { class: "answer", dir: "auto" }, shown(first)),
-      least && least.p < 0.9 ? h("p", { class: "muted" }, `Least sure: ${alternatives(least)}.`) : "", frame.foot(answer)));
+    clear(result).append(h(".card", json ? tags({ tokens: json.tokens.src, tags: json.tags, spans: json.spans, labels: json.labels }) : h("p.answer", { dir: "auto" }, shown(first)),
+      least && least.p < 0.9 ? h("p.muted", `Least sure: ${alternatives(least)}.`) : "", frame.foot(answer)));
   },
 };
 
@@ -53,7 +53,7 @@ const classify = {
     frame.said = first?.output;
     if (inputs.length > 1) return showTable(result, frame, answer, (output) => [shown(output), output.probability == null ? "" : percent(output.probability)], ["text", "label", "how sure"]);
     const chances = Object.entries(first?.probabilities || {}).sort((a, b) => b[1] - a[1]);
-    clear(result).append(h("div", { class: "card" }, h("p", { class: "answer" }, shown(first)), bars(chances.map(([name, value]) => ({ name, value })), { most: 1, plain: true, label: "how likely each label is" }), frame.foot(answer)));
+    clear(result).append(h(".card", h("p.answer", shown(first)), bars(chances.map(([name, value]) => ({ name, value })), { most: 1, plain: true, label: "how likely each label is" }), frame.foot(answer)));
   },
 };
 
@@ -67,8 +67,8 @@ const forecast = {
     frame.said = first.caption;
     const rows = series.flatMap((one) => one.times.ahead.map((time, i) => [one.name, time, one.mean[i], ...["0.025", "0.1", "0.25", "0.75", "0.9", "0.975"].map((level) => one.quantiles[level]?.[i])]));
     const csv = () => save("forecast.csv", csvOf([["series", "time", "mean", "2.5%", "10%", "25%", "75%", "90%", "97.5%"], ...rows]), "text/csv");
-    clear(result).append(h("div", { class: "card" }, h("p", { class: "sentence" }, first.caption), ...series.map((one) => fan(one, { height: 240 })),
-      h("p", {}, h("button", { type: "button", class: "small", on: { click: csv } }, "Download as CSV")), frame.foot(answer)));
+    clear(result).append(h(".card", h("p.sentence", first.caption), ...series.map((one) => fan(one, { height: 240 })),
+      h("p", h("button", { class: "small", on: { click: csv } }, "Download as CSV")), frame.foot(answer)));
   },
 };
 
@@ -79,7 +79,7 @@ const music = {
     const answer = await post({ inputs: [text], parameters: given });
     const [first] = answer.outputs;
     frame.said = first.caption ?? "";
-    clear(result).append(h("div", { class: "card" }, h("p", { class: "sentence" }, first.caption || ""), first.frames ? pianoRoll(first) : h("pre", {}, JSON.stringify(first)), frame.foot(answer)));
+    clear(result).append(h(".card", h("p.sentence", first.caption || ""), first.frames ? pianoRoll(first) : h("pre", JSON.stringify(first)), frame.foot(answer)));
   },
 };
 
@@ -95,9 +95,9 @@ const predict = {
 /** Many answers as a table, and as a file for a spreadsheet. */
 function showTable(result, frame, answer, cells, heading) {
   const rows = answer.outputs.map((output) => [output.input ?? "", ...cells(output)]);
-  clear(result).append(h("div", { class: "card" }, h("div", { class: "table-scroll" }, h("table", {}, h("thead", {}, h("tr", {}, ...heading.map((name) => h("th", { scope: "col" }, name)))),
-    h("tbody", {}, ...rows.map((row) => h("tr", {}, ...row.map((cell) => h("td", { dir: "auto" }, String(cell ?? "")))))))),
-  h("p", {}, h("button", { type: "button", class: "small", on: { click: () => save("answers.csv", csvOf([heading, ...rows]), "text/csv") } }, "Download as CSV")), frame.foot(answer)));
+  clear(result).append(h(".card", h(".table-scroll", h("table", h("thead", h("tr", ...heading.map((name) => h("th", { scope: "col" }, name)))),
+    h("tbody", ...rows.map((row) => h("tr", ...row.map((cell) => h("td", { dir: "auto" }, String(cell ?? "")))))))),
+  h("p", h("button", { class: "small", on: { click: () => save("answers.csv", csvOf([heading, ...rows]), "text/csv") } }, "Download as CSV")), frame.foot(answer)));
 }
 
 function csvOf(rows) {

@@ -17,10 +17,10 @@ export const generate = {
   async ask(asked) {
     const { text, given, frame, result, signal, begin = "" } = asked;
     const parameters = { limit: 200, temperature: 0.8, seed: 1, ...given };
-    const written = h("span", { class: "written-text" }), choices = h("div", { class: "alternatives", hidden: true });
-    const stop = h("button", { type: "button", class: "small", on: { click: () => asked.abort?.() } }, "Stop (Esc)");
-    const foot = h("div", {});
-    clear(result).append(h("div", { class: "card" }, h("p", { class: "generated", dir: "auto" }, h("span", { class: "given-text" }, text), h("span", { class: "given-text picked" }, begin), written), choices, h("p", {}, stop), foot));
+    const written = h("span.written-text"), choices = h(".alternatives", { hidden: true });
+    const stop = h("button", { class: "small", on: { click: () => asked.abort?.() } }, "Stop (Esc)");
+    const foot = h("div");
+    clear(result).append(h(".card", h("p.generated", { dir: "auto" }, h("span.given-text", text), h("span.given-text.picked", begin), written), choices, h("p", stop), foot));
     const own = new AbortController();
     asked.abort = () => own.abort();
     signal.addEventListener("abort", () => own.abort());
@@ -53,16 +53,16 @@ export const generate = {
       if (error.name !== "AbortError") throw error;
       announce("Stopped.");
       finish({ text: tokens.map((token) => token.text).join(""), ended: false, stopped: true, timing_ms: performance.now() - started });
-      foot.prepend(h("p", { class: "muted" }, `Stopped after ${tokens.length} symbols.`));
+      foot.prepend(h("p.muted", `Stopped after ${tokens.length} symbols.`));
       return;
     }
     if (problems.length) throw Object.assign(new Error(problems[0].problem || problems[0].detail || "the model could not go on"), { notes: [], help: [], ...problems[0] });
     finish(ended || { text: frame.said });
     announce(`${tokens.length} symbols were written.`);
-    foot.prepend(h("p", { class: "muted small" }, "A click on a symbol shows what else could stand there."));
+    foot.prepend(h("p.muted.small", "A click on a symbol shows what else could stand there."));
 
     function symbolOf(token, index) {
-      const node = h("button", { type: "button", class: "written-symbol", dataset: { place: index, p: token.p }, title: `${visible(token.symbol ?? token.text)}: ${(100 * token.p).toFixed(1)} %`, on: { click: () => offer(token, index, node) } }, token.text);
+      const node = h("button", { class: "written-symbol", dataset: { place: index, p: token.p }, title: `${visible(token.symbol ?? token.text)}: ${(100 * token.p).toFixed(1)} %`, on: { click: () => offer(token, index, node) } }, token.text);
       node.addEventListener("keydown", (event) => {
         const there = { ArrowRight: node.nextElementSibling, ArrowLeft: node.previousElementSibling }[event.key];
         if (there) { event.preventDefault(); there.focus(); }
@@ -74,7 +74,7 @@ export const generate = {
       node.classList.add("chosen");
       const before = begin + tokens.slice(0, index).map((one) => one.text).join("");
       choices.hidden = false;
-      clear(choices).append(h("p", {}, h("b", {}, `Instead of “${visible(token.symbol ?? token.text)}”`), " — pick another, and the text goes on from it:"),
+      clear(choices).append(h("p", h("b", `Instead of “${visible(token.symbol ?? token.text)}”`), " — pick another, and the text goes on from it:"),
         bars(token.alternatives.map(([name, value]) => ({ name, value })), { label: "what else could stand here", onPick: ({ name }) => asked.again({ begin: before + textOf(token, name) }) }));
     }
     /** Words are written with the space that the word they replace has before it. */

@@ -15,9 +15,9 @@ export const influence = {
   at: (page) => page.cursors.at("src") ?? undefined,
   draw(json, api) {
     const others = (api.local("with") || "").split(",").filter(Boolean), limit = largest(json);
-    const drawing = h("div", { class: "stack", dataset: { active: "true" } }, one(json, api, others.length > 0 && json.model), others.map((id) => {
-      const place = h("div", { dataset: { beside: id } }, h("p", { class: "muted" }, `Asking ${id}…`));
-      api.ask(id).then((found) => place.replaceChildren(one(found, api, id), h("p", { class: "muted small" }, found.caption)), (problem) => place.replaceChildren(h("p", {}, h("b", {}, id), `: ${problem.message}`)));
+    const drawing = h(".stack", { dataset: { active: "true" } }, one(json, api, others.length > 0 && json.model), others.map((id) => {
+      const place = h("div", { dataset: { beside: id } }, h("p.muted", `Asking ${id}…`));
+      api.ask(id).then((found) => place.replaceChildren(one(found, api, id), h("p.muted.small", found.caption)), (problem) => place.replaceChildren(h("p", h("b", id), `: ${problem.message}`)));
       return place;
     }));
     return {
@@ -41,7 +41,7 @@ function one(json, api, name) {
   const drawing = row === null ? matrix({ rows: tgt, columns: src, values: json.influence, kind: "signed", limit, show: (value) => short(value, 3), rowWord: "answer", columnWord: "symbol", onCell: (_, column) => api.move("src", column) })
     : coloured(src, api, "what was read, coloured by its influence", (i) => ({ background: line[i] === null ? "" : signed(line[i] / limit, { behindText: true }), title: `${visible(src[i])}: ${line[i] === null ? "unknown" : short(line[i], 3)}` }));
   drawing.follow?.();
-  return h("div", {}, name && h("p", { class: "heat-name" }, h("b", {}, name), ` by ${json.by}`), row !== null && h("p", { class: "muted small" }, `What moved ${quoted(tgt[row])}${chance == null ? "" : ` (${chance.toFixed(2)})`}:`), drawing.drawing || drawing);
+  return h("div", name && h("p.heat-name", h("b", name), ` by ${json.by}`), row !== null && h("p.muted.small", `What moved ${quoted(tgt[row])}${chance == null ? "" : ` (${chance.toFixed(2)})`}:`), drawing.drawing || drawing);
 }
 
 function rowAt(json, api) {
@@ -59,5 +59,5 @@ function beside(api, others) {
   const { id, task } = api.page.model, set = (chosen) => api.setLocal("with", chosen.join(",") || null);
   const list = h("select", { dataset: { control: "influence.with" }, on: { change: (event) => set([...others, event.target.value]) } }, h("option", { value: "" }, "another model…"));
   get("/models").then(({ models }) => list.append(...models.filter((model) => model.task === task && ![id, ...others].includes(model.id)).map((model) => h("option", { value: model.id }, model.id))), () => {});
-  return [h("label", { class: "control" }, h("span", {}, "beside it"), list), others.map((other) => h("button", { type: "button", class: "small", title: `Take ${other} away`, on: { click: () => set(others.filter((kept) => kept !== other)) } }, `${other} ✕`))];
+  return [h("label.control", h("span", "beside it"), list), others.map((other) => h("button", { class: "small", title: `Take ${other} away`, on: { click: () => set(others.filter((kept) => kept !== other)) } }, `${other} ✕`))];
 }

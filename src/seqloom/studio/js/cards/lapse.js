@@ -8,14 +8,14 @@ const FRAME = 250;
 
 /** The slider over the steps of a model's probes; `changed` is called after the address is. */
 export function timeLapse(page, changed, signal) {
-  const steps = page.model.probes?.steps || [], inputs = (page.model.probes?.inputs || []).map((one) => (typeof one === "string" ? one : one.text));
-  if (steps.length < 2 || !inputs.length) return { element: "", tell() {} };
+  const steps = page.model.probes?.steps || [], inputs = page.model.probes?.inputs || [];
+  if (steps.length < 2 || !inputs.length || page.model.form === "forecast") return { element: "", tell() {} };
   let timer = 0;
   const slider = h("input", { type: "range", min: 0, max: steps.length, step: 1, "aria-label": "step of training", dataset: { control: "step" }, on: { input: () => { stop(); choose(Number(slider.value)); } } });
-  const shown = h("output", { class: "number" }), label = h("span", {}, "Play");
-  const play = h("button", { type: "button", class: "small", dataset: { control: "play" }, on: { click: toggle } }, icon("play"), label);
+  const shown = h("output.number"), label = h("span", "Play");
+  const play = h("button", { class: "small", dataset: { control: "play" }, on: { click: toggle } }, icon("play"), label);
   const probe = h("select", { "aria-label": "probe input", on: { change: () => { stop(); choose(Math.min(Number(slider.value), steps.length - 1), probe.value); } } }, ...inputs.map((text) => h("option", { value: text }, text.replace(/\s+/g, " ").slice(0, 40))));
-  const element = h("div", { class: "lapse", role: "group", "aria-label": "Time-lapse of training" }, h("b", {}, "Time-lapse"), play, slider, shown, h("label", { class: "control" }, h("span", {}, "probe"), probe));
+  const element = h(".lapse", { role: "group", "aria-label": "Time-lapse of training" }, h("b", "Time-lapse"), play, slider, shown, h("label.control", h("span", "probe"), probe));
 
   const here = () => (page.step() === null ? steps.length : Math.max(0, steps.indexOf(page.step())));
   function tell() {

@@ -37,12 +37,12 @@ export const heads = {
     const chosen = ["layer", "head"].map((name) => api.page.option("attention", name)).join();
     const picture = ({ weights }) => {
       const size = Math.max(2, Math.floor(96 / Math.max(weights.length, weights[0].length)));
-      return h("span", { class: "head-picture", style: `width:${weights[0].length * size}px;height:${weights.length * size}px` }, paintCells(weights, "viridis", 1, { left: 0, top: 0, size }));
+      return h("span.head-picture", { style: `width:${weights[0].length * size}px;height:${weights.length * size}px` }, paintCells(weights, "viridis", 1, { left: 0, top: 0, size }));
     };
     return {
-      drawing: h("div", { dataset: { active: "true" } }, json.layers.map((layer, number) => h("div", { class: "heads-layer" }, h("h4", {}, layer.name), h("div", { class: "heads-row" }, layer.heads.map((head, index) => h("button", {
+      drawing: h("div", { dataset: { active: "true" } }, json.layers.map((layer, number) => h(".heads-layer", h("h4", layer.name), h(".heads-row", layer.heads.map((head, index) => h("button", {
         type: "button", class: "head", "aria-pressed": String(chosen === `${number},${index}`), on: { click: () => api.page.show("attention", { layer: number, head: index }) },
-      }, picture(head), h("span", {}, `${index + 1}: ${head.behaviour}`), muted(`${Math.round(100 * head.share)} % · ${two(head.entropy)} bits`))))))),
+      }, picture(head), h("span", `${index + 1}: ${head.behaviour}`), muted(`${Math.round(100 * head.share)} % · ${two(head.entropy)} bits`))))))),
       legend: rampLegend("0", "1", "weight; a click shows the head in the card of attention"),
       table: () => [["layer", "head", "behaviour", "share", "entropy in bits"], ...json.layers.flatMap((layer) => layer.heads.map((head, i) => [layer.name, i + 1, head.behaviour, two(head.share), two(head.entropy)]))],
     };
@@ -55,9 +55,9 @@ export const hierarchy = {
     // Words of a sentence that is ignored fade, however much they count in it.
     const tint = (own, whole) => shade(Math.min(1, own * Math.sqrt(whole) * 2));
     return {
-      drawing: h("div", {}, json.sentences.map(({ weight, words, weights }) => h("div", { class: "turn" },
-        h("span", { class: "turn-weight" }, h("span", { class: "turn-bar", style: `width:${Math.max(2, 52 * weight)}px` }), two(weight)),
-        h("p", { class: "turn-words", dir: "auto" }, words.map((word, i) => [h("span", { class: "turn-word", title: `${visible(word)}: ${two(weights[i])} of the sentence`, dataset: { weight: weights[i] }, style: `background:${tint(weights[i], weight)}` }, visible(word)), " "]))))),
+      drawing: h("div", json.sentences.map(({ weight, words, weights }) => h(".turn",
+        h("span.turn-weight", h("span.turn-bar", { style: `width:${Math.max(2, 52 * weight)}px` }), two(weight)),
+        h("p.turn-words", { dir: "auto" }, words.map((word, i) => [h("span.turn-word", { title: `${visible(word)}: ${two(weights[i])} of the sentence`, dataset: { weight: weights[i] }, style: `background:${tint(weights[i], weight)}` }, visible(word)), " "]))))),
       legend: muted("left: how much a sentence counts; blue: how much a word counts in it, paler in sentences that count little"),
       table: () => [["word", "in its sentence", "sentence"], ...json.sentences.flatMap(({ weight, words, weights }) => words.map((word, i) => [visible(word), two(weights[i]), two(weight)]))],
     };

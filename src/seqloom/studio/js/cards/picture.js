@@ -3,7 +3,7 @@ import { h } from "../dom.js";
 
 /** The drawing and the table out of the page that the server makes of a view. */
 export function serverPicture(json, askPage) {
-  const drawing = h("div", { class: "server-picture scroller" });
+  const drawing = h(".server-picture.scroller");
   let rows = [["the numbers are in the JSON"]];
   askPage().then((html) => {
     const page = new DOMParser().parseFromString(html, "text/html");
@@ -13,6 +13,6 @@ export function serverPicture(json, askPage) {
       drawing.replaceChildren(h("img", { src: address, alt: json.caption || "" }));
     }
     rows = Array.from(page.querySelectorAll("tr"), (row) => Array.from(row.cells, (cell) => cell.textContent));
-  }, (problem) => drawing.replaceChildren(h("p", { class: "muted" }, problem.message)));
+  }, (problem) => drawing.replaceChildren(h("p.muted", problem.message)));
   return { drawing, table: () => rows };
 }

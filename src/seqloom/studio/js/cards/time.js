@@ -19,9 +19,9 @@ const bare = (name) => name.replace(/^gate\./, "");
 function inTime(tokens, panels, api) {
   const columns = columnsOf(tokens), onMove = (i) => api.move("src", i);
   const line = rail({ tokens, onMove, label: "what was read, above the cells" });
-  const pictures = panels.map((panel) => heat({ ...panel, columns, onMove })), status = h("div", {}, pictures[0]?.status);
+  const pictures = panels.map((panel) => heat({ ...panel, columns, onMove })), status = h("div", pictures[0]?.status);
   for (const picture of pictures) for (const kind of ["pointerenter", "focus"]) picture.addEventListener(kind, () => status.replaceChildren(picture.status));
-  const inside = h("div", { style: `width:${columns.total}px` }, line, pictures.map((picture, i) => [h("p", { class: "heat-name" }, panels[i].title), picture]));
+  const inside = h("div", { style: `width:${columns.total}px` }, line, pictures.map((picture, i) => [h("p.heat-name", panels[i].title), picture]));
   return {
     drawing: h("div", { dataset: { active: "true" } }, scroller(inside, api.group), status),
     follow: () => [line, ...pictures].forEach((one) => one.setCursor(api.at("src"))),
@@ -70,13 +70,13 @@ export const cell = {
   draw(json, api) {
     const { src } = json.tokens, limit = Math.max(1e-9, ...(json.range || [1]).map(Math.abs)), guesses = json.predictions && api.local("guesses") === "yes";
     const number = h("input", { type: "number", class: "short", min: 0, value: json.cell, dataset: { control: "cell.cell" }, on: { change: (event) => api.setOption("cell", event.target.value) } });
-    const stories = (json.stories || []).map((story) => h("li", {}, h("button", { type: "button", class: "story", "aria-pressed": String(story.cell === json.cell), dataset: { control: `story.${story.cell}` }, on: { click: () => api.setOption("cell", story.cell) } },
-      h("b", {}, `Cell ${story.cell}`), h("span", {}, story.sentence || story.story), muted(`${two(story.information)} bits`))));
+    const stories = (json.stories || []).map((story) => h("li", h("button", { class: "story", "aria-pressed": String(story.cell === json.cell), dataset: { control: `story.${story.cell}` }, on: { click: () => api.setOption("cell", story.cell) } },
+      h("b", `Cell ${story.cell}`), h("span", story.sentence || story.story), muted(`${two(story.information)} bits`))));
     return {
       ...coloured(src, api, `the text, coloured by cell ${json.cell}`, (i) => ({ background: signed((json.values[i] ?? 0) / limit, { behindText: true }), title: `${visible(src[i])}: ${two(json.values[i])}` }),
-        guesses ? (i) => h("span", { class: "guesses", "aria-hidden": "true" }, (json.predictions[i] || []).map(([symbol, p]) => h("span", { style: `background:${shade(p)}` }, visible(symbol)))) : undefined),
-      controls: [h("label", { class: "control", title: "↑ and ↓ step from cell to cell." }, h("span", {}, "cell"), number), json.predictions && check("guesses below", guesses, (on) => api.setLocal("guesses", on ? "yes" : null), "cell.guesses")],
-      legend: [signedLegend(short(limit), `state of cell ${json.cell}: orange is negative, blue positive`), stories.length > 0 && h("details", { class: "stories", open: true }, h("summary", {}, "Cells with a story"), h("ol", {}, stories))],
+        guesses ? (i) => h("span.guesses", { "aria-hidden": "true" }, (json.predictions[i] || []).map(([symbol, p]) => h("span", { style: `background:${shade(p)}` }, visible(symbol)))) : undefined),
+      controls: [h("label.control", { title: "↑ and ↓ step from cell to cell." }, h("span", "cell"), number), json.predictions && check("guesses below", guesses, (on) => api.setLocal("guesses", on ? "yes" : null), "cell.guesses")],
+      legend: [signedLegend(short(limit), `state of cell ${json.cell}: orange is negative, blue positive`), stories.length > 0 && h("details.stories", { open: true }, h("summary", "Cells with a story"), h("ol", stories))],
       table: () => [["symbol", `cell ${json.cell}`], ...src.map((symbol, i) => [visible(symbol), two(json.values[i])])],
       values: () => (json.values[api.at("src")] == null ? [] : [[`cell ${json.cell}`, two(json.values[api.at("src")])]]),
     };

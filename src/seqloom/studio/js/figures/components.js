@@ -15,7 +15,7 @@ export function components({ times, components: parts }) {
     x: { label: "", show: (i) => String(times[Math.round(i)] ?? "").slice(0, 16) }, y: { label: name },
     onCursor: (x) => panels.forEach((panel, other) => other !== index && panel.setCursor(x)),
   }));
-  return h("div", { class: "components", dataset: { active: "true" } }, panels);
+  return h(".components", { dataset: { active: "true" } }, panels);
 }
 
 export function componentsTable({ times, components: parts }) {

@@ -11,14 +11,14 @@ let counter = 0;
  * text; without it an <svg> or canvas inside `drawing` is taken as it stands.
  */
 export function figure({ id, view, title, caption, notes = [], drawing, legend, table, json, curl, python, svg, png, controls }) {
-  const name = id || `figure-${++counter}`, panel = h("div", { class: "figure-panel", hidden: true });
+  const name = id || `figure-${++counter}`, panel = h(".figure-panel", { hidden: true });
   // Curves draw themselves once they are in the page: their <svg> is looked for at the click.
   const drawn = drawing?.matches?.(".lines, .components") || drawing?.querySelector?.("svg, canvas, .lines");
   const picture = svg || (drawn ? () => pictureOf(drawing) : null);
-  return h("figure", { class: "figure", id: name, dataset: { view: view || json?.view || name } },
-    title && h("h3", { class: "figure-title" }, title), controls, h("figcaption", { id: `${name}-caption`, class: "sentence" }, caption || ""),
-    h("div", { class: "figure-drawing", role: drawing?.dataset?.active ? "group" : "img", "aria-labelledby": `${name}-caption` }, drawing),
-    legend && h("div", { class: "figure-legend" }, legend), notes.length > 0 && h("ul", { class: "figure-notes" }, notes.map((note) => h("li", {}, note))),
+  return h("figure.figure", { id: name, dataset: { view: view || json?.view || name } },
+    title && h("h3.figure-title", title), controls, h("figcaption", { id: `${name}-caption`, class: "sentence" }, caption || ""),
+    h(".figure-drawing", { role: drawing?.dataset?.active ? "group" : "img", "aria-labelledby": `${name}-caption` }, drawing),
+    legend && h(".figure-legend", legend), notes.length > 0 && h("ul.figure-notes", notes.map((note) => h("li", note))),
     footer(name, panel, { table, json, curl, python, picture, png }), panel);
 }
 
@@ -30,8 +30,8 @@ export function toggleTable(frame) {
 /** A real table out of rows of cells; the first row is the heading, the first column too. */
 export function tableOf([heading, ...body]) {
   const cell = (tag, scope) => (value) => h(tag, { scope, dir: "auto" }, String(value ?? ""));
-  return h("table", { class: "numbers" }, h("thead", {}, h("tr", {}, heading.map(cell("th", "col")))),
-    h("tbody", {}, body.map(([first, ...others]) => h("tr", {}, cell("th", "row")(first), others.map(cell("td"))))));
+  return h("table.numbers", h("thead", h("tr", heading.map(cell("th", "col")))),
+    h("tbody", body.map(([first, ...others]) => h("tr", cell("th", "row")(first), others.map(cell("td"))))));
 }
 
 /** Hands a file to the browser to be saved. */
@@ -43,7 +43,7 @@ export function save(name, content, type) {
 
 function footer(name, panel, { table, json, curl, python, picture, png }) {
   const panels = {
-    Table: table && (() => h("div", { class: "table-scroll", tabindex: "0", role: "region", "aria-label": "The numbers as a table" }, tableOf(table()))),
+    Table: table && (() => h(".table-scroll", { tabindex: "0", role: "region", "aria-label": "The numbers as a table" }, tableOf(table()))),
     JSON: json && (() => codePanel(JSON.stringify(json, null, 1), `${name}.json`, "application/json")),
     curl: curl && (() => codePanel(curl)),
     Python: python && (() => codePanel(python, `${name}.py`, "text/x-python")),
@@ -55,15 +55,15 @@ function footer(name, panel, { table, json, curl, python, picture, png }) {
     panel.dataset.open = isOpen ? "" : label;
     clear(panel).append(isOpen ? "" : panels[label]());
   };
-  const toggle = (label) => panels[label] && h("button", { type: "button", class: "quiet small", dataset: { panel: label }, "aria-expanded": "false", on: { click: open } }, label);
-  const download = (label, give) => picture && h("button", { type: "button", class: "quiet small", dataset: { download: label }, on: { click: (event) => give().catch((error) => flash(event.target, error.message)) } }, label);
-  return h("div", { class: "figure-foot" }, toggle("Table"), download("SVG", async () => save(`${name}.svg`, await picture(), "image/svg+xml")),
+  const toggle = (label) => panels[label] && h("button", { class: "quiet small", dataset: { panel: label }, "aria-expanded": "false", on: { click: open } }, label);
+  const download = (label, give) => picture && h("button", { class: "quiet small", dataset: { download: label }, on: { click: (event) => give().catch((error) => flash(event.target, error.message)) } }, label);
+  return h(".figure-foot", toggle("Table"), download("SVG", async () => save(`${name}.svg`, await picture(), "image/svg+xml")),
     download("PNG", async () => save(`${name}.png`, png ? await png() : await rasterise(await picture()))), ["JSON", "curl", "Python"].map(toggle));
 }
 
 function codePanel(content, file, type) {
   const short = content.length > 20_000 ? `${content.slice(0, 20_000)}\n… (${content.length.toLocaleString("en")} characters: save the file to see all)` : content;
-  return h("div", { class: "code-panel" }, h("div", { class: "code-buttons" }, copyButton(() => content), file && h("button", { type: "button", class: "small", on: { click: () => save(file, content, type) } }, "Save")), h("pre", { tabindex: "0" }, h("code", {}, short)));
+  return h(".code-panel", h(".code-buttons", copyButton(() => content), file && h("button", { class: "small", on: { click: () => save(file, content, type) } }, "Save")), h("pre", { tabindex: "0" }, h("code", short)));
 }
 
 function flash(button, word) {

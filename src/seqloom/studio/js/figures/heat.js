@@ -11,10 +11,10 @@ import { columnAt } from "./symbols.js";
 export function heat({ values, order, columns, kind, range = [0, 1], name = "", onMove, onCell }) {
   const cells = order || values[0]?.map((_, i) => i) || [], tall = clamp(Math.floor(216 / cells.length), 13) || 1;
   const size = `width:${columns.total}px;height:${cells.length * tall}px`;
-  const canvas = h("canvas", { class: "pixels", "aria-hidden": "true", width: columns.even ? values.length : columns.total, height: Math.max(1, cells.length), style: size });
+  const canvas = h("canvas.pixels", { "aria-hidden": "true", width: columns.even ? values.length : columns.total, height: Math.max(1, cells.length), style: size });
   paintHeat(canvas, values, cells, columns, kind, range);
-  const column = h("div", { class: "heat-cursor", hidden: true }), line = h("div", { class: "heat-cell", hidden: true });
-  const stage = h("div", { class: "heat-stage", style: size }, canvas, line, column);
+  const column = h(".heat-cursor", { hidden: true }), line = h(".heat-cell", { hidden: true });
+  const stage = h(".heat-stage", { style: size }, canvas, line, column);
   const element = walkable("heat", `${name} over time: left and right move in time, up and down from cell to cell`, stage);
   element.status = teller(`${name}: ${cells.length} cells`);
   let at = null, row = null;

@@ -16,7 +16,7 @@ const colourOf = ({ index }) => (index < COLOURED ? categoryVariable(index) : "v
  * and `setCursor(x)`.
  */
 export function lines(options) {
-  const box = h("div", { class: "lines-values", "aria-hidden": "true", hidden: true }), stage = h("div", { class: "lines-stage" });
+  const box = h(".lines-values", { "aria-hidden": "true", hidden: true }), stage = h(".lines-stage");
   const element = walkable("lines", `${options.y?.label || "curve"} over ${options.x?.label || "steps"}: arrow keys read the values`, stage, box);
   const state = { options, width: 640, cursor: options.cursor ?? null, plot: null };
   const redraw = () => draw(state, stage, box);
@@ -51,7 +51,7 @@ function draw(state, stage, box) {
   clear(stage);
   const shown = options.series.map((line, i) => clean(line, i, kinds)).filter((line) => line.points.length || line.bands);
   state.plot = null;
-  if (!shown.length) return stage.append(h("p", { class: "muted" }, "No points yet."));
+  if (!shown.length) return stage.append(h("p.muted", "No points yet."));
   const named = shown.filter((line) => line.name), beside = width >= 420 && named.length;
   const frame = { left: 52, right: width - (beside ? Math.min(170, 26 + 7 * Math.max(...named.map((line) => [...line.name].length))) : 14), top: 12, bottom: height - 36 };
   const limits = limitsOf(shown, kinds);
@@ -63,13 +63,13 @@ function draw(state, stage, box) {
   else svg.append(...shown.map((line) => drawLine(line, x, y)));
   if (options.now !== undefined) {
     const at = x(options.now);
-    svg.append(s("line", { class: "now", x1: at, x2: at, y1: frame.top, y2: frame.bottom }), s("text", { class: "tick", x: at - 4, y: frame.top + 9, "text-anchor": "end" }, "now"));
+    svg.append(s("line.now", { x1: at, x2: at, y1: frame.top, y2: frame.bottom }), s("text.tick", { x: at - 4, y: frame.top + 9, "text-anchor": "end" }, "now"));
   }
   if (beside) drawNames(svg, named, y, frame);
-  const ruler = s("line", { class: "lines-cursor", y1: frame.top, y2: frame.bottom, visibility: "hidden" });
+  const ruler = s("line.lines-cursor", { y1: frame.top, y2: frame.bottom, visibility: "hidden" });
   svg.append(ruler);
   stage.append(svg);
-  if (!beside && named.length) stage.append(h("ul", { class: "lines-legend" }, named.map((line) => h("li", {}, swatch(colourOf(line), line.name)))));
+  if (!beside && named.length) stage.append(h("ul.lines-legend", named.map((line) => h("li", swatch(colourOf(line), line.name)))));
   state.plot = { x, places: placesOf(shown), shown, ruler, width };
   showCursor(state, box);
 }
@@ -95,7 +95,7 @@ function drawAxes(svg, frame, limits, x, y, { x: across = {}, y: up = {} }, kind
   const line = (kind, x1, x2, y1, y2) => s("line", { class: kind, x1, x2, y1, y2 }), text = (kind, px, py, anchor, words) => s("text", { class: kind, x: px, y: py, "text-anchor": anchor }, words);
   if (up.band) {
     const [low, high] = up.band.map((value) => y(Math.max(limits.y[0], Math.min(limits.y[1], value))));
-    svg.append(s("rect", { class: "lines-healthy", x: frame.left, width: Math.max(0, frame.right - frame.left), y: high, height: Math.max(0, low - high) }));
+    svg.append(s("rect.lines-healthy", { x: frame.left, width: Math.max(0, frame.right - frame.left), y: high, height: Math.max(0, low - high) }));
   }
   for (const value of ticks(...limits.y, 4, kinds.y)) svg.append(line("gridline", frame.left, frame.right, y(value), y(value)), text("tick", frame.left - 6, y(value) + 4, "end", short(value)));
   for (const value of ticks(...limits.x, Math.max(2, Math.floor((frame.right - frame.left) / 90)), kinds.x))
@@ -106,15 +106,15 @@ function drawAxes(svg, frame, limits, x, y, { x: across = {}, y: up = {} }, kind
 function drawLine(line, x, y) {
   const colour = line.plain ? "var(--text)" : colourOf(line), spot = (px, py) => `${x(px).toFixed(1)} ${y(py).toFixed(1)}`;
   const path = (points, kind) => s("path", { class: kind, style: `stroke:${colour}`, d: `M${points.map(([px, py]) => spot(px, py)).join("L")}` });
-  return s("g", { class: "series", "data-series": line.name },
-    (line.bands || []).map(({ share, rows }) => s("path", { class: "line-band", "data-share": share, style: `fill:${colour}`, d: `M${[...rows.map((row) => spot(row[0], row[2])), ...rows.map((row) => spot(row[0], row[1])).reverse()].join("L")}Z` })),
+  return s("g.series", { "data-series": line.name },
+    (line.bands || []).map(({ share, rows }) => s("path.line-band", { "data-share": share, style: `fill:${colour}`, d: `M${[...rows.map((row) => spot(row[0], row[2])), ...rows.map((row) => spot(row[0], row[1])).reverse()].join("L")}Z` })),
     line.points.length > 1 && line.dots !== "only" && path(line.points, line.smooth ? "line faint" : "line"), line.smooth?.length > 0 && path(line.smooth, "line"),
     (line.dots || line.points.length === 1) && line.points.map(([px, py]) => s("circle", { cx: x(px), cy: y(py), r: 2.8, style: `fill:${colour}` })));
 }
 
 function paintLines(shown, x, y, width, height) {
   const fine = window.devicePixelRatio || 1;
-  const canvas = h("canvas", { class: "lines-canvas", width: Math.round(width * fine), height: Math.round(height * fine), "aria-hidden": "true", style: `width:${width}px;height:${height}px` });
+  const canvas = h("canvas.lines-canvas", { width: Math.round(width * fine), height: Math.round(height * fine), "aria-hidden": "true", style: `width:${width}px;height:${height}px` });
   const pen = canvas.getContext("2d");
   pen.scale(fine, fine);
   pen.lineWidth = 1.75;
@@ -136,8 +136,8 @@ function drawNames(svg, named, y, frame) {
   for (const end of ends) last = end.mark = Math.max(end.at, last + 14);
   for (const { line, at, mark } of ends) {
     const place = mark - Math.max(0, last - frame.bottom);
-    svg.append(s("path", { class: "line-end", d: `M${frame.right + 2} ${at.toFixed(1)}L${frame.right + 12} ${place.toFixed(1)}`, style: `stroke:${line.plain ? "var(--text)" : colourOf(line)}` }),
-      s("text", { class: "line-name", x: frame.right + 16, y: place + 4 }, cut(line.name, 20)));
+    svg.append(s("path.line-end", { d: `M${frame.right + 2} ${at.toFixed(1)}L${frame.right + 12} ${place.toFixed(1)}`, style: `stroke:${line.plain ? "var(--text)" : colourOf(line)}` }),
+      s("text.line-name", { x: frame.right + 16, y: place + 4 }, cut(line.name, 20)));
   }
 }
 
@@ -149,7 +149,7 @@ function showCursor({ plot, cursor, options }, box, aloud) {
   const values = plot.shown.map((line) => ({ line, value: valueAt(line.points, at), band: line.bands?.flatMap(({ share, rows }) => rows.filter((row) => row[0] === at).map((row) => `${100 * share} %: ${short(row[1], 4)} to ${short(row[2], 4)}`)) }))
     .filter(({ value }) => value !== null).sort((a, b) => b.value - a.value);
   const heading = `${options.x?.label || "x"} ${(options.x?.show || short)(at)}`, said = ({ line, value, band }) => [`${line.name} ${short(value, 4)}`, ...(band || [])];
-  clear(box).append(h("b", {}, heading), ...values.flatMap((one) => said(one).map((words, i) => h("div", {}, i ? words : swatch(one.line.plain ? "var(--text)" : colourOf(one.line), words)))));
+  clear(box).append(h("b", heading), ...values.flatMap((one) => said(one).map((words, i) => h("div", i ? words : swatch(one.line.plain ? "var(--text)" : colourOf(one.line), words)))));
   box.classList.toggle("at-left", pixel > plot.width * 0.55);
   if (aloud) announce(`${heading}: ${values.flatMap(said).join(", ")}`);
 }

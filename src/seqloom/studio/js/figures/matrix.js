@@ -19,10 +19,10 @@ export function matrix({ rows, columns, values, kind = "viridis", limit = 1, out
   const left = longest(names.rows), top = upright ? 20 : longest(names.columns), right = left + columns.length * size;
   const width = right + (entropy ? 74 : 6), height = top + rows.length * size + 6, small = rows.length * columns.length <= SVG_CELLS;
   const svg = canvasOf("matrix-svg", width, height), status = teller("Arrow keys walk through the cells.");
-  const stage = h("div", { class: "matrix-stage", style: `width:${width}px;height:${height}px` });
-  const element = walkable("matrix", `${rows.length} ${rowWord}s by ${columns.length} ${columnWord}s: arrow keys walk through the cells`, h("div", { class: "scroller" }, stage), status);
+  const stage = h(".matrix-stage", { style: `width:${width}px;height:${height}px` });
+  const element = walkable("matrix", `${rows.length} ${rowWord}s by ${columns.length} ${columnWord}s: arrow keys walk through the cells`, h(".scroller", stage), status);
   element.dataset.cells = small ? "svg" : "canvas";
-  const label = (props, ...text) => svg.append(s("text", { class: "label", ...props }, text));
+  const label = (props, ...text) => svg.append(s("text.label", { ...props }, text));
   const value = (row, column) => (values[row][column] == null ? "unknown" : show(values[row][column]));
 
   if (small) drawCells();
@@ -32,7 +32,7 @@ export function matrix({ rows, columns, values, kind = "viridis", limit = 1, out
     : { transform: `translate(${left + (column + 0.5) * size + 4} ${top - 5}) rotate(-90)` }, cut(name, 16)));
   if (outline) values.forEach(drawBest);
   if (entropy) drawEntropy();
-  const band = s("rect", { class: "matrix-band" }), focus = s("rect", { class: "matrix-focus" });
+  const band = s("rect.matrix-band"), focus = s("rect.matrix-focus");
   svg.append(band, focus);
   stage.append(svg);
 
@@ -84,7 +84,7 @@ export function matrix({ rows, columns, values, kind = "viridis", limit = 1, out
     const most = Math.max(1, Math.log2(columns.length)), long = (bits) => Math.max(1, 36 * bits / most);
     label({ x: right + 10, y: top - 6 }, "bits");
     entropy.forEach((bits, row) => {
-      svg.append(s("rect", { class: "entropy", x: right + 10, y: top + (row + 0.2) * size, width: long(bits), height: Math.max(1, size * 0.6) }));
+      svg.append(s("rect.entropy", { x: right + 10, y: top + (row + 0.2) * size, width: long(bits), height: Math.max(1, size * 0.6) }));
       if (row % every === 0) label({ class: "label small", x: right + 14 + long(bits), y: top + (row + 0.5) * size + 4 }, bits.toFixed(1));
     });
   }
@@ -107,7 +107,7 @@ export function paintCells(values, kind, limit, { left, top, size }) {
 /** The ramp with its numbers, for the legend. */
 export function rampLegend(low, high, words, colour = viridis, from = 0) {
   const stops = Array.from({ length: 9 }, (_, i) => colour(from + (1 - from) * i / 8));
-  return h("span", { class: "ramp-legend" }, low, h("span", { class: "ramp", "aria-hidden": "true", style: `background:linear-gradient(90deg, ${stops})` }), high, muted(words));
+  return h("span.ramp-legend", low, h("span.ramp", { "aria-hidden": "true", style: `background:linear-gradient(90deg, ${stops})` }), high, muted(words));
 }
 
 export const signedLegend = (limit, words) => rampLegend(`−${limit}`, String(limit), words, (value) => signed(value), -1);

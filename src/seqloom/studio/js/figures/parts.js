@@ -25,7 +25,7 @@ export const clamp = (place, length) => Math.max(0, Math.min(length - 1, place))
 
 /** The line below a figure that tells what is under the cursor; `tell(text, true)` also reads it out. */
 export function teller(text = "") {
-  const line = h("p", { class: "told muted", "aria-hidden": "true" }, text);
+  const line = h("p.told.muted", { "aria-hidden": "true" }, text);
   line.tell = (words, aloud) => {
     line.textContent = words;
     if (aloud) announce(words);
@@ -46,7 +46,7 @@ export function whenSized(element, draw) {
   }).observe(element);
 }
 
-export const muted = (...words) => h("span", { class: "muted" }, words);
-export const swatch = (colour, name) => h("span", {}, h("span", { class: "swatch", style: `background:${colour}` }), name);
+export const muted = (...words) => h("span.muted", words);
+export const swatch = (colour, name) => h("span", h("span.swatch", { style: `background:${colour}` }), name);
 /** Two digits, or nothing where there is no number. */
 export const two = (value) => (value == null ? "" : value.toFixed(2));

@@ -14,7 +14,7 @@ export function rail({ tokens, at = null, onMove, label = "what was read", wrap,
   const name = `rail-${++counter}`, columns = wrap ? null : columnsOf(tokens);
   const options = tokens.map((token, i) => h("span", {
     class: "symbol", role: "option", id: `${name}-${i}`, dataset: { place: i }, "aria-selected": "false", style: columns && `width:${columns.widths[i]}px`,
-  }, h("bdi", {}, columns ? columns.shown[i] : visible(token)), below?.(i)));
+  }, h("bdi", columns ? columns.shown[i] : visible(token)), below?.(i)));
   const words = wrap && tokens.filter((symbol) => [...symbol].length > 1).length > tokens.length / 3;
   const element = h("div", {
     class: `rail${wrap ? " rail-text" : ""}${words ? " words" : ""}`, role: "listbox", tabindex: "0", "aria-label": label, "aria-orientation": "horizontal",
@@ -54,7 +54,7 @@ export function rail({ tokens, at = null, onMove, label = "what was read", wrap,
 
 /** A line that scrolls sideways; all of a page that carry the same name scroll together. */
 export function scroller(content, group = "") {
-  const line = h("div", { class: "scroller", dataset: { group } }, content);
+  const line = h(".scroller", { dataset: { group } }, content);
   if (group) {
     line.addEventListener("scroll", () => {
       for (const other of inGroup(group)) if (Math.abs(other.scrollLeft - line.scrollLeft) > 1) other.scrollLeft = line.scrollLeft;

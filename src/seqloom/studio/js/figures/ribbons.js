@@ -20,14 +20,14 @@ export function ribbons({ rows, columns, weights, share = 0.9, onRow, onColumn }
       const thick = BUNDLE * line[column], x1 = (shift.column + seen.middles[column] + used[column] + thick / 2).toFixed(1), x2 = (shift.row + looks.middles[row] + place + thick / 2).toFixed(1);
       used[column] += thick;
       place += thick;
-      return s("path", { class: "ribbon", "data-row": row, "data-column": column, "stroke-width": Math.max(0.6, thick).toFixed(2), d: `M${x1} ${TOP + 6}C${x1} 95 ${x2} 95 ${x2} ${BOTTOM - 16}` },
-        s("title", {}, `${visible(rows[row])} looks at ${visible(columns[column])}: ${two(line[column])}`));
+      return s("path.ribbon", { "data-row": row, "data-column": column, "stroke-width": Math.max(0.6, thick).toFixed(2), d: `M${x1} ${TOP + 6}C${x1} 95 ${x2} 95 ${x2} ${BOTTOM - 16}` },
+        s("title", `${visible(rows[row])} looks at ${visible(columns[column])}: ${two(line[column])}`));
     });
   });
   const words = [...columns.map((word, i) => node(word, i, "column", seen, TOP)), ...rows.map((word, i) => node(word, i, "row", looks, BOTTOM))];
   svg.append(...edges, ...words.map(({ group }) => group));
   const status = teller("Point at a word, or walk with the arrow keys: only its ribbons stay.");
-  const element = walkable("ribbons", "above: what is looked at; below: what looks. Arrow keys walk from word to word", h("div", { class: "scroller" }, svg), status);
+  const element = walkable("ribbons", "above: what is looked at; below: what looks. Arrow keys walk from word to word", h(".scroller", svg), status);
   let here = null;
   const only = (word, aloud) => {
     here = word;
@@ -54,8 +54,8 @@ export function ribbons({ rows, columns, weights, share = 0.9, onRow, onColumn }
 
   function node(word, index, side, line, y) {
     const x = shift[side] + line.lefts[index];
-    return { index, side, group: s("g", { class: "ribbon-word", "data-side": side, "data-index": index },
-      s("rect", { x, y: y - 18, width: line.widths[index], height: 26, rx: 4 }), s("text", { class: "label", x: x + line.widths[index] / 2, y, "text-anchor": "middle" }, cut(visible(word), 18))) };
+    return { index, side, group: s("g.ribbon-word", { "data-side": side, "data-index": index },
+      s("rect", { x, y: y - 18, width: line.widths[index], height: 26, rx: 4 }), s("text.label", { x: x + line.widths[index] / 2, y, "text-anchor": "middle" }, cut(visible(word), 18))) };
   }
   function sentence({ side, index }) {
     if (side === "column") return `${visible(columns[index])} receives ${two(received[index])} in all`;

@@ -9,17 +9,18 @@ const PATTERNS = ["solid", "dashed", "double", "dotted"];
 const bare = (label) => String(label).replace(/^[BILUES]-/, "");
 
 /** tags({tokens, tags: [{label, p}], spans, labels, onMove}) → element with `setCursor(i)`. */
-export function tags({ tokens, tags: found, spans, labels, onMove }) {
-  const kinds = [...new Set(labels.map(bare))], nodes = [], parts = [];
+export function tags({ tokens, tags: found, spans: given, labels, onMove }) {
+  // Labels such as B-place, I-place and O stand for spans; all others belong to one word each.
+  const spans = labels.every((label) => label === "O" || bare(label) !== label) ? given : null, kinds = [...new Set(labels.map(bare))], nodes = [], parts = [];
   const word = (i, label) => {
     const { p, label: own } = found[i] || {}, look = Math.max(0, kinds.indexOf(bare(label)));
     nodes[i] = h("span", {
       class: "tagged-word", dataset: { place: i, label: own, p }, title: found[i] && alternatives(found[i]),
       style: label && `border-bottom:${(1 + 4 * (p ?? 1)).toFixed(1)}px ${PATTERNS[Math.floor(look / 6) % 4]} ${categoryVariable(look)}`,
-    }, h("bdi", {}, visible(tokens[i])));
+    }, h("bdi", visible(tokens[i])));
     return nodes[i];
   };
-  const mark = (from, to, label) => h("span", { class: "tag-mark", dataset: { label } }, Array.from({ length: to - from }, (_, i) => [i > 0 && " ", word(from + i, label)]), h("span", { class: "tag-label" }, label));
+  const mark = (from, to, label) => h("span.tag-mark", { dataset: { label } }, Array.from({ length: to - from }, (_, i) => [i > 0 && " ", word(from + i, label)]), h("span.tag-label", label));
   let place = 0;
   const upTo = (end) => { for (; place < end; place++) parts.push(spans ? word(place) : mark(place, place + 1, found[place].label)); };
   for (const { start, end, label } of [...(spans || [])].sort((a, b) => a.start - b.start)) {
@@ -29,7 +30,7 @@ export function tags({ tokens, tags: found, spans, labels, onMove }) {
     place = Math.max(place, end);
   }
   upTo(tokens.length);
-  const element = h("div", { class: "tagged", dir: "auto" }, parts.map((part) => [part, " "]));
+  const element = h(".tagged", { dir: "auto" }, parts.map((part) => [part, " "]));
   element.addEventListener("click", (event) => {
     const node = event.target.closest("[data-place]");
     if (node) onMove?.(Number(node.dataset.place));
@@ -40,5 +41,5 @@ export function tags({ tokens, tags: found, spans, labels, onMove }) {
 
 /** A label with its rivals: "DATE 52.0 %, PER 45.0 %". */
 export function alternatives({ label, p, alternatives: others }) {
-  return (others?.length ? others : [[label, p]]).slice(0, 5).map(([name, chance]) => `${name} ${chance == null ? "" : percent(chance)}`.trim()).join(", ");
+  return [[label, p], ...(others || [])].slice(0, 5).map(([name, chance]) => `${name} ${chance == null ? "" : percent(chance)}`.trim()).join(", ");
 }

@@ -10,7 +10,7 @@ const ROW = 24;
 export function tree({ nodes, answers = [], onForce }) {
   const isRoot = (node) => !(node.parent >= 0), children = nodes.map(() => []), rows = [], won = new Set(pathTo(nodes, answers[0]));
   nodes.forEach((node, i) => isRoot(node) || children[node.parent].push(i));
-  const isDropped = (i) => !won.has(i) && !["kept", "ended"].includes(nodes[i].fate);
+  const isDropped = (i) => !won.has(i) && ["dropped", "cut"].includes(nodes[i].fate);
   let leaves = 0;
   const lay = (i) => {
     // The winning child first: the winning path is the top line.
@@ -32,9 +32,9 @@ export function tree({ nodes, answers = [], onForce }) {
   const marks = nodes.map((node, i) => s("g", {
     class: `tree-node${won.has(i) ? " won" : isDropped(i) ? " dropped" : ""}`, "data-node": i, transform: `translate(${x(i)} ${y(i)})`,
     on: { click: () => { choose(i); force(i); }, pointerenter: () => status.tell(said(node)) },
-  }, s("rect", { y: -10, width: wide[i], height: 20, rx: 4 }), s("text", { class: "label", x: 6, y: 4 }, shown[i]), s("title", {}, said(node))));
+  }, s("rect", { y: -10, width: wide[i], height: 20, rx: 4 }), s("text.label", { x: 6, y: 4 }, shown[i]), s("title", said(node))));
   svg.append(...marks);
-  const element = walkable("tree", "the tree of the search: arrow keys walk, Enter begins the answer with that path", h("div", { class: "scroller" }, svg), status);
+  const element = walkable("tree", "the tree of the search: arrow keys walk, Enter begins the answer with that path", h(".scroller", svg), status);
   let here = null;
   function choose(i, aloud) {
     if (!nodes[i]) return;

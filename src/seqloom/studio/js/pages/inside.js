@@ -17,18 +17,18 @@ export async function show(main, now, signal) {
   if (!now.id) return chooseModel(main, "inside", "Look inside", "Which model do you want to look into?", signal);
   const model = await get(`/models/${encodeURIComponent(now.id)}`, { signal });
   const page = pageOf(model, signal);
-  main.append(h("h1", {}, "Inside ", h("span", { class: "wrap" }, model.id)), page.form, page.lapse.element, page.railLine, page.jump,
-    h("div", { class: "inside" }, page.column, page.aside), page.missing);
+  main.append(h("h1", "Inside ", h("span.wrap", model.id)), page.form, page.lapse.element, page.railLine, page.jump,
+    h(".inside", page.column, page.aside), page.missing);
   page.start();
 }
 
 function pageOf(model, signal) {
   const query = () => here().query;
   const series = model.form === "forecast" || model.task === "forecast";
-  const railLine = h("div", { class: "rail-line", hidden: true });
-  const column = h("div", { class: "inside-cards" }), valueList = h("dl", { class: "facts cursor-values" });
-  const valueCard = h("section", { class: "card", "aria-label": "Values at the cursor" }, h("h2", {}, "Values at the cursor"), valueList);
-  const aside = h("aside", { class: "inside-aside" }, valueCard);
+  const railLine = h(".rail-line", { hidden: true });
+  const column = h(".inside-cards"), valueList = h("dl.facts.cursor-values");
+  const valueCard = h("section.card", { "aria-label": "Values at the cursor" }, h("h2", "Values at the cursor"), valueList);
+  const aside = h("aside.inside-aside", valueCard);
   const text = () => query().get("text") ?? "";
   const page = {
     model, railLine, column, aside, kept: new Map(),
@@ -55,12 +55,12 @@ function pageOf(model, signal) {
   page.lapse = timeLapse(page, () => { form.value(text()); reload(); }, signal);
   const form = inputForm(model, series, text, (value) => { set({ text: value, at: null, to: null, step: null }); cursors.forget(); reload(); });
   page.form = form.element;
-  page.jump = h("nav", { class: "jump", "aria-label": "Cards" }, ...cards.map((one) => h("a", { href: `#card-${one.view.view}`, on: { click: (event) => jumpTo(event, one) } }, one.view.title || one.view.view)));
-  page.missing = (model.missing || []).length ? h("p", { class: "muted missing" }, `Not shown for this model: ${model.missing.map((one) => (one.title || one.view).toLowerCase()).join(", ")}.`) : "";
+  page.jump = h("nav.jump", { "aria-label": "Cards" }, ...cards.map((one) => h("a", { href: `#card-${one.view.view}`, on: { click: (event) => jumpTo(event, one) } }, one.view.title || one.view.view)));
+  page.missing = (model.missing || []).length ? h("p.muted.missing", `Not shown for this model: ${[...new Set(model.missing.map((one) => one.title.toLowerCase()))].join(", ")}.`) : "";
 
   function tellValues() {
     const rows = cards.flatMap((one) => one.values());
-    clear(valueList).append(...rows.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, h("bdi", {}, String(value)))]));
+    clear(valueList).append(...rows.flatMap(([name, value]) => [h("dt", name), h("dd", h("bdi", String(value)))]));
     valueCard.hidden = !rows.length;
   }
   const watcher = new IntersectionObserver((entries) => entries.forEach((entry) => {
@@ -84,7 +84,7 @@ function pageOf(model, signal) {
     one.element.scrollIntoView({ block: "start" });
   }
   page.start = () => {
-    if (!cards.length) { column.append(h("p", { class: "card" }, "This model records nothing that could be shown.")); return; }
+    if (!cards.length) { column.append(h("p.card", "This model records nothing that could be shown.")); return; }
     if (!text()) column.append(emptyState(model, form, series));
     for (const one of cards) {
       (one.view.view === "next" && cards.length > 1 ? aside : column)[one.view.view === "next" ? "prepend" : "append"](one.element);
@@ -118,18 +118,18 @@ function inputForm(model, series, text, send) {
     event.preventDefault();
     look();
   });
-  const examples = (model.examples || []).slice(0, 6).map((example) => h("button", { type: "button", class: "example-chip", dir: "auto", title: String(example).slice(0, 400), on: { click: () => { field.value = example; look(); } } }, String(example).replace(/\s+/g, " ").slice(0, 48)));
-  const element = h("form", { class: "inside-form", on: { submit: (event) => { event.preventDefault(); look(); } } },
+  const examples = (model.examples || []).slice(0, 6).map((example) => h("button", { class: "example-chip", dir: "auto", title: String(example).slice(0, 400), on: { click: () => { field.value = example; look(); } } }, String(example).replace(/\s+/g, " ").slice(0, 48)));
+  const element = h("form.inside-form", { on: { submit: (event) => { event.preventDefault(); look(); } } },
     h("label", { for: "inside-text", class: "unseen" }, series ? "A series of numbers" : "A text to look at"), field,
-    h("div", { class: "row" }, h("button", { type: "submit", class: "primary" }, "Look inside"), examples.length > 0 && h("span", { class: "muted small" }, "From the test part:"), ...examples,
-      h("a", { class: "small", href: path("try", model.id, { text: text() }) }, "Try it")));
+    h(".row", h("button", { type: "submit", class: "primary" }, "Look inside"), examples.length > 0 && h("span.muted.small", "From the test part:"), ...examples,
+      h("a.small", { href: path("try", model.id, { text: text() }) }, "Try it")));
   return { element, focus: () => field.focus(), value: (words) => { field.value = words; } };
 }
 
 function emptyState(model, form, series) {
   const first = model.examples?.[0];
-  return h("div", { class: "card inside-empty" }, h("p", {}, series ? "Paste a series as CSV above and press Look inside" : "Type a text above and press Enter",
-    first ? [", or ", h("button", { type: "button", class: "small", on: { click: () => { form.value(first); form.element.requestSubmit(); } } }, "use one from the test part")] : "", "."));
+  return h(".card.inside-empty", h("p", series ? "Paste a series as CSV above and press Look inside" : "Type a text above and press Enter",
+    first ? [", or ", h("button", { class: "small", on: { click: () => { form.value(first); form.element.requestSubmit(); } } }, "use one from the test part")] : "", "."));
 }
 
 function pythonOf(model, view, body) {

@@ -16,15 +16,15 @@ export async function show(main, now, signal) {
   const form = FORMS[model.task] || FORMS[model.form] || FORMS.predict;
   const query = (name) => here().query.get(name);
   const field = h("textarea", { id: "try-text", class: form.mono ? "mono" : "", dir: "auto", rows: form.rows || 3, value: query("text") ?? "", placeholder: form.placeholder });
-  const result = h("div", { class: "try-result", "aria-live": "off" }), past = h("ol", { class: "try-history" });
+  const result = h(".try-result", { "aria-live": "off" }), past = h("ol.try-history");
   const settings = form.settings(model).map((option) => setting(option, query));
   const go = h("button", { type: "submit", class: "primary" }, form.verb(model));
-  const element = h("form", { class: "try-form", on: { submit: (event) => { event.preventDefault(); ask(); } } },
+  const element = h("form.try-form", { on: { submit: (event) => { event.preventDefault(); ask(); } } },
     chips(model, (text) => { field.value = text; ask(); }),
     h("label", { for: "try-text" }, form.label(model)), field,
-    h("div", { class: "row" }, ...settings.map((one) => one.element), go));
-  main.append(h("h1", {}, "Try ", h("span", { class: "wrap" }, model.id)), h("p", { class: "muted" }, form.about(model)), element, result,
-    h("section", { class: "try-past", hidden: true }, h("h2", {}, "Earlier in this tab"), past));
+    h(".row", ...settings.map((one) => one.element), go));
+  main.append(h("h1", "Try ", h("span.wrap", model.id)), h("p.muted", form.about(model)), element, result,
+    h("section.try-past", { hidden: true }, h("h2", "Earlier in this tab"), past));
   field.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.shiftKey || form.enter === false || event.isComposing) return;
     event.preventDefault();
@@ -57,7 +57,7 @@ export async function show(main, now, signal) {
   function listPast() {
     const kept = memory(model);
     past.parentElement.hidden = !kept.length;
-    clear(past).append(...kept.map(({ text, answer }) => h("li", {}, h("button", { type: "button", class: "quiet small", on: { click: () => { field.value = text; field.focus(); } } }, h("bdi", {}, text.replace(/\s+/g, " ").slice(0, 60) || "(nothing)")), h("bdi", { class: "muted" }, ` ${String(answer ?? "").replace(/\s+/g, " ").slice(0, 80)}`))));
+    clear(past).append(...kept.map(({ text, answer }) => h("li", h("button", { class: "quiet small", on: { click: () => { field.value = text; field.focus(); } } }, h("bdi", text.replace(/\s+/g, " ").slice(0, 60) || "(nothing)")), h("bdi.muted", ` ${String(answer ?? "").replace(/\s+/g, " ").slice(0, 80)}`))));
   }
   listPast();
   if (query("text") && query("go") !== "no") ask();
@@ -67,24 +67,24 @@ const send = (model, signal) => (body, view) => post(`/models/${encodeURICompone
 
 /** What stands around every answer: how long it took, the JSON, and the way into the inside. */
 function frameOf(model, text) {
-  const json = h("pre", { class: "code-panel snippet", hidden: true, tabindex: "0" });
-  const toggle = h("button", { type: "button", class: "small", "aria-expanded": "false", on: { click: () => { json.hidden = !json.hidden; toggle.setAttribute("aria-expanded", String(!json.hidden)); } } }, "JSON");
-  const took = h("span", { class: "muted number" });
+  const json = h("pre.code-panel.snippet", { hidden: true, tabindex: "0" });
+  const toggle = h("button", { class: "small", "aria-expanded": "false", on: { click: () => { json.hidden = !json.hidden; toggle.setAttribute("aria-expanded", String(!json.hidden)); } } }, "JSON");
+  const took = h("span.muted.number");
   return {
     said: "",
     foot(answer) {
       const ms = answer.timing_ms;
       took.textContent = ms === undefined ? "" : `took ${ms < 10 ? ms.toFixed(1) : Math.round(ms).toLocaleString("en")} ms on this computer`;
       json.textContent = JSON.stringify(answer, null, 1).slice(0, 60_000);
-      return h("div", { class: "try-foot" }, h("div", { class: "row" }, took, toggle, h("a", { class: "button small", href: path("inside", model.id, { text: text() }) }, "Explain this")), json);
+      return h(".try-foot", h(".row", took, toggle, h("a.button.small", { href: path("inside", model.id, { text: text() }) }, "Explain this")), json);
     },
   };
 }
 
 function chips(model, use) {
   const examples = (model.examples || []).slice(0, 6);
-  return examples.length > 0 && h("div", { class: "row examples" }, h("span", { class: "muted small" }, "Examples:"),
-    ...examples.map((example) => h("button", { type: "button", class: "example-chip", dir: "auto", title: String(example).slice(0, 400), on: { click: () => use(example) } }, String(example).replace(/\s+/g, " ").slice(0, 48))));
+  return examples.length > 0 && h(".row.examples", h("span.muted.small", "Examples:"),
+    ...examples.map((example) => h("button", { class: "example-chip", dir: "auto", title: String(example).slice(0, 400), on: { click: () => use(example) } }, String(example).replace(/\s+/g, " ").slice(0, 48))));
 }
 
 function setting({ name, label, kind = "number", value, min, max, step, help, choices }, query) {
@@ -92,7 +92,7 @@ function setting({ name, label, kind = "number", value, min, max, step, help, ch
   const input = choices ? h("select", { id: `try-${name}`, value: String(start) }, ...choices.map((choice) => h("option", { value: choice }, choice)))
     : h("input", { id: `try-${name}`, type: kind, value: start, min, max, step, class: kind === "number" ? "short" : "" });
   return {
-    name, element: h("label", { class: "control", title: help }, h("span", {}, label || name.replaceAll("_", " ")), input),
+    name, element: h("label.control", { title: help }, h("span", label || name.replaceAll("_", " ")), input),
     value: () => (input.value === "" || input.value === String(value) ? null : kind === "number" && !choices ? Number(input.value) : input.value),
   };
 }

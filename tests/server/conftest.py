@@ -86,6 +86,7 @@ class Server:
 
     process: subprocess.Popen
     address: str
+    token: str = ""
 
     def get(self, path: str, **more: object) -> httpx.Response:
         return httpx.get(f"{self.address}{path}", timeout=30, **more)
@@ -114,7 +115,8 @@ def serving(runs: Path, *options: str, port: int = 0) -> Iterator[Server]:
     try:
         line = process.stdout.readline()
         assert "Studio at http://" in line, line + process.stderr.read()
-        yield Server(process, line.split("Studio at ")[1].split("/   ")[0])
+        address, _, query = line.split("Studio at ")[1].split()[0].partition("/?token=")
+        yield Server(process, address.rstrip("/"), query)
     finally:
         if process.poll() is None:
             process.send_signal(signal.SIGINT)

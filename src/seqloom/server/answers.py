@@ -105,7 +105,6 @@ class Probes(BaseModel):
     steps: list[int]
     inputs: list[str]
     views: list[str] = Field(description="The views that were kept of them.")
-    views: list[str]
 
 
 class JobState(BaseModel):

@@ -4,6 +4,7 @@
 .studio/data/ID/meta.json      what it is called, how large it is, when it came
 """
 
+import asyncio
 import contextlib
 import json
 import os
@@ -11,6 +12,7 @@ import re
 import secrets
 import shutil
 import time
+import zlib
 from collections.abc import AsyncIterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -18,8 +20,10 @@ from typing import Any
 
 from ..errors import StudioError
 from ..training.checkpoints import cannot_write, write_whole
+from .limits import too_large
 
 META, PART = "meta.json", ".part"
+GZIP, PIECE = b"\x1f\x8b", 1 << 16
 LONGEST_NAME = 120
 _ID = re.compile(r"[0-9a-f]{12}")
 
@@ -45,8 +49,8 @@ class DataSet:
 class DataSets:
     """All files that were given to the studio."""
 
-    def __init__(self, kept: Path) -> None:
-        self.folder = kept / "data"
+    def __init__(self, kept: Path, most: int) -> None:
+        self.folder, self._most = kept / "data", most
 
     def all(self) -> list[DataSet]:
         """The newest first."""
@@ -78,6 +82,7 @@ class DataSets:
             with (folder / PART).open("wb") as file:
                 async for piece in pieces:
                     file.write(piece)
+            await asyncio.to_thread(self._must_unpack_small, folder / PART)
             return self._keep(folder, name)
         except BaseException as error:
             shutil.rmtree(folder, ignore_errors=True)
@@ -95,6 +100,18 @@ class DataSets:
     def delete(self, name: str) -> None:
         """Forget a data set; runs that have learned from it can no longer go on."""
         shutil.rmtree(self.find(name).path.parent)
+
+    def _must_unpack_small(self, path: Path) -> None:
+        """Refuse a packed file that would fill the memory; one that is damaged is told later."""
+        unpacking, count = zlib.decompressobj(wbits=31), 0
+        with path.open("rb") as file, contextlib.suppress(zlib.error):
+            if file.read(len(GZIP)) != GZIP:
+                return
+            file.seek(0)
+            while piece := unpacking.unconsumed_tail or file.read(PIECE):
+                count += len(unpacking.decompress(piece, PIECE))
+                if count > self._most:
+                    raise too_large(self._most)
 
     def _new(self) -> Path:
         folder = self.folder / secrets.token_hex(6)

@@ -64,7 +64,7 @@ def waiting(studio: Studio, name: str, step: Step | None) -> dict[str, Any]:
         "error": problem_of_job(step) if state in ("crashed", "vanished") else None,
         "can_resume": False,
         "checkpoint_step": None,
-        "probes": {"steps": [], "inputs": []},
+        "probes": {"steps": [], "inputs": [], "views": []},
         "folder": str(studio.settings.runs / name),
     }
 

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..errors import StudioError
 from .notebook import Notebook
-from .problems import answer, bug, respond
+from .problems import answer, bug, is_reported, respond
 from .settings import Settings
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
@@ -67,8 +67,8 @@ class Guard:
             response.headers["Connection"] = "close"  # its body was not read
             await response(scope, receive, answered)
         except Exception as error:
-            problem = bug(error, request.path)
-            if not answered.has_begun:
+            problem = None if is_reported(error) else bug(error, request.path)
+            if problem is not None and not answered.has_begun:
                 await respond(problem)(scope, receive, answered)
         finally:
             answered.note()

@@ -13,6 +13,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Hashable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from math import isfinite
 from typing import Any, ParamSpec, TypeVar
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -22,7 +23,7 @@ from .settings import MIB, Limits
 
 P, T = ParamSpec("P"), TypeVar("T")
 UPLOADED = b"application/octet-stream"
-DEEPEST, KEPT = 64, 16
+DEEPEST, DIGITS, KEPT = 64, 16, 16
 _STRING, _BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"'), re.compile(r"[\[\]{}]")
 
 
@@ -234,7 +235,7 @@ def _must_be_json(body: bytes) -> None:
         text = body.decode("utf-8")
         if _depth(text) > DEEPEST:
             raise ValueError(f"it nests deeper than {DEEPEST} levels")
-        found = json.loads(text, parse_constant=_no_number)
+        found = json.loads(text, parse_constant=_no_number, parse_int=_whole, parse_float=_real)
         if "\\u" in text:  # half a pair of surrogates is no character
             json.dumps(found, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
@@ -252,3 +253,16 @@ def _depth(text: str) -> int:
 
 def _no_number(name: str) -> float:
     raise ValueError(f"{name} is no number")
+
+
+def _whole(text: str) -> int:
+    """A whole number as large as other programs can hold."""
+    if len(text) > DIGITS:
+        raise ValueError(f"{text[:30]}… is too large a number")
+    return int(text)
+
+
+def _real(text: str) -> float:
+    if not isfinite(number := float(text)):
+        raise ValueError(f"{text[:30]} is too large a number")
+    return number

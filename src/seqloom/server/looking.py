@@ -1,6 +1,5 @@
 """Views of a loaded run through the web API: now, or as they were at an evaluation of training."""
 
-import io
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -37,7 +36,7 @@ def look(
     return run.inspect(text, view=kind, **options)
 
 
-def drawn(view: View, accept: str) -> tuple[bytes, str] | None:
+def drawn(view: View, accept: str, scratch: Path) -> tuple[bytes, str] | None:
     """The drawing in the form that is asked for; None where it is JSON."""
     wanted = next((kind for kind in DRAWN if kind in accept), None)
     if wanted == "image/svg+xml":
@@ -45,9 +44,9 @@ def drawn(view: View, accept: str) -> tuple[bytes, str] | None:
     if wanted == "text/html":
         return view.to_html().encode("utf-8", "backslashreplace"), f"{wanted}; charset=utf-8"
     if wanted == "image/png":
-        content = io.BytesIO()
-        view.to_picture().to_png(content)  # type: ignore[arg-type]  # Pillow takes files as well
-        return content.getvalue(), wanted
+        with as_file("", scratch, ".png") as file:
+            view.to_picture().to_png(file)
+            return file.read_bytes(), wanted
     return None
 
 

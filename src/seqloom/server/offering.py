@@ -12,6 +12,7 @@ from ..recipe import Recipe, shipped
 from ..task import Task
 from ..tasks import TASKS
 from ..training.settings import Training
+from .listed import must_be_listed
 
 Way = Literal["counting", "passes", "gradients"]
 KINDS = {int: "whole", float: "number", bool: "truth", str: "text"}
@@ -42,7 +43,8 @@ def tasks() -> list[dict[str, Any]]:
 
 def models_for(task: str) -> dict[str, Any]:
     """The models that can do a task, from simple to large, and all that can be set."""
-    kinds = TASKS.find(task).varieties()
+    must_be_listed("task", task, TASKS)
+    kinds = TASKS[task].varieties()
     able = {
         name: kind
         for name, kind in MODELS.items()
@@ -96,4 +98,5 @@ def _way(kind: type[Model]) -> Way:
 
 
 def _abilities(protocol: type) -> list[str]:
-    return [name for name in vars(protocol) if not name.startswith("_")]
+    """What it can do; what it has, such as numbers, only a model of the class knows."""
+    return [name for name, value in vars(protocol).items() if callable(value) and name[0] != "_"]

@@ -25,6 +25,7 @@ from ..explanations import pages
 MEDIA_TYPE = "application/problem+json"
 NOT_FOUND, METHOD, CONFLICT, UNFIT = 404, 405, 409, 422
 STATUSES = {"U008": NOT_FOUND, "U009": CONFLICT, "T121": CONFLICT, "E301": 507, "E310": 503}
+REPORTED = "a report was kept"
 RETRY_SECONDS = "5"
 SAFE_HEADERS = ("allow", "retry-after", "www-authenticate")
 
@@ -86,6 +87,7 @@ def nowhere(path: str) -> StudioError:
 def bug(error: BaseException, path: str) -> dict[str, Any]:
     """Something the program did wrong: a report is kept, and only its place is told."""
     place = save_report(error, f"studio: {path!r}")
+    error.add_note(REPORTED)
     told = StudioError(
         "S290",
         "something went wrong inside seqloom (not your fault)",
@@ -93,6 +95,11 @@ def bug(error: BaseException, path: str) -> dict[str, Any]:
         notes=[f"Report saved to {place}; please attach it to an issue."],
     )
     return problem_of(told)
+
+
+def is_reported(error: BaseException) -> bool:
+    """Whether a report of it was kept: it comes by at several doors on its way out."""
+    return REPORTED in getattr(error, "__notes__", ())
 
 
 def add_handlers(app: FastAPI, elsewhere: Callable[[Request], Response]) -> None:
@@ -120,7 +127,7 @@ def _unfit(error: RequestValidationError) -> Response:
         {"loc": [str(step) for step in one["loc"]], "msg": str(one["msg"])}
         for one in error.errors()[:20]
     ]
-    told = [f"{'.'.join(one['loc'][1:]) or one['loc'][0]}: {one['msg']}" for one in found]
+    told = [f"{'.'.join(one['loc'][1:]) or 'body'}: {one['msg']}" for one in found]
     error_ = StudioError("S242", told[0] if told else "the request does not fit", notes=told[1:])
     return answer(error_, found)
 

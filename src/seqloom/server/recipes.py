@@ -5,35 +5,34 @@ are data sets that were given to the studio, or files that a run in the folder a
 """
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..errors import StudioError, UsageError, unknown
+from ..errors import StudioError, UsageError
 from ..fitting import named
 from ..models import MODELS
 from ..recipe import FILES, Recipe, shipped
 from ..tasks import TASKS
 from .bodies import RecipeAsked
 from .commands import shortened, training
+from .listed import must_be_listed
 from .studio import Studio
+
+LISTED: dict[str, Iterable[str]] = {"task": TASKS, "model": MODELS}
 
 
 def recipe_of(studio: Studio, asked: RecipeAsked, settings: Mapping[str, Any]) -> Recipe:
     """The whole recipe, or everything that is wrong with it."""
     laid = {**asked.settings, **settings}
-    if asked.toml is not None:
-        recipe = _of_toml(asked.toml)
-        if asked.model:
-            _must_be_listed("model", asked.model, MODELS)
-            recipe = recipe.with_model(asked.model)
-    else:
-        recipe = _of_names(asked, laid)
+    for table, names in LISTED.items():  # before anything is imported
+        if f"{table}.name" in laid:
+            must_be_listed(table, laid[f"{table}.name"], names)
+    recipe = _of_names(asked, laid) if asked.toml is None else _of_toml(asked.toml, asked.model)
     if asked.data:
         recipe = recipe.with_settings({"data.train": asked.data})
     recipe = with_known_files(studio, recipe.with_settings(laid))
-    _must_be_listed("task", recipe.task.get("name"), TASKS)
-    _must_be_listed("model", recipe.model.get("name"), MODELS)
+    _must_name_listed(recipe)
     whole = recipe.checked()
     if TASKS[str(whole.task["name"])].roles and not whole.data["train"]:
         raise UsageError("U007", "there is no training file", help=["choose a data set"])
@@ -85,12 +84,22 @@ def _learned_from(studio: Studio) -> set[str]:
     return {file for file in found if isinstance(file, str) and file}
 
 
-def _of_toml(text: str) -> Recipe:
+def _of_toml(text: str, model: str | None) -> Recipe:
     try:
         tables = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise UsageError("U004", f"the recipe is not TOML: {error}") from error
-    return Recipe.of_tables(tables, "recipe")
+    recipe = Recipe.of_tables(tables, "recipe")
+    if model:
+        must_be_listed("model", model, MODELS)
+        return recipe.with_model(model)
+    return recipe
+
+
+def _must_name_listed(recipe: Recipe) -> None:
+    for table, names in LISTED.items():
+        if "name" in getattr(recipe, table):
+            must_be_listed(table, getattr(recipe, table)["name"], names)
 
 
 def _of_names(asked: RecipeAsked, settings: Mapping[str, Any]) -> Recipe:
@@ -98,15 +107,8 @@ def _of_names(asked: RecipeAsked, settings: Mapping[str, Any]) -> Recipe:
     if asked.task is None:
         help = ["send toml, or a task with a data set"]
         raise UsageError("U006", "neither a recipe nor a task was given", help=help)
-    if asked.task not in TASKS and asked.task not in shipped():
-        raise unknown("task", asked.task, [*TASKS, *shipped()])
+    must_be_listed("task", asked.task, [*TASKS, *shipped()])
     if asked.model:
-        _must_be_listed("model", asked.model, MODELS)
+        must_be_listed("model", asked.model, MODELS)
     recipe = named(asked.task, "", settings, asked.model or "")
     return recipe.with_model(asked.model) if asked.model else recipe
-
-
-def _must_be_listed(what: str, name: object, registry: Any) -> None:
-    """A name in the list: a Python file of one's own is only for the command line."""
-    if name is not None and (not isinstance(name, str) or name not in list(registry)):
-        raise unknown(what, str(name)[:200], registry)

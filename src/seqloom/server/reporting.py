@@ -6,11 +6,13 @@ from typing import Any
 
 from ..checking import Report, check
 from ..data.settings import Data
-from ..errors import UsageError
+from ..errors import SeqloomError, UsageError
 from ..options import options, problems
+from ..sample_rows import rows
 from ..task import reads_no_file
 from ..tasks import TASKS
 from .datasets import DataSet
+from .listed import must_be_listed
 
 READING = ("format", "encoding", "columns", "skip_bad")
 NEAREST = {  # what else a file of one task may be meant for
@@ -28,10 +30,13 @@ def report_of(dataset: DataSet, task: str | None, given: Mapping[str, Any]) -> d
     """All that a page shows of a data set, read as some task would, or as it looks."""
     if wrong := problems(Data, given):
         raise UsageError("U010", wrong[0], notes=wrong[1:])
-    if task is not None and not TASKS.find(task).roles:
-        raise reads_no_file(dataset.name)
+    if task is not None:
+        must_be_listed("task", task, TASKS)
+        if not TASKS[task].roles:
+            raise reads_no_file(dataset.name)
     report = check(dataset.path, task, Data(**given), {})
     return {
+        **_rows(dataset, report, Data(**given)),
         "dataset": dataset.as_dict(),
         "report": {**report.as_dict(), "path": dataset.name},
         "ok": not report.has_problems,
@@ -40,6 +45,17 @@ def report_of(dataset: DataSet, task: str | None, given: Mapping[str, Any]) -> d
         "remedy": _remedy(report),
         "tasks": _tasks(report.task),
     }
+
+
+def _rows(dataset: DataSet, report: Report, settings: Data) -> dict[str, Any]:
+    """The first rows as a model will see them; of a file that cannot be read there are none."""
+    nothing: dict[str, Any] = {"rows": [], "lengths": {}}
+    if not report.task:
+        return nothing
+    try:
+        return rows(dataset.path, report.task, settings, {}).as_dict()
+    except SeqloomError:
+        return nothing
 
 
 def _reason(report: Report) -> str | None:

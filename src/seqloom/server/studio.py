@@ -28,7 +28,7 @@ class Studio:
         self.jobs = Jobs(settings.kept, settings.runs)
         self.shelf = Shelf(settings.runs, self.jobs)
         self.tails, self.notebook = Tails(), Notebook()
-        self.datasets = DataSets(settings.kept)
+        self.datasets = DataSets(settings.kept, self.limits.upload_bytes)
         self.loaded = Loaded(settings.limits.loaded)
         self.gate = Gate(settings.limits)
         self._is_warm = False

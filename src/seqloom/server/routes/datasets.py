@@ -11,6 +11,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from ...data.settings import Data
+from ...errors import StudioError
 from ..answers import DataReport, DataSetRow, DataSets
 from ..bodies import Pasted
 from ..offering import warm_up
@@ -97,7 +98,7 @@ async def _pieces(request: Request) -> AsyncIterator[bytes]:
         async for piece in request.stream():
             yield piece
     except ClientDisconnect as error:
-        raise ConnectionResetError("the upload broke off") from error
+        raise StudioError("S231", "the upload broke off", status=400) from error
 
 
 def _pasted(body: bytes) -> Pasted:

@@ -111,7 +111,7 @@ async def show(
 
     def work(run: Run) -> Response:
         found = look(run, view, given, file, studio.limits, studio.scratch)
-        picture = drawn(found, accept)
+        picture = drawn(found, accept, studio.scratch)
         if picture is not None:
             return Response(picture[0], media_type=picture[1])
         return Json({**found.to_json(), "model": model})

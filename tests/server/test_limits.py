@@ -1,0 +1,172 @@
+"""How much and how long: bodies, queues, work that takes too long; all refused in words."""
+
+import asyncio
+import gzip
+import json
+import threading
+import time
+
+import pytest
+
+from seqloom.errors import StudioError
+from seqloom.server.limits import Bodies, Gate
+from seqloom.server.settings import Limits
+
+from .conftest import client
+
+CHECK = "/api/v1/recipes:check"
+JSON = {"Content-Type": "application/json"}
+BYTES = {"Content-Type": "application/octet-stream"}
+
+
+def test_json_of_more_than_a_mebibyte_is_too_large(web):
+    answer = web.post(CHECK, content=b'{"toml": "' + b"a" * (1 << 20) + b'"}', headers=JSON)
+    assert answer.status_code == 413 and answer.json()["code"] == "S230"
+    assert "1 MiB" in answer.json()["detail"]
+
+
+def test_what_is_sent_counts_whatever_the_header_says(web):
+    def pieces():
+        for _ in range(40):
+            yield b" " * (1 << 15)
+
+    answer = web.post(CHECK, content=pieces(), headers=JSON)
+    assert answer.status_code == 413
+
+
+def test_an_upload_that_is_too_large_leaves_nothing(tmp_path):
+    with client(tmp_path / "runs", Limits(upload_bytes=1000)) as web:
+        for content in (b"a" * 2000, iter([b"a" * 600, b"b" * 600])):
+            answer = web.post("/api/v1/datasets?name=a.txt", content=content, headers=BYTES)
+            assert answer.status_code == 413 and answer.json()["code"] == "S230"
+        packed = gzip.compress(b"a\n" * 100_000)
+        assert len(packed) < 1000
+        answer = web.post("/api/v1/datasets?name=a.gz", content=packed, headers=BYTES)
+        assert answer.status_code == 413, "what it unpacks to counts, too"
+        assert web.get("/api/v1/datasets").json() == {"datasets": []}
+    assert not [*(tmp_path / "runs" / ".studio" / "data").glob("*/*")]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"{",
+        b"\xff\xfe",
+        b'{"toml": NaN}',
+        b'{"settings": {"a": Infinity}}',
+        b'{"settings": {"a": 1e999}}',
+        b'{"settings": {"a": ' + b"9" * 400 + b"}}",
+        b'{"toml": "\\ud800"}',
+        b"[" * 100_000,
+        b'{"settings": ' + b'{"a":' * 5000 + b"1" + b"}" * 5000 + b"}",
+        b"\x00\x01\x02",
+    ],
+)
+def test_what_is_not_strictly_json_goes_no_further(web, body):
+    answer = web.post(CHECK, content=body, headers=JSON)
+    assert answer.status_code == 422 and answer.json()["code"] == "S232"
+
+
+def test_brackets_inside_of_strings_do_not_nest(web):
+    answer = web.post(CHECK, json={"task": "[" * 90 + chr(34) + "{" * 90})
+    assert answer.json()["code"] == "U002"
+
+
+@pytest.mark.parametrize("kind", [JSON, BYTES])
+def test_a_slow_body_times_out(kind):
+    limits = Limits(body_seconds=0.1, upload_seconds=0.1)
+
+    async def never() -> dict:
+        await asyncio.sleep(0.03)
+        return {"type": "http.request", "body": b"a", "more_body": True}
+
+    async def app(scope, receive, send):
+        while (await receive()).get("more_body"):
+            pass
+
+    headers = [(b"content-type", kind["Content-Type"].encode())]
+    scope = {"type": "http", "method": "POST", "headers": headers}
+    with pytest.raises(StudioError) as refused:
+        asyncio.run(Bodies(app, limits)(scope, never, None))
+    assert refused.value.code == "S231" and refused.value.status == 408
+
+
+def test_two_at_once_a_few_wait_and_the_rest_is_told_to_come_back():
+    gate, go = Gate(Limits(at_once=2, waiting=3)), threading.Event()
+
+    async def scene() -> None:
+        work = [asyncio.create_task(gate.run(go.wait)) for _ in range(5)]
+        await asyncio.sleep(0.05)
+        assert gate.waiting == 5
+        with pytest.raises(StudioError) as refused:
+            await gate.run(go.wait)
+        assert refused.value.code == "S233" and refused.value.status == 429
+        go.set()
+        assert await asyncio.gather(*work) == [True] * 5
+        assert await gate.run(lambda: 7) == 7
+
+    asyncio.run(scene())
+
+
+def test_work_that_takes_too_long_is_given_up_and_found_done_later():
+    gate, done = Gate(Limits(seconds=0.05)), []
+
+    def slow() -> int:
+        time.sleep(0.3)
+        done.append(1)
+        return 42
+
+    async def scene() -> None:
+        with pytest.raises(StudioError) as refused:
+            await gate.run(slow)
+        assert refused.value.code == "S234" and refused.value.status == 504
+        with pytest.raises(StudioError):
+            await gate.run_kept("once", slow)
+        await asyncio.sleep(0.5)
+        assert await gate.run_kept("once", slow) == 42
+        assert len(done) == 2, "it was not done again"
+
+    asyncio.run(scene())
+
+
+def test_a_full_queue_says_when_to_come_back(runs, monkeypatch):
+    with client(runs, Limits(at_once=1, waiting=0)) as web:
+        studio = web.app.app.app.state.studio
+        go = threading.Event()
+        studio.gate.submit(go.wait)
+        answer = web.post("/api/v1/models/counts:predict", json={"inputs": ["the"]})
+        go.set()
+    assert answer.status_code == 429 and answer.json()["code"] == "S233"
+    assert int(answer.headers["retry-after"]) > 0
+
+
+@pytest.mark.parametrize(
+    ("model", "body"),
+    [
+        ("counts", {"inputs": ["a"] * 33}),
+        ("counts", {"inputs": ["a" * 20_000]}),
+        ("counts", {"inputs": ["a"], "parameters": {"limit": 2000}}),
+        ("attentive", {"inputs": ["a"], "parameters": {"beam": 33}}),
+        ("ahead", {"inputs": ["1 2 3"], "parameters": {"horizon": 10_000}}),
+        ("player", {"inputs": [""], "parameters": {"steps": 2000}}),
+    ],
+)
+def test_more_than_one_request_may_ask_for(web, model, body):
+    answer = web.post(f"/api/v1/models/{model}:predict", json=body)
+    assert answer.status_code == 422 and answer.json()["code"] == "S235"
+
+
+def test_a_bug_is_a_problem_without_a_traceback(runs, monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+    def broken(*_: object) -> None:
+        raise RuntimeError("a secret place")
+
+    with client(runs) as web:
+        monkeypatch.setattr(web.app.app.app.state.studio.shelf, "rows", broken)
+        answer = web.get("/api/v1/runs")
+    assert answer.status_code == 500 and answer.json()["code"] == "S290"
+    assert "secret" not in answer.text and "Traceback" not in answer.text
+    (report,) = (tmp_path / "cache" / "seqloom").iterdir()
+    assert "a secret place" in report.read_text()
+    assert json.loads(answer.text)["notes"][0].startswith("Report saved to")

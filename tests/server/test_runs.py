@@ -1,0 +1,181 @@
+"""Runs through the web: how they stand, by their files and by the jobs that train them."""
+
+import json
+import shutil
+import tomllib
+
+import pytest
+
+from seqloom.server.answers import RunDetail, Runs
+from seqloom.server.describing import problem_of_dict
+
+from .conftest import RUNS, client, until
+
+PATH = "/api/v1/runs"
+
+
+def test_every_run_is_listed_the_newest_first(web):
+    found = web.get(PATH).json()
+    Runs.model_validate(found, strict=True)
+    assert [row["id"] for row in found["runs"]] == list(RUNS)[::-1]
+    assert {row["state"] for row in found["runs"]} == {"finished"}
+
+
+def test_a_run_in_full(web, trained):
+    told = web.get(f"{PATH}/writer").json()
+    RunDetail.model_validate(told)
+    assert told["recipe"]["model"]["hidden"] == 8
+    assert tomllib.loads(told["toml"]) == told["recipe"]
+    assert told["evaluations"] == 2 and told["best_step"] and told["start"]["examples"]["train"]
+    assert told["command"].endswith("writer/recipe.toml") and told["job"] is None
+    assert "--resume" in told["resume_command"] and told["can_resume"]
+    assert told["checkpoint_step"] is not None
+
+
+def test_runs_inside_of_ladders_have_ids_and_nothing_else_is_reached(runs):
+    shutil.copytree(runs / "counts", runs / "climb" / "3-gram")
+    outside = runs.parent / "outside"
+    shutil.copytree(runs / "counts", outside)
+    with client(runs) as web:
+        assert web.get(f"{PATH}/climb~3-gram").json()["name"] == "climb/3-gram"
+        for name in ("..%2Foutside", "..", "climb%2F3-gram", ".studio", "%2Fetc", "a%00b", "climb"):
+            answer = web.get(f"{PATH}/{name}")
+            assert answer.status_code == 404, name
+            assert web.delete(f"{PATH}/{name}").status_code == 404
+            assert web.get(f"{PATH}/{name}/events").status_code == 404
+    assert (outside / "recipe.toml").exists()
+
+
+def test_a_link_to_another_folder_is_unlinked_and_the_folder_stays(runs):
+    outside = runs.parent / "outside"
+    shutil.copytree(runs / "counts", outside)
+    (runs / "linked").symlink_to(outside)
+    with client(runs) as web:
+        assert web.delete(f"{PATH}/linked").status_code == 204
+    assert (outside / "recipe.toml").exists() and not (runs / "linked").exists()
+
+
+def test_states_come_from_the_files(tmp_path, pretend):
+    runs = tmp_path / "runs"
+    for name, event in (
+        ("done", {"reason": "finished"}),
+        ("halted", {"reason": "stopped"}),
+        ("nan", {"reason": "diverged", "code": "T130", "problem": "it is NaN", "help": ["less"]}),
+    ):
+        one = pretend(runs / name)
+        one.tell("end", 3, **event)
+        one.vanish()
+    pretend(runs / "lost").vanish()
+    pretend(runs / "live").tell("train", 1, progress=0.25)
+    broken = pretend(runs / "broken")
+    broken.vanish()
+    (runs / "broken" / "recipe.toml").write_text("[[[")
+    with client(runs) as web:
+        states = {row["id"]: row["state"] for row in web.get(PATH).json()["runs"]}
+        assert states == {
+            "done": "finished",
+            "halted": "stopped",
+            "nan": "diverged",
+            "lost": "vanished",
+            "live": "running",
+            "broken": "damaged",
+        }
+        status = web.get("/api/v1/status").json()
+        assert status["running"] == [{"id": "live", "progress": 0.25}]
+        error = web.get(f"{PATH}/nan").json()["error"]
+        assert error["code"] == "T130" and error["detail"].startswith("error[T130]: it is NaN")
+        assert web.get(f"{PATH}/broken").json()["toml"] == "[[["
+        assert not web.get(f"{PATH}/broken").json()["can_resume"]
+        assert web.delete(f"{PATH}/live").json()["code"] == "S260"
+
+
+def test_a_state_is_seen_to_change(tmp_path, pretend):
+    with client(tmp_path / "runs") as web:
+        training = pretend(tmp_path / "runs" / "one")
+        training.tell("train", 1)
+        assert web.get(f"{PATH}/one").json()["state"] == "running"
+        training.vanish()
+        assert web.get(f"{PATH}/one").json()["state"] == "vanished"
+        training.begin()
+        assert web.get(f"{PATH}/one").json()["state"] == "running"
+
+
+def test_several_models_are_trained_one_after_another(tmp_path, files):
+    """In processes; one of them cannot: its file is told to have other columns than it has."""
+    with client(tmp_path / "runs") as web:
+        text = (files / "text.txt").read_text()
+        data = web.post("/api/v1/datasets", json={"text": text, "name": "t.txt"}).json()["id"]
+        plain = {"task": "language", "data": data, "model": "ngram"}
+        wrong = {**plain, "settings": {"data.encoding": "utf-16"}}
+        asked = {"recipes": [plain, wrong, {**plain, "settings": {"model.order": 2}}]}
+        begun = web.post(PATH, json=asked)
+        assert begun.status_code == 201
+        assert begun.json()["runs"] == ["ngram-1", "ngram-2", "ngram-3"], "known at once"
+        rows = {row["id"]: row["state"] for row in web.get(PATH).json()["runs"]}
+        assert rows["ngram-3"] == "waiting"
+
+        def states() -> dict:
+            return {row["id"]: row["state"] for row in web.get(PATH).json()["runs"]}
+
+        until(lambda: states().get("ngram-3") == "finished", 90)
+        assert states() == {"ngram-1": "finished", "ngram-2": "crashed", "ngram-3": "finished"}
+        good, bad = (web.get(f"{PATH}/{name}").json() for name in ("ngram-1", "ngram-2"))
+        assert good["job"]["exit_code"] == 0 and good["test"]["bits_per_character"]["value"] > 0
+        assert bad["job"]["exit_code"] == 3 and bad["error"]["code"].startswith("D03")
+        assert bad["error"]["detail"].startswith("error[D03") and bad["job"]["log"]
+        assert web.delete(f"{PATH}/ngram-2").status_code == 204
+        assert "ngram-2" not in states()
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code"),
+    [
+        ({"recipes": []}, 422, "S242"),
+        ({"recipes": [{"task": "language"}], "names": ["a", "b"]}, 422, "S242"),
+        ({"recipes": [{}]}, 422, "U006"),
+        ({"recipes": [{"task": "algorithms"}], "names": ["Not A Name"]}, 409, "U009"),
+        ({"recipes": [{"task": "algorithms"}], "names": ["../x"]}, 409, "U009"),
+        ({"recipes": [{"task": "algorithms"}] * 2, "names": ["x", "x"]}, 409, "U009"),
+        ({"recipes": [{"task": "algorithms"}], "names": ["counts"]}, 409, "U009"),
+    ],
+)
+def test_what_cannot_be_begun_begins_nothing(web, trained, body, status, code):
+    answer = web.post(PATH, json=body)
+    assert (answer.status_code, answer.json()["code"]) == (status, code)
+    assert not (trained / ".studio" / "jobs").exists()
+
+
+def test_a_run_goes_on_only_as_what_it_is(web):
+    for settings, code in (
+        ({"model.hidden": 16}, "U010"),
+        ({"task.symbols": "words"}, "U010"),
+        ({"data.train": "/etc/passwd"}, "S252"),
+        ({"training.nothing": 1}, "U010"),
+        ({"nothing": 1}, "U005"),
+    ):
+        answer = web.post(f"{PATH}/writer:resume", json={"settings": settings})
+        assert answer.status_code == 422 and answer.json()["code"] == code
+    assert web.post(f"{PATH}/nobody:resume", json={}).status_code == 404
+    assert web.post(f"{PATH}/writer:stop", json={}).json()["code"] == "S261"
+
+
+def test_an_error_of_a_log_is_told_as_the_command_line_tells_it():
+    told = {
+        "code": "D011",
+        "problem": "row has 3 fields",
+        "file": "a.tsv",
+        "line": 4,
+        "help": ["x"],
+    }
+    problem = problem_of_dict(told)
+    assert problem["detail"] == "error[D011]: row has 3 fields\n  --> a.tsv:4\n  help: x"
+    assert problem["place"] == {"file": "a.tsv", "line": 4}
+
+
+def test_a_job_that_is_damaged_spoils_nothing(runs):
+    folder = runs / ".studio" / "jobs" / "1"
+    folder.mkdir(parents=True)
+    for text in ("", "[]", "{}", json.dumps({"asked": 1, "steps": [{"run": "x"}]})):
+        (folder / "job.json").write_text(text)
+        with client(runs) as web:
+            assert len(web.get(PATH).json()["runs"]) == len(RUNS)

@@ -5,7 +5,6 @@ RUN/probes/step-00000400.json     {step, inputs: [{text, answer, views: {kind: v
 
 import json
 import math
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from ..forms import Form
 from ..model import Model
 from ..task import Task
 from ..training.checkpoints import write_whole
+from ..training.settings import worked
 from ..views import View
 from .kinds import KINDS
 from .options import Inspecting
@@ -26,7 +26,7 @@ from .subject import Looking, Subject
 FOLDER = "probes"
 STEPS = 40  # files that are kept: the first, the last, and an even choice of those between
 SYMBOLS, CELLS, PAST = 64, 32, 64  # of an input, of a layer and of a series
-SHARE, ALLOWANCE = 0.02, 1.0  # the share of training that probes may take, and seconds before that
+SHARE, ALLOWANCE = 0.02, 10.0  # of the work of training that probes may take, and seconds beside
 DIGITS = 4
 
 
@@ -39,11 +39,11 @@ class Prober:
         self.folder = folder / FOLDER
         self.subject = Subject(model, task, folder.name)
         self.questions = _questions(task, examples, count)
-        self._began, self._spent = time.monotonic(), 0.0
+        self._began, self._spent = worked(), 0.0
 
     def keep(self, step: int) -> None:
         """Views of all inputs, unless that has taken too much time already."""
-        began = time.monotonic()
+        began = worked()
         allowed = ALLOWANCE + SHARE * (began - self._began)
         if not self.questions or self._spent > allowed:
             return
@@ -52,7 +52,7 @@ class Prober:
         content = told.encode("utf-8", "backslashreplace")
         write_whole(self.folder / f"step-{step:08}.json", content)
         thin(self.folder)
-        self._spent += time.monotonic() - began
+        self._spent += worked() - began
 
     def _kept(self, text: str, question: Any, step: int) -> dict[str, Any]:
         looking = Looking(self.subject, question, Inspecting())

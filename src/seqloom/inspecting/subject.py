@@ -10,7 +10,7 @@ from jaxtyping import Float
 from ..batch import Batch, Sequences
 from ..data.vocabulary import SPECIAL
 from ..forms import BEGIN, END, UNKNOWN, Bits, Columns, Form, Labels, Letters, Series, Space, Tokens
-from ..model import Generator, Model
+from ..model import Generator, Model, Stepper, Streams
 from ..task import Task
 from ..trace import Trace, watching
 from ..training.evaluation import predict
@@ -133,6 +133,8 @@ class Looking:
     def after(self) -> Float[np.ndarray, "time symbols"]:
         """log p of all symbols after each that was read, or at each place that is written."""
         model = cast(Generator, self.model)
+        if self.subject.is_next and isinstance(self.model, Streams):
+            return self._streamed(self.model.stepper())
         if self.subject.is_next:
             source, reads = Sequences.pad([self.read]), self.read
         else:
@@ -144,6 +146,14 @@ class Looking:
             for symbol in reads:
                 log_probs, state = model.step(np.array([symbol]), state)
                 found.append(np.asarray(log_probs, dtype=np.float64)[0].copy())
+        return np.stack(found)
+
+    def _streamed(self, stepper: Stepper) -> Float[np.ndarray, "time symbols"]:
+        """The same by quick steps of a single sequence."""
+        state, found = stepper.begin(), []
+        for symbol in self.read.tolist():
+            log_probs, state = stepper.step(symbol, state)
+            found.append(np.array(log_probs, dtype=np.float64))
         return np.stack(found)
 
     @cached_property

@@ -1,6 +1,7 @@
 """How texts go on while a model learns: the same prompts at each evaluation."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, cast
 
 from ..batch import Sequences
@@ -29,19 +30,19 @@ def continued(model: Model, task: Task, examples: Sequence[Any]) -> list[dict[st
     prompts = [numbers for numbers in map(task.ask, _spread(examples)) if len(numbers)]
     if not prompts:
         return []
-    begun = Sequences.pad(
-        [numbers[: max(1, min(PROMPT, len(numbers) // 2))] for numbers in prompts]
-    )
-    try:
-        drawn = sample(cast(Writer, model), begun, DRAWING, begun)
-    except UsageError:  # a model without smoothing may know nothing that can follow
-        return []
-    pairs = []
-    for before, after in zip(begun.rows(), drawn, strict=True):
-        question = str(task.decode(before))
-        whole = str(task.decode([*before, *after.tolist()]))
-        pairs.append({"question": question, "answer": whole[len(question) :]})
-    return pairs
+    begun = [numbers[: max(1, min(PROMPT, len(numbers) // 2))] for numbers in prompts]
+    return [_pair(cast(Writer, model), task, before) for before in begun]
+
+
+def _pair(model: Writer, task: Task, before: Any) -> dict[str, str]:
+    """Each by itself: a single text is drawn by quicker steps than several."""
+    prompt = Sequences.pad([before])
+    after: list[int] = []
+    with suppress(UsageError):  # a model without smoothing may know nothing that can follow
+        after = sample(model, prompt, DRAWING, prompt)[0].tolist()
+    given = [int(number) for number in before]
+    question, whole = str(task.decode(given)), str(task.decode([*given, *after]))
+    return {"question": question, "answer": whole[len(question) :]}
 
 
 def _spread(examples: Sequence[Any]) -> list[Any]:

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
+import numpy as np
+
 from .colours import PAGE, shade
 from .drawing import Picture
 from .heat_map import LEGEND_HEIGHT, MARGIN, Wording
@@ -100,7 +102,7 @@ class TagsView(View):
         legend = top + rail.height() + 12
         foot = legend + LEGEND_HEIGHT
         picture = Picture(width, foot + words.foot_height(width), PAGE, self.caption)
-        levels = [tag.chance for tag in self.tags]
+        levels = np.array([tag.chance for tag in self.tags])
         rail.draw(picture, (MARGIN, top), levels, self._title, shade)
         for _, start, end in self.spans:
             self._draw_span(picture, rail, top, start, end)

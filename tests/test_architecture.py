@@ -45,7 +45,7 @@ LAYERS = [  # lowest first; names in one set may not import each other
         "folded",
         "inspecting",
     },
-    {"run", "sample_rows"},
+    {"run", "sample_rows", "examples"},
     {"card", "answering", "examining"},
     {"fitting", "record"},
     {"converting", "exporting", "arpa", "mixing", "climbing", "comparing"},

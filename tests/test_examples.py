@@ -1,0 +1,118 @@
+"""Examples: their data passes the check, their models train, and what is made is the same anywhere."""
+
+import random
+
+import pytest
+
+import seqloom
+from seqloom.checking import check
+from seqloom.data.settings import Data
+from seqloom.examples import EXAMPLES, harmony, real, river, spelling
+from seqloom.models import MODELS
+
+
+@pytest.fixture
+def nothing_real(monkeypatch):
+    """A machine without data sets."""
+    monkeypatch.delenv("SEQLOOM_DATA", raising=False)
+    monkeypatch.setattr(real.importlib.util, "find_spec", lambda name: None)
+
+
+def test_the_seven_are_there():
+    names = ["pronounce", "shakespeare", "parts-of-speech", "spam", "river", "chorales", "copy"]
+    assert list(EXAMPLES) == names
+    for example in EXAMPLES.values():
+        assert example.title and example.sentence.endswith((".", "?"))
+        assert 2 <= len(example.models) <= 3 and all(name in MODELS for name in example.models)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_every_setting_is_right(name, tmp_path):
+    example = EXAMPLES[name]
+    for model in example.models:
+        recipe = example.recipe(model, tmp_path / example.file if example.file else None)
+        filled = recipe.checked()
+        assert filled.model["name"] == model and filled.training["max_time"] in ("30s", "40s")
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_what_is_made_passes_the_check_and_trains(name, tmp_path, nothing_real):
+    example = EXAMPLES[name]
+    told = example.as_dict()
+    assert told["source"] == "made" and told["about_data"].endswith(".")
+    file = example.write(tmp_path)
+    if file is not None:
+        report = check(file, None, Data(), {})
+        assert report.task == example.task and not report.has_problems
+        shorten(file)
+    for model in example.models:
+        recipe = example.recipe(model, file).with_settings(quick(example.task))
+        run = seqloom.train(recipe, name=model, runs=tmp_path / "runs")
+        assert run.events()[-1]["kind"] == "end" and run.model.size() > 0
+
+
+def shorten(file):
+    """Its first lines, which are enough to see that a model learns; a river needs its years."""
+    if file.name != "flow.csv":
+        lines = file.read_text().splitlines(keepends=True)[:120]
+        file.write_text("".join(lines))
+
+
+def quick(task):
+    """Two steps, on little data."""
+    few = {"task.examples": 60, "task.valid_examples": 10, "task.test_examples": 10}
+    return {
+        "training.steps": 2,
+        "training.evaluate_seconds": 0.0,
+        "training.evaluate_examples": 4,
+        **(few if task == "algorithms" else {}),
+    }
+
+
+@pytest.mark.parametrize("name", [name for name, one in EXAMPLES.items() if one.file])
+def test_what_is_made_is_the_same_again_and_written_whole(name, tmp_path, nothing_real):
+    example = EXAMPLES[name]
+    first = example.write(tmp_path).read_bytes()
+    assert first == example.write(tmp_path).read_bytes()
+    assert first.decode() == example.material().content()
+
+
+@pytest.mark.parametrize("name", [name for name, one in EXAMPLES.items() if len(one.materials) > 1])
+def test_real_data_where_it_is_at_hand(name, tmp_path):
+    example = EXAMPLES[name]
+    if example.as_dict()["source"] != "real":
+        pytest.skip("the real data is not on this machine")
+    file = example.write(tmp_path)
+    report = check(file, None, Data(), {})
+    assert report.task == example.task and not report.has_problems
+    assert next(iter(report.counts.values())) > 200
+
+
+def test_letters_sound_by_their_neighbours():
+    chance = random.Random(0)
+    found = dict(spelling.word(chance) for _ in range(4000))
+    soft = [sounds for word, sounds in found.items() if word.startswith(("ce", "ci"))]
+    hard = [sounds for word, sounds in found.items() if word.startswith(("ca", "co", "cu"))]
+    assert soft and all(sounds.startswith("S") for sounds in soft)
+    assert hard and all(sounds.startswith("K") for sounds in hard)
+
+
+def test_the_river_has_seasons_and_a_memory():
+    flows = river.flows(12 * 60)
+    months = [sum(flows[month::12]) / 60 for month in range(12)]
+    assert max(months) > 1.5 * min(months)
+    apart = [flow - months[place % 12] for place, flow in enumerate(flows)]
+    power = sum(a * a for a in apart)
+    together = sum(a * b for a, b in zip(apart, apart[1:], strict=False))
+    assert together / power > 0.5, "a wet month follows a wet month"
+
+
+def test_hymns_keep_the_rules():
+    chance = random.Random(3)
+    for _ in range(20):
+        for chord in harmony.piece(chance):
+            assert chord == sorted(set(chord)) and len(chord) == 4
+            assert all(
+                low <= p <= high for p, (low, high) in zip(chord, harmony.RANGES, strict=True)
+            )
+            assert len({pitch % 12 for pitch in chord}) == 3

@@ -414,3 +414,32 @@ class CodePage(BaseModel):
     what: str
     fix: str
     why: str
+
+
+class ExampleRow(BaseModel):
+    """A first training."""
+
+    name: str
+    title: str
+    sentence: str = Field(description="What there is to see.")
+    task: str
+    source: Literal["real", "made"]
+    about_data: str = Field(description="Where its data comes from.")
+    models: list[str]
+    seconds: float | None = Field(description="What all its models took here, once measured.")
+
+
+class Examples(BaseModel):
+    """Every example."""
+
+    examples: list[ExampleRow]
+
+
+class ExampleChosen(BaseModel):
+    """An example whose data is ready."""
+
+    dataset: str | None = Field(description="The id of its data; none: the task makes its own.")
+    task: str
+    models: list[str] = Field(description="From simple to large.")
+    settings: dict[str, dict[str, Any]] = Field(description="By model, as table.key.")
+    common: dict[str, Any] = Field(description="Those that all models share.")

@@ -12,7 +12,7 @@ from .answers import Problem
 from .guard import Guard
 from .limits import Bodies
 from .problems import MEDIA_TYPE, add_handlers
-from .routes import compare, datasets, models, pages, requests, runs, tasks
+from .routes import compare, datasets, examples, models, pages, requests, runs, tasks
 from .settings import Settings
 from .studio import Studio
 
@@ -33,6 +33,7 @@ ROUTERS = (
     models,
     compare,
     datasets,
+    examples,
     tasks,
     requests,
     pages,

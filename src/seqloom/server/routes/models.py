@@ -9,6 +9,7 @@ from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response, StreamingResponse
 
 from ...errors import SeqloomError, StudioError
+from ...inspecting.rebuilt import rebuilt
 from ...record import to_json
 from ...run import CARD, Run
 from ..answers import Answered, Card, ModelDetail, Models, ViewShown
@@ -101,13 +102,17 @@ async def show(
     `Accept: image/svg+xml`, `image/png` or `text/html` it comes as a drawing.
     """
     folder = await asyncio.to_thread(studio.shelf.folder, model)
+    accept = request.headers.get("accept", "")
     if step is not None:
-        return Json(await asyncio.to_thread(kept_view, folder, step, view, asked.text))
+        kept = await asyncio.to_thread(kept_view, folder, step, view, asked.text)
+        if not any(kind in accept for kind in DRAWN):
+            return Json(kept)
+        old = await asyncio.to_thread(lambda: drawn(rebuilt(kept), accept, studio.scratch))
+        return Response(old[0], media_type=old[1]) if old else Json(kept)
     given = {"text": asked.text, "series": asked.series, **(asked.model_extra or {})}
     file = None
     if asked.dataset:
         file = (await asyncio.to_thread(studio.datasets.find, asked.dataset)).path
-    accept = request.headers.get("accept", "")
 
     def work(run: Run) -> Response:
         found = look(run, view, given, file, studio.limits, studio.scratch)

@@ -1,7 +1,7 @@
 // Start: drop a file, paste a text, or choose an example; below, the runs there are.
 
-import { h, icon, put, taskIcon } from "../dom.js";
-import { get, left, post, problemBox } from "../api.js";
+import { h, icon, put, sheet, taskIcon } from "../dom.js";
+import { at, get, left, post, problemBox } from "../api.js";
 import { go, path } from "../address.js";
 import { waiting } from "../shell/waiting.js";
 import { ago, duration, percent } from "../shell/words.js";
@@ -13,127 +13,84 @@ export const title = "Train";
 
 /** Fill the page. */
 export async function show(main, place, signal) {
-  const runsBox = h("section", { "aria-labelledby": "runs-title", hidden: true });
-  const examplesBox = h("section", { "aria-labelledby": "examples-title" });
-  const heading = h("h1", "Train a sequence model on your own file.");
+  const [runsBox, examplesBox] = [h("section", { hidden: true }), h("section")];
   const drop = dropZone({ paste: place.query.has("paste"), signal, done: (data) => go(path("data", data.id)) });
-  main.append(heading, drop, runsBox, examplesBox,
-    h("p.muted", { style: { marginTop: "24px" } }, "Nothing is uploaded anywhere. Everything runs on this computer."));
-  const runs = get("/runs", { signal });
+  main.append(h("h1", "Train a sequence model on your own file."), drop, runsBox, examplesBox,
+    h("p.muted.last", "Nothing is uploaded anywhere. Everything runs on this computer."));
   const examples = get("/examples", { signal });
   examples.catch(() => {});
-  const listed = (await waiting(examplesBox, runs, { height: 260 })).runs;
-  if (listed.length) {
-    drop.classList.add("small-drop");
-    showRuns(runsBox, listed);
-  }
+  const { runs } = await waiting(examplesBox, get("/runs", { signal }), { height: 260 });
+  drop.classList.toggle("small-drop", runs.length > 0);
+  if (runs.length) showRuns(runsBox, runs);
   keepFresh(runsBox, signal);
-  await showExamples(examplesBox, examples, listed.length > 0, signal);
+  put(examplesBox, h("h2", runs.length ? "Examples" : "No file? Try one of these"), h("p.muted", "Each trains in about a minute on a laptop."));
+  try {
+    const found = await waiting(examplesBox, examples, { height: 240 });
+    examplesBox.append(h(".grid", found.examples.map((example) => exampleCard(example, signal))));
+  } catch (problem) {
+    if (!left(problem)) examplesBox.append(problemBox(problem));
+  }
 }
-
-// --- Runs -------------------------------------------------------------------------------------
 
 function showRuns(box, runs) {
+  const [{ id, name, state }, second] = runs;
   box.hidden = false;
-  const newest = runs[0];
   put(box,
-    h(".row.apart", { style: { marginBottom: "8px" } },
-      h("h2", { id: "runs-title", style: { margin: 0 } }, "Your runs"),
-      h("a.button.primary", { href: path("run", newest.id), dataset: { part: "continue" } }, icon("right"), newest.state === "running" ? `Watch ${newest.name}` : `Continue with ${newest.name}`)),
-    h(".table-box", h("table.runs",
-      h("thead", h("tr", ["Run", "Task", "Model", "State", "Best", "Curve", "Last change"].map((name, i) => h("th", { scope: "col", class: ["", "hide-narrow", "hide-narrow", "", "number", "hide-narrow", "hide-narrow"][i] }, name)))),
-      h("tbody", runs.map(runRow)))),
-    runs.length > 1 && h("p.small", { style: { marginTop: "8px" } }, h("a", { href: path("compare", null, { runs: runs.slice(0, 2).map((run) => run.id).join(",") }) }, "Compare the newest two")));
+    h(".row.apart", h("h2", { id: "runs-title" }, "Your runs"),
+      h("a.button.primary", { href: path("run", id), dataset: { part: "continue" } }, icon("right"), `${state === "running" ? "Watch" : "Continue with"} ${name}`)),
+    sheet(["Run .name", "Task .hide-narrow", "Model .hide-narrow", "State", "Best .number", "Curve .hide-narrow", "Last change .hide-narrow muted"], runs.map(runRow), { class: "runs" }),
+    second && h("p.small", h("a", { href: path("compare", null, { runs: `${id},${second.id}` }) }, "Compare the newest two")));
 }
 
-function runRow(run) {
-  const state = h("span.row", { style: { gap: "6px" } }, stateBadge(run.state), run.state === "running" && h("span.small.number", percent(run.progress)));
-  return h("tr", { dataset: { run: run.id } },
-    h("td.name", h("a", { href: path("run", run.id) }, run.name ?? run.id)),
-    h("td.hide-narrow", run.task),
-    h("td.hide-narrow", run.model),
-    h("td", state),
-    h("td.number", { title: run.metric_title ?? run.metric ?? "" }, run.best_shown ?? "–"),
-    h("td.hide-narrow", spark(run.curve, `${run.metric_title ?? "metric"} over ${run.curve?.length ?? 0} evaluations`)),
-    h("td.hide-narrow.muted", ago(run.age)));
-}
+const runRow = (run) => [{ dataset: { run: run.id } },
+  h("a", { href: path("run", run.id) }, run.name), run.task, run.model,
+  h("span.row", stateBadge(run.state), run.state === "running" && h("span.small.number", percent(run.progress))),
+  h("span", { title: run.metric_title ?? "" }, run.best_shown ?? "–"),
+  spark(run.curve, `${run.metric_title ?? "metric"} over ${run.curve?.length} evaluations`), ago(run.age)];
 
-// The list is asked for anew while something runs, and seldom when nothing does.
+// The list is asked for anew, more often while something runs.
 function keepFresh(box, signal) {
   let timer = 0;
+  signal.addEventListener("abort", () => clearTimeout(timer));
   const again = (ms) => (timer = setTimeout(look, ms));
   const look = async () => {
-    try {
-      const { runs } = await get("/runs", { signal });
-      if (!box.contains(document.activeElement) && runs.length) showRuns(box, runs);
-      again(runs.some((run) => run.state === "running" || run.state === "waiting") ? 3000 : 6000);
-    } catch (error) {
-      if (!left(error)) again(6000);
-    }
+    const { runs = [] } = await get("/runs", { signal }).catch(() => ({}));
+    if (signal.aborted) return;
+    if (runs.length && !box.contains(document.activeElement)) showRuns(box, runs);
+    again(runs.some((run) => ["running", "waiting"].includes(run.state)) ? 3000 : 6000);
   };
   again(3000);
-  signal.addEventListener("abort", () => clearTimeout(timer));
-}
-
-// --- Examples ---------------------------------------------------------------------------------
-
-async function showExamples(box, promise, hasRuns, signal) {
-  put(box, h("h2", { id: "examples-title" }, hasRuns ? "Examples" : "No file? Try one of these"),
-    h("p.muted", "Each trains in about a minute on a laptop."));
-  try {
-    const { examples } = await waiting(box, promise, { height: 240 });
-    box.append(h(".grid", examples.map((example) => exampleCard(example, signal))));
-  } catch (problem) {
-    if (!left(problem)) box.append(problemBox(problem));
-  }
 }
 
 function exampleCard(example, signal) {
-  const told = h("div", { role: "alert" });
-  const choose = (then) => async (event) => {
-    const button = event.currentTarget;
-    button.disabled = true;
-    put(told);
+  const told = h("div");
+  const button = (words, then, kind, ...icons) => h("button.small", { class: kind, onclick: async (event) => {
+    const pressed = event.currentTarget;
+    pressed.disabled = true;
     try {
-      await then(await post(`/examples/${encodeURIComponent(example.name)}`, {}, { signal }), example);
+      await then(await post(at`/examples/${example.name}`, {}, { signal }));
     } catch (problem) {
       if (!left(problem)) put(told, problemBox(problem));
-      button.disabled = false;
     }
-  };
+    pressed.disabled = false;
+  } }, icons, words);
+  const time = example.seconds == null ? "about a minute" : `about ${duration(Math.max(1, example.seconds))} here`;
   return h("article.card.example", { dataset: { example: example.name } },
-    h("h3", taskIcon(example.form ?? example.task), example.title),
-    h("p.small", example.sentence),
-    h("p.small.muted", timeWords(example.seconds), example.source === "made" ? " · data made on the spot" : ""),
-    h(".row",
-      h("button", { class: "primary small", on: { click: choose(train) } }, icon("play"), "Train it"),
-      h("button", { class: "small quiet", on: { click: choose(settings) } }, "Settings"),
-      h("button", { class: "small quiet", on: { click: choose(look) } }, "Data")),
-    told);
+    h("h3", taskIcon(example.form ?? example.task), example.title), h("p.small", example.sentence),
+    h("p.small.muted", time, example.source === "made" && " · data made on the spot"),
+    h(".row", button("Train it", train, "primary", icon("play")), button("Settings", settings, "quiet"), button("Data", look, "quiet")), told);
 }
 
-/** "about 70 s here" where it was measured on this machine. */
-export function timeWords(seconds) {
-  return seconds == null ? "about a minute" : `about ${duration(Math.max(1, seconds))} here`;
-}
+const idOf = (chosen) => chosen.dataset?.id ?? chosen.dataset;
+const settingsOf = (chosen, model) => chosen.settings?.[model] ?? chosen.settings ?? {};
 
 async function train(chosen) {
-  const recipes = chosen.models.map((model) => ({
-    task: chosen.task,
-    data: chosen.dataset,
-    model,
-    settings: chosen.settings?.[model] ?? chosen.settings ?? {},
-  }));
-  const { runs } = await post("/runs", { recipes });
+  const { task, models } = chosen;
+  const { runs } = await post("/runs", { recipes: models.map((model) => ({ task, data: idOf(chosen), model, settings: settingsOf(chosen, model) })) });
   document.dispatchEvent(new CustomEvent("runs-changed"));
   go(path("run", runs.at(-1)));
 }
 
-function settings(chosen) {
-  go(`/train?${query(chosen)}`);
-}
+const settings = (chosen) => go(`/train?${query({ ...chosen, settings: Object.assign({}, ...chosen.models.map((model) => settingsOf(chosen, model))) })}`);
 
-function look(chosen) {
-  go(chosen.dataset ? path("data", chosen.dataset, { task: chosen.task }) : `/train?${query(chosen)}`);
-}
-
+const look = (chosen) => (idOf(chosen) ? go(path("data", idOf(chosen), { task: chosen.task })) : settings(chosen));

@@ -36,6 +36,7 @@ def sentence(found: Locator) -> str:
 def table(found: Locator) -> list[list[str]]:
     """The cells of the table behind the button."""
     found.locator("[data-panel=Table]").click()
+    found.locator("table.numbers").wait_for()
     rows = found.locator("table.numbers tr").evaluate_all(
         "rows => rows.map(row => [...row.cells].map(cell => cell.textContent))"
     )

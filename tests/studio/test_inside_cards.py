@@ -190,7 +190,7 @@ def test_surprise_on_the_text(studio, page):
     assert sentence(found).startswith(f"{sum(known) / len(known):.2f} bits")
     cells = table(found)
     assert [row[1] for row in cells[1:]] == [
-        "" if bits is None else f"{bits:.2f}" for bits in numbers["bits"]
+        "" if bits is None else f"{bits:.1f}" for bits in numbers["bits"]
     ]
 
 

@@ -139,7 +139,7 @@ def test_the_key_t_opens_the_table_of_the_figure_with_the_focus(studio, page):
     found = card(page, "surprise")
     found.locator("[role=listbox]").focus()
     page.keyboard.press("t")
-    assert found.locator("table.numbers").is_visible()
+    found.locator("table.numbers").wait_for()
 
 
 def test_time_lapse_replays_what_training_kept(studio, page):

@@ -52,11 +52,6 @@ export function categoryVariable(index) {
   return `var(--category-${index % LIGHT_ORDER.length})`;
 }
 
-/** Black or white, whichever is easier to read on viridis(value). */
-export function inkOnViridis(value) {
-  return value > 0.55 ? "#000000" : "#ffffff";
-}
-
 /** 256 colours of a ramp as a table of little-endian RGBA words, for fast canvases. */
 export function ramp(pixel, low = 0, high = 1) {
   const table = new Uint32Array(256);

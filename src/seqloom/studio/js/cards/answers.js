@@ -2,10 +2,10 @@
 // Markov model, forecasts, components, music.
 import { h } from "../dom.js";
 import { bars } from "../figures/bars.js";
-import { components as drawComponents, componentsTable } from "../figures/components.js";
-import { fan, fanTable } from "../figures/fan.js";
+import { components as drawComponents } from "../figures/components.js";
+import { fan } from "../figures/fan.js";
 import { muted, swatch, two } from "../figures/parts.js";
-import { pianoRoll, pitchName } from "../figures/piano.js";
+import { pianoRoll } from "../figures/piano.js";
 import { rail, scroller } from "../figures/rail.js";
 import { percent } from "../figures/scales.js";
 import { columnsOf, visible } from "../figures/symbols.js";
@@ -25,7 +25,6 @@ export const next = {
     return {
       drawing: bars(json.choices.slice(0, 12).map(({ symbol, p, after, kept }) => ({ name: symbol, value: p, after, kept })), { label: "how likely each symbol is" }),
       legend: [changed && [swatch("var(--accent)", "drawn with"), h("span", h("span.swatch.hatched"), "cut off"), h("span", h("span.share-mark.in-legend"), "of the model")], json.rest > 0 && muted(`all others ${percent(json.rest)}`)],
-      table: () => [["symbol", "of the model", "drawn with", "kept"], ...json.choices.map(({ symbol, p, after, kept }) => [visible(symbol), p.toFixed(4), after.toFixed(4), kept ? "yes" : "cut"])],
     };
   },
 };
@@ -34,7 +33,6 @@ export const choices = {
   height: 180,
   draw: (json) => ({
     drawing: bars(json.choices.slice(0, 20).map(({ label, p }) => ({ name: label, value: p })), { most: 1, plain: true, label: "how likely each label is" }),
-    table: () => [["label", "probability"], ...json.choices.map(({ label, p }) => [label, p.toFixed(4)])],
   }),
 };
 
@@ -48,7 +46,6 @@ export const beam = {
       controls: forced && h("span.forced", `Begins with “${forced}” `, h("button", { class: "small", on: { click: () => api.setOption("prefix", null) } }, "Reset")),
       legend: [muted("thick: the answer; dashed: dropped, the reason on focus; a click begins the answer with that path"),
         h("ol.written", (json.written || []).map((text, i) => h("li", h("bdi", text.trim() || visible(text)), " ", muted(two(json.nodes[json.answers[i]]?.score ?? json.nodes[json.answers[i]]?.log_prob)))))],
-      table: () => [["step", "symbol", "log-probability", "score", "fate", "why"], ...json.nodes.map((node) => [node.step, visible(node.symbol), two(node.log_prob), two(node.score), node.fate, node.why || ""])],
     };
   },
 };
@@ -59,7 +56,6 @@ export const tags = {
     const { src } = json.tokens, drawing = drawTags({ ...json, tokens: src, onMove: (i) => api.move("src", i) });
     return {
       drawing, legend: muted("the line below a word is as thick as the model is sure"), follow: () => drawing.setCursor(api.at("src")),
-      table: () => [["word", "tag", "probability", "others"], ...src.map((word, i) => [visible(word), json.tags[i]?.label, json.tags[i]?.p?.toFixed(3), alternatives(json.tags[i] || {})])],
       values: () => (json.tags[api.at("src")] ? [["tag", alternatives(json.tags[api.at("src")])]] : []),
     };
   },
@@ -75,7 +71,6 @@ export const trellis = {
       drawing: h(".beside", { dataset: { active: "true" } }, names, scroller(h("div", { style: `width:${columns.total}px` }, line, stage), api.group)),
       controls: [choice("trellis", [["filtered", "Filtered"], ["smoothed", "Smoothed"]], as, (value) => api.setLocal("as", value === "smoothed" ? null : value)), check("Viterbi path", withPath, (on) => api.setLocal("path", on ? null : "no"), "trellis.path")],
       legend: muted(`area of a dot: how likely the state is, ${as === "filtered" ? "from what came before" : "from all of the text"}; thick: the likeliest path`),
-      table: () => [["symbol", "path", ...json.states], ...src.map((symbol, time) => [visible(symbol), json.states[json.path[time]], ...json[as][time].map(two)])],
       follow: () => [line, stage].forEach((part) => part.setCursor(api.at("src"))),
       values() { const at = api.at("src"), state = json.path[at]; return state === undefined ? [] : [["state", `${json.states[state]} ${two(json[as][at][state])}`]]; },
     };
@@ -89,20 +84,18 @@ export const forecast = {
     return {
       drawing: h("div", { class: several ? "fans" : "", dataset: { active: "true" } }, series.map((one) => fan(one, { height: several ? 170 : 260 }))),
       legend: ["50", "80", "95"].map((share) => h("span", h("span", { class: `swatch band-${share}` }), `holds ${share} %`)),
-      table: () => series.flatMap((one) => { const [head, ...rows] = fanTable(one); return [several ? [one.name, ...head.slice(1)] : head, ...rows]; }),
     };
   },
 };
 
 export const components = {
   height: 420,
-  draw: (json) => ({ drawing: drawComponents(json), legend: muted("the band holds 95 % (1.96 σ either way)"), table: () => componentsTable(json) }),
+  draw: (json) => ({ drawing: drawComponents(json), legend: muted("the band holds 95 % (1.96 σ either way)") }),
 };
 
 export const piano = {
   height: 300,
   draw: (json) => ({
     drawing: pianoRoll(json), legend: [swatch("var(--accent)", "drawn by the model"), json.given > 0 && swatch("var(--muted)", "given")],
-    table: () => [["step", "pitches"], ...json.frames.map((frame, i) => [i + 1, frame.map(pitchName).join(" ")])],
   }),
 };

@@ -5,7 +5,7 @@ import { left, post, problemBox } from "../api.js";
 import { figure } from "../figures/figure.js";
 import { waiting } from "../shell/waiting.js";
 import { controls } from "./controls.js";
-import { serverPicture } from "./picture.js";
+import { rowsOf, serverPicture } from "./picture.js";
 import { KINDS } from "./registry.js";
 
 /**
@@ -84,16 +84,17 @@ export function card(view, page) {
 
   function draw() {
     const { json } = state, asked = given();
-    const drawn = kind ? kind.draw(json, api) : serverPicture(json, () => ask(page.model.id, asked, undefined, "text/html"));
+    const served = (accept) => ask(page.model.id, asked, undefined, accept);
+    const drawn = kind ? kind.draw(json, api) : serverPicture(json, served("text/html"));
     state.drawn = drawn;
     const before = body.querySelector(".figure-panel")?.dataset.open, focus = focusOf(body);
     const frame = figure({
       id: `figure-${view.view}`, view: json.view || view.view, title: view.title || view.view, json,
-      caption: json.caption, notes: [...(drawn.notes || []), ...(json.notes || [])],
-      drawing: drawn.drawing, legend: drawn.legend, table: drawn.table,
+      caption: json.caption, notes: json.notes,
+      drawing: drawn.drawing, legend: drawn.legend, table: async () => rowsOf(await served("text/html")),
       controls: h(".card-controls", controls(view, json, page, kind, api), drawn.controls),
       curl: page.curl(view.view, asked), python: page.python(view.view, asked),
-      svg: () => ask(page.model.id, asked, undefined, "image/svg+xml"),
+      svg: () => served("image/svg+xml"),
     });
     clear(body).append(frame);
     if (before) frame.querySelector(`[data-panel="${before}"]`)?.click();

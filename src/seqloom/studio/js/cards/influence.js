@@ -23,7 +23,6 @@ export const influence = {
     return {
       drawing, controls: beside(api, others),
       legend: json.unit === "share" ? rampLegend("0", short(limit, 2), "share of the attention", signed) : signedLegend(short(limit, 2), UNITS[json.unit]),
-      table: () => [["", ...json.tokens.src.map(visible)], ...json.influence.map((line, row) => [visible(json.tokens.tgt[row]), ...line.map((value) => (value === null ? "?" : short(value, 3)))])],
       values() {
         const at = api.at("src"), line = json.influence[rowAt(json, api)];
         if (at === null || !line) return [];

@@ -21,7 +21,6 @@ export const attention = {
       controls: [choice("attention as", [["matrix", "Matrix"], ["ribbons", "Ribbons"]], asRibbons ? "ribbons" : "matrix", (value) => api.setLocal("as", value === "matrix" ? null : value)),
         asRibbons && slider({ name: "share", label: "top share", range: [0.3, 1, 0.05], help: "Of each row, only the largest weights that together have this share are drawn." }, share, (value) => api.setLocal("share", value), "attention.share")],
       legend: asRibbons ? muted("as wide as the weight; above: what is looked at, below: what looks") : rampLegend("0", "1", "weight; outlined: the largest of its row; bars: how spread out a row is, in bits"),
-      table: () => [["", ...src.map(visible)], ...json.weights.map((line, row) => [visible(tgt[row]), ...line.map(two)])],
       follow: () => drawing.setCursor({ row: api.at(side), column: isSame ? null : api.at("src") }),
       values() {
         const row = api.at(side), line = json.weights[row], best = line?.indexOf(Math.max(...line));
@@ -44,7 +43,6 @@ export const heads = {
         type: "button", class: "head", "aria-pressed": String(chosen === `${number},${index}`), on: { click: () => api.page.show("attention", { layer: number, head: index }) },
       }, picture(head), h("span", `${index + 1}: ${head.behaviour}`), muted(`${Math.round(100 * head.share)} % · ${two(head.entropy)} bits`))))))),
       legend: rampLegend("0", "1", "weight; a click shows the head in the card of attention"),
-      table: () => [["layer", "head", "behaviour", "share", "entropy in bits"], ...json.layers.flatMap((layer) => layer.heads.map((head, i) => [layer.name, i + 1, head.behaviour, two(head.share), two(head.entropy)]))],
     };
   },
 };
@@ -59,7 +57,6 @@ export const hierarchy = {
         h("span.turn-weight", h("span.turn-bar", { style: `width:${Math.max(2, 52 * weight)}px` }), two(weight)),
         h("p.turn-words", { dir: "auto" }, words.map((word, i) => [h("span.turn-word", { title: `${visible(word)}: ${two(weights[i])} of the sentence`, dataset: { weight: weights[i] }, style: `background:${tint(weights[i], weight)}` }, visible(word)), " "]))))),
       legend: muted("left: how much a sentence counts; blue: how much a word counts in it, paler in sentences that count little"),
-      table: () => [["word", "in its sentence", "sentence"], ...json.sentences.flatMap(({ weight, words, weights }) => words.map((word, i) => [visible(word), two(weights[i]), two(weight)]))],
     };
   },
 };

@@ -3,7 +3,7 @@
 import { h } from "../dom.js";
 import { shade, signed } from "../colours.js";
 import { heat } from "../figures/heat.js";
-import { lines, linesTable } from "../figures/lines.js";
+import { lines } from "../figures/lines.js";
 import { rampLegend, signedLegend } from "../figures/matrix.js";
 import { muted, two } from "../figures/parts.js";
 import { rail, scroller } from "../figures/rail.js";
@@ -45,7 +45,6 @@ export const gates = {
       })), api),
       controls: choice("gate", [["all", "All"], ...names.map((name) => [bare(name), bare(name)])], shown, (value) => api.setLocal("gate", value === "all" ? null : value)),
       legend: rampLegend("0", "1", "value of the gate: 0 shut, 1 open; each row is a cell"),
-      table: () => [["mean over cells", ...names.map(bare)], ...src.map((symbol, time) => [visible(symbol), ...means(time)]), ...["open", "shut"].map((word) => [word, ...names.map((name) => percent(json.gates[name][word]))])],
       values: () => (src[api.at("src")] === undefined ? [] : means(api.at("src")).map((value, i) => [`${bare(names[i])} gate, mean`, value])),
     };
   },
@@ -58,7 +57,6 @@ export const states = {
     return {
       ...inTime(json.tokens.src, [{ name: "state", title: json.layers?.[json.layer] || "state", values: json.values, order: json.order, kind: "signed", range: [-limit, limit], onCell: (cell) => api.page.show("cell", { cell }) }], api),
       legend: signedLegend(short(limit), "state of a cell; a click colours the text by it"),
-      table: () => [["symbol", "mean", "least", "largest"], ...json.tokens.src.map((symbol, time) => [visible(symbol), ...told(json.values[time])])],
       values: () => (json.values[api.at("src")] ? [["state, mean", told(json.values[api.at("src")])[0]]] : []),
     };
   },
@@ -71,13 +69,12 @@ export const cell = {
     const { src } = json.tokens, limit = Math.max(1e-9, ...(json.range || [1]).map(Math.abs)), guesses = json.predictions && api.local("guesses") === "yes";
     const number = h("input", { type: "number", class: "short", min: 0, value: json.cell, dataset: { control: "cell.cell" }, on: { change: (event) => api.setOption("cell", event.target.value) } });
     const stories = (json.stories || []).map((story) => h("li", h("button", { class: "story", "aria-pressed": String(story.cell === json.cell), dataset: { control: `story.${story.cell}` }, on: { click: () => api.setOption("cell", story.cell) } },
-      h("b", `Cell ${story.cell}`), h("span", story.sentence || story.story), muted(`${two(story.information)} bits`))));
+      h("b", `Cell ${story.cell}`), h("span", story.sentence.replace(/^Cell \d+ /, "")), muted(`${two(story.information)} bits`))));
     return {
       ...coloured(src, api, `the text, coloured by cell ${json.cell}`, (i) => ({ background: signed((json.values[i] ?? 0) / limit, { behindText: true }), title: `${visible(src[i])}: ${two(json.values[i])}` }),
         guesses ? (i) => h("span.guesses", { "aria-hidden": "true" }, (json.predictions[i] || []).map(([symbol, p]) => h("span", { style: `background:${shade(p)}` }, visible(symbol)))) : undefined),
       controls: [h("label.control", { title: "↑ and ↓ step from cell to cell." }, h("span", "cell"), number), json.predictions && check("guesses below", guesses, (on) => api.setLocal("guesses", on ? "yes" : null), "cell.guesses")],
       legend: [signedLegend(short(limit), `state of cell ${json.cell}: orange is negative, blue positive`), stories.length > 0 && h("details.stories", { open: true }, h("summary", "Cells with a story"), h("ol", stories))],
-      table: () => [["symbol", `cell ${json.cell}`], ...src.map((symbol, i) => [visible(symbol), two(json.values[i])])],
       values: () => (json.values[api.at("src")] == null ? [] : [[`cell ${json.cell}`, two(json.values[api.at("src")])]]),
     };
   },
@@ -95,7 +92,6 @@ export const surprise = {
   draw: (json, api) => ({
     ...coloured(json.tokens.src, api, "the text, coloured by how much it surprises", bitsOf(json)),
     legend: rampLegend("0", `${MOST_BITS} bits and more`, "", shade),
-    table: () => [["symbol", "bits", "guess"], ...json.tokens.src.map((symbol, i) => [visible(symbol), two(json.bits[i]), json.ranks[i] ?? ""])],
     values: () => (json.bits[api.at("src")] == null ? [] : [["surprise", `${two(json.bits[api.at("src")])} bits`]]),
   }),
 };
@@ -108,7 +104,7 @@ export const gradient = {
     if (first.bound && json.models.length === 1) series.push({ name: "bound", colour: 6, points: numbered(first.bound).filter(([, value]) => value > 1e-12) });
     return {
       drawing: lines({ series, x: { label: "steps back" }, y: { label: "how much is felt", scale: "log" }, height: 250 }),
-      legend: muted("1 is all of a change; below 0.01 it counts as forgotten"), table: () => linesTable(series, "steps back"),
+      legend: muted("1 is all of a change; below 0.01 it counts as forgotten"),
     };
   },
 };

@@ -1,7 +1,6 @@
 // The parts a series is made of, one panel below another: each with the band that holds 95 %.
 import { h } from "../dom.js";
 import { lines } from "./lines.js";
-import { short } from "./scales.js";
 
 /** components({times, components: [{name, mean, deviation, observed}]}) → element. */
 export function components({ times, components: parts }) {
@@ -16,8 +15,4 @@ export function components({ times, components: parts }) {
     onCursor: (x) => panels.forEach((panel, other) => other !== index && panel.setCursor(x)),
   }));
   return h(".components", { dataset: { active: "true" } }, panels);
-}
-
-export function componentsTable({ times, components: parts }) {
-  return [["step", ...parts.flatMap((part) => [part.name, "±1.96 σ"])], ...times.map((time, i) => [time, ...parts.flatMap((part) => [short(part.mean[i], 5), short(1.96 * part.deviation[i], 3)])])];
 }

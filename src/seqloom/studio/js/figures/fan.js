@@ -1,9 +1,8 @@
 // A forecast: the past as a line, "now", then bands that hold 50, 80 and 95 % of chance, one inside
 // the other; what came afterwards as dots.
 import { lines } from "./lines.js";
-import { short } from "./scales.js";
 
-export const BANDS = [[0.95, "0.025", "0.975"], [0.8, "0.1", "0.9"], [0.5, "0.25", "0.75"]];
+const BANDS = [[0.95, "0.025", "0.975"], [0.8, "0.1", "0.9"], [0.5, "0.25", "0.75"]];
 
 /** fan(series of the view `forecast`, {height}) → element. */
 export function fan(series, { height = 220 } = {}) {
@@ -17,11 +16,4 @@ export function fan(series, { height = 220 } = {}) {
     height, now: keep - 1, x: { label: "", show: (i) => String(times[Math.round(i)] ?? "").slice(0, 16) }, y: { label: series.name },
     series: [{ name: "past", plain: true, points: past.map((value, i) => [i, value]) }, { name: "forecast", colour: 0, points: ahead(series.mean), bands }, ...(series.actual ? [{ name: "came", colour: 1, dots: "only", points: ahead(series.actual) }] : [])],
   });
-}
-
-/** The steps ahead as rows of a table. */
-export function fanTable(series) {
-  const known = BANDS.filter(([, low]) => series.quantiles[low]).reverse(), came = series.actual ? ["came"] : [];
-  return [["step", "mean", ...known.flatMap(([share]) => [`${100 * share} % from`, "to"]), ...came],
-    ...series.times.ahead.map((time, i) => [time, ...[series.mean, ...known.flatMap(([, low, high]) => [series.quantiles[low], series.quantiles[high]]), ...came.map(() => series.actual)].map((values) => (values[i] == null ? "" : short(values[i], 6)))])];
 }

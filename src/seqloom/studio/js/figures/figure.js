@@ -10,7 +10,7 @@ let counter = 0;
  * A <figure>. `table` gives rows of cells (the first row is the heading), `svg` the picture as
  * text; without it an <svg> or canvas inside `drawing` is taken as it stands.
  */
-export function figure({ id, view, title, caption, notes = [], drawing, legend, table, json, curl, python, svg, png, controls }) {
+export function figure({ id, view, title, caption, notes, drawing, legend, table, json, curl, python, svg, png, controls }) {
   const name = id || `figure-${++counter}`, panel = h(".figure-panel", { hidden: true });
   // Curves draw themselves once they are in the page: their <svg> is looked for at the click.
   const drawn = drawing?.matches?.(".lines, .components") || drawing?.querySelector?.("svg, canvas, .lines");
@@ -18,7 +18,7 @@ export function figure({ id, view, title, caption, notes = [], drawing, legend, 
   return h("figure.figure", { id: name, dataset: { view: view || json?.view || name } },
     title && h("h3.figure-title", title), controls, h("figcaption", { id: `${name}-caption`, class: "sentence" }, caption || ""),
     h(".figure-drawing", { role: drawing?.dataset?.active ? "group" : "img", "aria-labelledby": `${name}-caption` }, drawing),
-    legend && h(".figure-legend", legend), notes.length > 0 && h("ul.figure-notes", notes.map((note) => h("li", note))),
+    legend && h(".figure-legend", legend), notes?.length > 0 && h("ul.figure-notes", notes.map((note) => h("li", note))),
     footer(name, panel, { table, json, curl, python, picture, png }), panel);
 }
 
@@ -43,7 +43,11 @@ export function save(name, content, type) {
 
 function footer(name, panel, { table, json, curl, python, picture, png }) {
   const panels = {
-    Table: table && (() => h(".table-scroll", { tabindex: "0", role: "region", "aria-label": "The numbers as a table" }, tableOf(table()))),
+    Table: table && (() => {
+      const box = h(".table-scroll", { tabindex: "0", role: "region", "aria-label": "The numbers as a table" });
+      Promise.resolve(table()).then((rows) => box.append(tableOf(rows)), (problem) => box.append(problem.message));
+      return box;
+    }),
     JSON: json && (() => codePanel(JSON.stringify(json, null, 1), `${name}.json`, "application/json")),
     curl: curl && (() => codePanel(curl)),
     Python: python && (() => codePanel(python, `${name}.py`, "text/x-python")),

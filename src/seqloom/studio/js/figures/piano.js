@@ -5,7 +5,7 @@ import { canvasOf } from "./parts.js";
 const NAMES = ["C", "C♯", "D", "D♯", "E", "F", "F♯", "G", "G♯", "A", "A♯", "B"];
 const TALL = 7, LEFT = 34;
 
-export const pitchName = (pitch) => `${NAMES[pitch % 12]}${Math.floor(pitch / 12) - 1}`;
+const pitchName = (pitch) => `${NAMES[pitch % 12]}${Math.floor(pitch / 12) - 1}`;
 
 /** pianoRoll({frames: [[pitch…]…], given}) → element. */
 export function pianoRoll({ frames, given = 0 }) {

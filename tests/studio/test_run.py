@@ -123,7 +123,7 @@ def test_a_run_of_the_command_line_is_seen_live_and_a_restart_loses_nothing(serv
         )
         steps = [step for step, _ in drawn(page)]
         assert steps == sorted(set(steps)), "what the resume undid is still on the curve"
-        page.click("[data-act=stop]")
+        page.click("[data-act=keep]")
         page.wait_for_selector("[data-ending=stopped]", timeout=60_000)
         assert "Everything is kept" in page.inner_text("[data-ending=stopped]")
         shoot(page, "14-continued-then-stopped")

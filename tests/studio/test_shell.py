@@ -170,7 +170,7 @@ def test_one_can_walk_from_an_example_to_the_inside_without_a_mouse(serve, page)
     page.keyboard.press("Enter")
     page.wait_for_selector(".run-head [data-state=running]", timeout=60_000)
     page.wait_for_selector(".sample", timeout=60_000)
-    walk_to(page, "document.activeElement.dataset.act === 'stop'")
+    walk_to(page, "document.activeElement.dataset.act === 'keep'")
     page.keyboard.press("Enter")
     page.wait_for_selector("[data-ending]", timeout=60_000)
     walk_to(

@@ -120,6 +120,6 @@ def test_training_starts_and_is_seen_live_then_stopped_and_kept(serve, page):
     page.emulate_media(color_scheme="dark")
     shoot(page, "48-run-live-dark")
     page.emulate_media(color_scheme="light")
-    page.click("[data-act=stop]")
+    page.click("[data-act=keep]")
     page.wait_for_selector("[data-ending=stopped]", timeout=60_000)
     assert page.locator("[data-act=continue]").count() == 1

@@ -1,22 +1,18 @@
 // The address is the state: which page, of what, seen how. Reload, back and a copied link work.
 
 const listeners = new Set();
+const now = () => location.pathname + location.search;
 
 /** Where we are: {page, id, path, query}; the first word of the path is the page, "/" is "start". */
 export function place() {
   const [page = "start", ...rest] = location.pathname.split("/").filter(Boolean);
-  return {
-    page,
-    id: rest.length ? decodeURIComponent(rest.join("/")) : null,
-    path: location.pathname,
-    query: new URLSearchParams(location.search),
-  };
+  const id = rest.length ? decodeURIComponent(rest.join("/")) : null;
+  return { page, id, path: location.pathname, query: new URLSearchParams(location.search) };
 }
 
 /** Go to another page of the studio. */
 export function go(path, { replace = false } = {}) {
-  if (replace) history.replaceState(null, "", path);
-  else if (path !== location.pathname + location.search) history.pushState(null, "", path);
+  if (path !== now()) history[replace ? "replaceState" : "pushState"](null, "", path);
   tell("go");
 }
 
@@ -26,9 +22,8 @@ export function set(changes, { replace = false } = {}) {
   for (const [name, value] of Object.entries(changes))
     if (value == null || value === "") query.delete(name);
     else query.set(name, value);
-  const text = query.toString();
-  const path = location.pathname + (text ? `?${text}` : "");
-  if (path === location.pathname + location.search) return;
+  const path = location.pathname + (query.size ? `?${query}` : "");
+  if (path === now()) return;
   history[replace ? "replaceState" : "pushState"](null, "", path);
   tell("set");
 }
@@ -37,13 +32,11 @@ export function set(changes, { replace = false } = {}) {
 export function onChange(fn, { signal } = {}) {
   listeners.add(fn);
   signal?.addEventListener("abort", () => listeners.delete(fn));
-  return () => listeners.delete(fn);
 }
 
 /** A link to a page of the studio: a real one, so that it opens in a new tab too. */
-export function link(path, text, props = {}) {
-  const anchor = document.createElement("a");
-  anchor.href = path;
+export function link(href, text, props = {}) {
+  const anchor = Object.assign(document.createElement("a"), { href });
   anchor.append(text);
   for (const [name, value] of Object.entries(props)) if (value != null) anchor.setAttribute(name, value);
   return anchor;
@@ -51,24 +44,19 @@ export function link(path, text, props = {}) {
 
 /** The path of a page: path("inside", "my-run", {text: "loom"}). */
 export function path(page, id, query = {}) {
-  const pairs = Object.entries(query).filter(([, value]) => value != null && value !== "");
-  const text = new URLSearchParams(pairs).toString();
-  const base = page === "start" ? "/" : `/${page}${id ? `/${encodeURIComponent(id)}` : ""}`;
-  return base + (text ? `?${text}` : "");
+  const pairs = new URLSearchParams(Object.entries(query).filter(([, value]) => value != null && value !== ""));
+  return `/${page === "start" ? "" : page}${id ? `/${encodeURIComponent(id)}` : ""}${pairs.size ? `?${pairs}` : ""}`;
 }
 
 function tell(how) {
-  const now = place();
-  for (const fn of [...listeners]) fn(now, how);
+  for (const fn of [...listeners]) fn(place(), how);
 }
 
 // Links inside the studio change the address without loading the page anew.
 document.addEventListener("click", (event) => {
-  const anchor = event.target.closest?.("a[href]");
-  if (!anchor || event.defaultPrevented || event.button !== 0) return;
-  if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
-  if (anchor.target || anchor.hasAttribute("download") || anchor.origin !== location.origin) return;
-  if (!anchor.getAttribute("href").startsWith("/") || anchor.pathname.includes(".")) return;
+  const anchor = event.target.closest?.("a[href^='/']");
+  const special = event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey;
+  if (!anchor || special || anchor.target || anchor.hasAttribute("download") || anchor.pathname.includes(".")) return;
   event.preventDefault();
   go(anchor.pathname + anchor.search);
 });

@@ -1,36 +1,53 @@
-// Elements, made by functions: h("p", {class: "muted"}, "text") and s("path", {d: "…"}) for SVG.
+// Elements, made by functions: h("p.muted", "text"), and s("path", {d: "…"}) for SVG.
 
 const SVG = "http://www.w3.org/2000/svg";
-// Set as a property, because the attribute of the same name only gives the first value.
+// Set as properties, because the attributes of the same name only give the first value.
 const PROPERTIES = new Set(["value", "checked", "selected", "disabled", "indeterminate", "open", "hidden"]);
 
 /**
- * An HTML element: h("p.muted", "text"), h("button.small", {on: {click: fn}}, "text"). Props (may be
- * left out): class, dataset, style (object), on, aria-…, any attribute. A button is no submit button.
+ * An HTML element: h("button.small", {onclick: fn}, "text"). Props may be left out: class, dataset,
+ * style, on: {click: fn}, any attribute. Without a tag (".row") it is a div; buttons do not submit.
  */
-export function h(tag, ...rest) {
-  return make((name) => document.createElement(name), tag, rest);
-}
+export const h = (tag, ...rest) => make((name) => document.createElement(name), tag, rest);
 
 /** An SVG element, in the same way. */
-export function s(tag, ...rest) {
-  return make((name) => document.createElementNS(SVG, name), tag, rest);
-}
+export const s = (tag, ...rest) => make((name) => document.createElementNS(SVG, name), tag, rest);
 
 function make(create, tag, rest) {
   const [name, ...classes] = tag.split(".");
   const node = create(name || "div");
+  const isProps = rest[0] == null || Object.getPrototypeOf(rest[0]) === Object.prototype;
+  const props = (isProps && rest.shift()) || {};
   if (name === "button") node.type = "button";
-  const props = isProps(rest[0]) ? rest.shift() : null;
   if (classes.length) node.setAttribute("class", classes.join(" "));
-  return fill(node, props, rest);
+  for (const [key, value] of Object.entries(props)) if (value != null && value !== false) set(node, key, value);
+  append(node, rest);
+  // A select knows its value only once its options are there.
+  if (name === "select" && props.value != null) node.value = props.value;
+  return node;
 }
 
-function isProps(thing) {
-  return thing == null || Object.getPrototypeOf(thing) === Object.prototype;
+function set(node, name, value) {
+  if (name === "on") for (const [kind, call] of Object.entries(value)) node.addEventListener(kind, call);
+  else if (typeof value === "function") node.addEventListener(name.slice(2), value);
+  else if (name === "dataset") Object.assign(node.dataset, value);
+  else if (name === "style" && typeof value === "object") styles(node.style, value);
+  else if (PROPERTIES.has(name) && name in node) node[name] = value;
+  else if (name === "class" && node.classList.length) node.classList.add(...value.split(" ").filter(Boolean));
+  else node.setAttribute(name, value === true ? "" : value);
 }
 
-/** Put other children, in place of those a node has. */
+function styles(style, values) {
+  for (const [name, value] of Object.entries(values))
+    if (name.startsWith("--")) style.setProperty(name, value);
+    else style[name] = value;
+}
+
+function append(node, children) {
+  for (const child of children.flat(Infinity)) if (child != null && typeof child !== "boolean") node.append(child);
+}
+
+/** Put other children in place of those a node has. */
 export function put(node, ...children) {
   node.replaceChildren();
   append(node, children);
@@ -38,10 +55,7 @@ export function put(node, ...children) {
 }
 
 /** Take all children out of a node. */
-export function clear(node) {
-  node.replaceChildren();
-  return node;
-}
+export const clear = (node) => put(node);
 
 /** Write a node's text only where it differs: selections and live regions stay quiet. */
 export function write(node, text) {
@@ -49,42 +63,29 @@ export function write(node, text) {
   return node;
 }
 
-let region = null;
-
 /** Say a sentence in the polite live region: readers of the screen hear it, nobody sees it. */
-export function announce(text) {
-  region ??= document.getElementById("announcer");
-  if (region && region.textContent !== text) region.textContent = text;
+export const announce = (text) => write(document.getElementById("announcer"), text);
+
+let sections = 0;
+
+/** A section with its heading. */
+export function section(title, ...children) {
+  const id = `section-${++sections}`;
+  return h("section", { "aria-labelledby": id }, h("h2", { id }, title), children);
 }
 
-function fill(node, props, children) {
-  for (const [name, value] of Object.entries(props ?? {})) set(node, name, value);
-  append(node, children);
-  // A select knows its value only once its options are there.
-  if (props && node.tagName === "SELECT" && props.value != null) node.value = props.value;
-  return node;
+/** A table: columns as "Name" or "Name .class" (more classes by spaces), rows as arrays of cells; a row may begin with props. */
+export function sheet(columns, rows, props) {
+  const heads = columns.map((column) => column.split(" ."));
+  const line = ([first, ...cells]) => {
+    const isProps = first && Object.getPrototypeOf(first) === Object.prototype;
+    return h("tr", isProps ? first : {}, (isProps ? cells : [first, ...cells]).map((content, i) => h("td", { class: heads[i][1] }, content)));
+  };
+  return h(".table-box", h("table", props, h("thead", h("tr", heads.map(([name, kind]) => h("th", { scope: "col", class: kind }, name)))), h("tbody", rows.map(line))));
 }
 
-function set(node, name, value) {
-  if (value == null || value === false) return;
-  if (name === "on") for (const [kind, call] of Object.entries(value)) node.addEventListener(kind, call);
-  else if (name === "dataset") Object.assign(node.dataset, value);
-  else if (name === "style" && typeof value === "object") styles(node, value);
-  else if (PROPERTIES.has(name) && name in node) node[name] = value;
-  else if (name === "class" && node.classList.length) node.classList.add(...value.split(" ").filter(Boolean));
-  else node.setAttribute(name, value === true ? "" : value);
-}
-
-function styles(node, values) {
-  for (const [name, value] of Object.entries(values))
-    if (name.startsWith("--")) node.style.setProperty(name, value);
-    else node.style[name] = value;
-}
-
-function append(node, children) {
-  for (const child of children.flat(Infinity))
-    if (child != null && child !== false && child !== true) node.append(child);
-}
+/** Names with their values. */
+export const facts = (pairs) => h("dl.facts", pairs.map(([name, value]) => [h("dt", name), h("dd", value)]));
 
 const ICONS = {
   running: "M8 1.5a6.5 6.5 0 1 1-6.5 6.5M6.5 5.5l4 2.5-4 2.5z",
@@ -100,9 +101,7 @@ const ICONS = {
   note: "M8 1.5a6.5 6.5 0 1 1 0 13 6.5 6.5 0 0 1 0-13zM8 7v4.5M8 4.6V5",
   copy: "M5.5 5.5V2h8.5v8.5h-3.5M2 5.5h8.5V14H2z",
   file: "M3.5 1.5h6l3.5 3.5v9.5h-9.5zM9.5 1.5V5H13",
-  upload: "M8 11V2.5M4.5 6L8 2.5 11.5 6M2 10.5v3.5h12v-3.5",
   play: "M4.5 2.5l8 5.5-8 5.5z",
-  pause: "M5 3v10M11 3v10",
   close: "M3.5 3.5l9 9M12.5 3.5l-9 9",
   down: "M3.5 6l4.5 4.5L12.5 6",
   right: "M6 3.5l4.5 4.5L6 12.5",
@@ -110,7 +109,6 @@ const ICONS = {
   light: "M8 5a3 3 0 1 1 0 6 3 3 0 0 1 0-6zM8 .8v1.7M8 13.5v1.7M.8 8h1.7M13.5 8h1.7M2.9 2.9l1.2 1.2M11.9 11.9l1.2 1.2M13.1 2.9l-1.2 1.2M4.1 11.9l-1.2 1.2",
   dark: "M13.5 9.8A6 6 0 1 1 6.2 2.5a5 5 0 0 0 7.3 7.3z",
   auto: "M8 1.5a6.5 6.5 0 1 1 0 13zM8 1.5a6.5 6.5 0 0 0 0 13",
-  link: "M6.5 9.5l3-3M7 4.5l1.7-1.7a3 3 0 0 1 4.5 4.5L11.5 9M9 11.5l-1.7 1.7a3 3 0 0 1-4.5-4.5L4.5 7",
   language: "M2 3.5h12M2 8h9M2 12.5h11",
   translate: "M2 4.5h9M8 1.5l3 3-3 3M14 11.5H5M8 8.5l-3 3 3 3",
   tag: "M2 2h5.5L14 8.5 8.5 14 2 7.5zM5 5v.1",

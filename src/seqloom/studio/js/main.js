@@ -8,19 +8,7 @@ import { showStatus } from "./shell/status.js";
 import { offerHelp } from "./shell/help.js";
 import { lostPage, missingPage } from "./shell/astray.js";
 
-const PAGES = {
-  start: () => import("./pages/start.js"),
-  data: () => import("./pages/data.js"),
-  train: () => import("./pages/train.js"),
-  run: () => import("./pages/run.js"),
-  compare: () => import("./pages/compare.js"),
-  inside: () => import("./pages/inside.js"),
-  try: () => import("./pages/try.js"),
-  serve: () => import("./pages/serve.js"),
-  models: () => import("./pages/models.js"),
-  api: () => import("./pages/api.js"),
-  help: () => import("./pages/help.js"),
-};
+const PAGES = ["start", "data", "train", "run", "compare", "inside", "try", "serve", "models", "api", "help"];
 const main = document.getElementById("main");
 let leaving = new AbortController();
 let shown = null;
@@ -29,15 +17,16 @@ async function show(now, how) {
   leaving.abort();
   leaving = new AbortController();
   const { signal } = leaving;
-  shown = { path: now.path, listens: false };
+  shown = { path: now.path };
   document.body.dataset.page = now.page;
   if (how === "go") scrollTo(0, 0);
   try {
-    if (!PAGES[now.page]) return lostPage(clear(main), now);
-    const page = await PAGES[now.page]();
+    if (!PAGES.includes(now.page)) return lostPage(clear(main), now);
+    const page = await import(`./pages/${now.page}.js`);
     if (signal.aborted) return;
-    shown.listens = Boolean(page.listens);
-    title(page.title, now);
+    shown.listens = page.listens;
+    const title = typeof page.title === "function" ? page.title(now) : page.title;
+    document.title = `${title} · Seqloom`;
     await page.show(clear(main), now, signal);
     if (how === "go" && !main.contains(document.activeElement)) main.focus({ preventScroll: true });
   } catch (error) {
@@ -45,11 +34,6 @@ async function show(now, how) {
   } finally {
     if (!signal.aborted) main.dataset.ready = now.path;
   }
-}
-
-function title(words, now) {
-  const text = typeof words === "function" ? words(now) : words;
-  document.title = text ? `${text} · Seqloom` : "Seqloom";
 }
 
 function fail(error, now) {
@@ -60,12 +44,9 @@ function fail(error, now) {
 }
 
 onChange((now, how) => {
-  delete main.dataset.ready;
   // A page that says `listens` follows its own query; all others are simply shown anew.
-  if (how === "set" || (how === "back" && shown?.listens && shown.path === now.path)) {
-    main.dataset.ready = now.path;
-    return;
-  }
+  if (how === "set" || (how === "back" && shown.listens && shown.path === now.path)) return;
+  delete main.dataset.ready;
   show(now, how);
 });
 // The server asks for a token: its own page does.

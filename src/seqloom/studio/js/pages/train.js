@@ -1,12 +1,12 @@
 // Train: data, models, settings, on one page; the same on the command line always below.
 
-import { h, icon, put, write } from "../dom.js";
-import { get, left, post, problemBox } from "../api.js";
+import { facts, h, icon, put, write } from "../dom.js";
+import { at, get, left, post, problemBox } from "../api.js";
 import { go, path, set } from "../address.js";
 import { waiting } from "../shell/waiting.js";
-import { bytes, count } from "../shell/words.js";
+import { bytes, capital, count } from "../shell/words.js";
 import { command } from "../shell/copying.js";
-import { settingsOf } from "../shell/recipes.js";
+import { query, settingsOf } from "../shell/recipes.js";
 import { field, markWrong, optionsOf, usual } from "../train/fields.js";
 import { checked, commandOf, differing, recipes } from "../train/order.js";
 
@@ -15,93 +15,69 @@ const LEARNS = { counting: "counts once: instant", passes: "in passes over the d
 
 /** Fill the page. */
 export async function show(main, place, signal) {
-  if (place.query.get("from")) return copyFrom(place, signal);
-  main.append(h("h1", "Train"));
-  const { datasets, tasks } = await waiting(main, everything(signal), { height: 420 });
-  const task = tasks.find((one) => one.name === place.query.get("task"));
-  const dataset = datasets.find((one) => one.id === place.query.get("data"));
-  if (!task) return put(main, ...chooseFirst(tasks, datasets, place));
-  const found = await get(`/tasks/${encodeURIComponent(task.name)}/models`, { signal });
-  new Form(main, { task, dataset, datasets, found, place, signal });
-}
-
-async function everything(signal) {
-  const [{ datasets }, { tasks }] = await Promise.all([get("/datasets", { signal }), get("/tasks", { signal })]);
-  return { datasets, tasks };
+  const from = place.query.get("from");
+  const ask = (address) => get(address, { signal });
+  const [{ datasets }, { tasks }, run] = await waiting(main, Promise.all([ask("/datasets"), ask("/tasks"), from && ask(at`/runs/${from}`)]), { height: 420 });
+  const task = tasks.find((one) => one.name === (run ? run.task : place.query.get("task")));
+  if (!task) return main.append(...chooseFirst(tasks, datasets, place.query.get("data")));
+  const found = await ask(at`/tasks/${task.name}/models`);
+  if (run) return go(copied(run, task, found, datasets), { replace: true });
+  new Form(main, { task, dataset: datasets.find((one) => one.id === place.query.get("data")), found, place, signal });
 }
 
 // Another run's settings, those that differ from the defaults, written into the address.
-async function copyFrom(place, signal) {
-  const run = await get(`/runs/${encodeURIComponent(place.query.get("from"))}`, { signal });
-  const [{ datasets, tasks }, found] = await Promise.all([everything(signal), get(`/tasks/${encodeURIComponent(run.task)}/models`, { signal })]);
-  const options = optionsOf(found, tasks.find((one) => one.name === run.task), [run.model]);
-  const dataset = datasets.find((one) => run.recipe.data.train?.includes(`/${one.id}/`));
-  const settings = differing(run.recipe, options);
-  const query = new URLSearchParams({ task: run.task, models: run.model, ...settings });
-  if (dataset) query.set("data", dataset.id);
-  else if (run.recipe.data.train) query.set("data.train", run.recipe.data.train);
-  go(`/train?${query}`, { replace: true });
+function copied(run, task, found, datasets) {
+  const file = run.recipe.data.train;
+  const dataset = datasets.find((one) => file?.includes(`/${one.id}/`));
+  const settings = { ...differing(run.recipe, optionsOf(found, task, [run.model])), ...(!dataset && file && { "data.train": file }) };
+  return `/train?${query({ dataset, task: run.task, models: [run.model], settings })}`;
 }
 
-function chooseFirst(tasks, datasets, place) {
+function chooseFirst(tasks, datasets, data) {
   return [
     h("h1", "Train"),
     h("p", "First choose data: ", h("a", { href: "/" }, "drop a file or take an example"), ", or one that is here already."),
-    datasets.length > 0 && h("ul", datasets.map((one) => h("li", h("a", { href: path("data", one.id) }, one.name), h("span.muted", ` · ${bytes(one.bytes)}`)))),
+    h("ul", datasets.map((one) => h("li", h("a", { href: path("data", one.id) }, one.name), h("span.muted", ` · ${bytes(one.bytes)}`)))),
     h("h2", "Tasks"),
-    h("dl.facts", tasks.map((task) => [h("dt", place.query.get("data") ? h("a", { href: path("train", null, { data: place.query.get("data"), task: task.name }) }, task.name) : task.name), h("dd", task.summary)])),
-  ].filter(Boolean);
+    facts(tasks.map(({ name, summary }) => [data ? h("a", { href: path("train", null, { data, task: name }) }, name) : name, summary])),
+  ];
 }
 
 class Form {
   constructor(main, about) {
     Object.assign(this, about);
-    const query = this.place.query;
-    const known = this.found.models.map((model) => model.name);
-    const asked = (query.get("models") ?? "").split(",").filter((name) => known.includes(name));
-    this.choice = { task: this.task.name, data: this.dataset?.id ?? null, models: asked.length ? asked : this.firstModels() };
-    this.options = optionsOf(this.found, this.task, this.choice.models);
-    this.choice.settings = settingsOf(query, Object.fromEntries([...this.options].map(([name, option]) => [name, option.kind])));
-    this.settingsBox = h("div");
+    const { place, found, task } = this;
+    const asked = (place.query.get("models") ?? "").split(",").filter((name) => found.models.some((model) => model.name === name));
+    this.choice = { task: task.name, data: this.dataset?.id, models: asked.length ? asked : firstModels(found.models) };
+    this.options = optionsOf(found, task, this.choice.models);
+    this.choice.settings = settingsOf(place.query, this.options);
+    this.settingsBox = h(".stack");
     this.told = h("div");
     this.note = h("p.muted.small", { role: "status" });
     this.command = command("…");
-    this.start = h("button", { class: "primary", id: "start", on: { click: () => this.train() } }, icon("play"), "Start training");
-    put(main, h("h1", "Train"), this.dataSection(), this.modelSection(), this.settingsSection(),
+    this.start = h("button.primary", { id: "start", disabled: true, onclick: () => this.train() }, icon("play"), "Start training");
+    const step = (number, words, ...children) => h("section", { "aria-label": words }, h("h2.step", { dataset: { step: number } }, words), children);
+    main.append(h("h1", "Train"), step(1, "Data", this.dataCard()), step(2, "Model", this.modelCards()), step(3, "Settings", this.settingsBox),
       h("section.stack", this.told, h(".row", this.start, this.note), h("h3", "The same on the command line"), this.command));
     this.drawSettings();
     this.check();
   }
 
-  // The baseline, and the first that is not one: comparing with a simple model is the default.
-  firstModels() {
-    const models = this.found.models;
-    const simple = models.find((model) => model.is_baseline) ?? models.find((model) => model.learns !== "gradients");
-    const other = models.find((model) => model !== simple && model.learns === "gradients") ?? models.find((model) => !model.is_baseline);
-    return [...new Set([simple, other])].filter(Boolean).map((model) => model.name);
+  dataCard() {
+    const { dataset, task } = this;
+    const href = dataset && path("data", dataset.id, { task: task.name });
+    const file = dataset ? h("a", { href }, dataset.name) : h("span.wrap", this.place.query.get("data.train") ?? "made by the task itself");
+    return h(".card.row.apart",
+      h("p", h("strong", file), h("span.muted", dataset && ` · ${bytes(dataset.bytes)}`, ` · task: ${task.name}`), h("br"), h("span.small", task.summary)),
+      h(".row", dataset && h("a.button.small", { href }, "Look at it"), h("a.button.small", { href: "/" }, "Change")));
   }
 
-  dataSection() {
-    const file = this.choice.data ? h("a", { href: path("data", this.dataset.id, { task: this.task.name }) }, this.dataset.name) : h("span.wrap", this.place.query.get("data.train") ?? "made by the task itself");
-    return h("section", { "aria-labelledby": "step-data" },
-      h("h2.step", { id: "step-data", dataset: { step: "1" } }, "Data"),
-      h(".card.row.apart",
-        h("p", { style: { margin: 0 } }, h("strong", file), h("span.muted", this.dataset ? ` · ${bytes(this.dataset.bytes)}` : "", ` · task: ${this.task.name}`), h("br"), h("span.small", this.task.summary)),
-        h(".row", this.dataset && h("a.button.small", { href: path("data", this.dataset.id, { task: this.task.name }) }, "Look at it"), h("a.button.small", { href: "/" }, "Change"))));
-  }
-
-  modelSection() {
-    this.cards = h(".grid", this.found.models.map((model) => this.modelCard(model)));
-    return h("section", { "aria-labelledby": "step-model" },
-      h("h2.step", { id: "step-model", dataset: { step: "2" } }, "Model"),
-      h("p.muted.small", "From simple to large. Tick one or several: they are trained one after another, and can then be compared."), this.cards);
-  }
-
-  modelCard(model) {
-    const box = h("input", { type: "checkbox", value: model.name, checked: this.choice.models.includes(model.name), on: { change: () => this.choose() } });
-    return h("label.card.model-card", { dataset: { model: model.name } }, box,
-      h("strong", model.name, model.is_baseline && h("span.muted", " · the baseline")),
-      h("p.small", model.summary), h("p.small.muted", LEARNS[model.learns] ?? ""));
+  modelCards() {
+    const card = (model) => h("label.card.model-card", { dataset: { model: model.name } },
+      h("input", { type: "checkbox", value: model.name, checked: this.choice.models.includes(model.name), onchange: () => this.choose() }),
+      h("strong", model.name, model.is_baseline && h("span.muted", " · the baseline")), h("p.small", model.summary), h("p.small.muted", LEARNS[model.learns]));
+    this.cards = h(".grid", this.found.models.map(card));
+    return [h("p.muted.small", "From simple to large. Tick one or several: they are trained one after another, and can then be compared."), this.cards];
   }
 
   choose() {
@@ -112,130 +88,113 @@ class Form {
     this.check();
   }
 
-  settingsSection() {
-    return h("section", { "aria-labelledby": "step-settings" },
-      h("h2.step", { id: "step-settings", dataset: { step: "3" } }, "Settings"), this.settingsBox);
-  }
-
   drawSettings() {
-    const learns = new Set(this.found.models.filter((model) => this.choice.models.includes(model.name)).map((model) => model.learns));
-    const first = usual(this.options, learns);
+    const { models } = this.choice;
+    const first = usual(this.options, this.found.models.filter((model) => models.includes(model.name)).map((model) => model.learns));
     const rest = [...this.options.keys()].filter((name) => !first.includes(name));
-    const open = this.settingsBox.querySelector("details[data-more]")?.open ?? false;
     const more = h(".stack");
-    const fold = h("details", { dataset: { more: "" }, open, on: { toggle: () => fold.open && !more.childElementCount && this.fillMore(more, rest) } }, h("summary", `${count(rest.length, "more setting")}`), more);
-    if (open) this.fillMore(more, rest);
-    put(this.settingsBox, h(".stack", h(".settings", first.map((name) => this.field(name))), fold, this.tomlFold()));
-  }
-
-  fillMore(box, names) {
-    const titles = { task: "Task", data: "Data", model: "Model", training: "Training" };
-    put(box, Object.entries(titles).map(([table, words]) => {
-      const own = names.filter((name) => name.startsWith(`${table}.`));
-      return own.length > 0 && h("fieldset", h("legend", words), h(".settings", own.map((name) => this.field(name))));
+    const fields = (names) => h(".settings", names.map((name) => field(this.options.get(name), this.choice.settings[name], models, (full, value) => this.change(full, value))));
+    const groups = () => put(more, ["task", "data", "model", "training"].map((table) => {
+      const own = rest.filter((name) => name.startsWith(`${table}.`));
+      return own.length > 0 && h("fieldset", h("legend", capital(table)), fields(own));
     }));
-  }
-
-  field(name) {
-    return field(this.options.get(name), this.choice.settings[name], (full, value) => this.change(full, value));
+    // Some hundred fields: they are made when they are asked for.
+    const fold = h("details", { open: this.isOpen, ontoggle: () => (this.isOpen = fold.open) && !more.childElementCount && groups() }, h("summary", count(rest.length, "more setting")), more);
+    put(this.settingsBox, fields(first), fold, this.tomlFold());
   }
 
   change(full, value) {
     if (value === null) delete this.choice.settings[full];
     else this.choice.settings[full] = value;
     set({ [full]: value === null ? null : String(value) }, { replace: true });
-    this.soon();
+    this.soon(() => this.check());
   }
 
   // --- The full recipe ------------------------------------------------------------------------
 
   tomlFold() {
-    const model = h("select", { id: "toml-model", "aria-label": "Recipe of which model", on: { change: () => this.fillToml() } }, this.choice.models.map((name) => h("option", { value: name }, name)));
-    this.toml = h("textarea.mono.toml", { id: "toml", spellcheck: "false", autocomplete: "off", "aria-label": "The whole recipe", "aria-describedby": "toml-told", on: { input: () => this.editToml() } });
+    const { models } = this.choice;
+    this.tomlModel = h("select", { id: "toml-model", onchange: () => this.fillToml() }, models.map((name) => h("option", { value: name }, name)));
+    this.toml = h("textarea.mono.toml", { id: "toml", spellcheck: "false", autocomplete: "off", "aria-label": "The whole recipe", "aria-describedby": "toml-told", oninput: () => this.soon(() => this.takeToml()) });
     this.tomlTold = h("div", { id: "toml-told" });
-    this.tomlModel = model;
-    const isOpen = this.place.query.has("all") || this.settingsBox.querySelector("#toml-fold")?.open;
-    return h("details", { id: "toml-fold", open: Boolean(isOpen), on: { toggle: (event) => set({ all: event.currentTarget.open ? "1" : null }, { replace: true }) } },
+    const isOpen = new URLSearchParams(location.search).has("all");
+    return h("details", { open: isOpen, ontoggle: (event) => set({ all: event.currentTarget.open ? "1" : null }, { replace: true }) },
       h("summary", "All settings (the whole recipe as TOML)"),
-      h(".stack", this.choice.models.length > 1 && h(".row", h("label", { for: "toml-model" }, "Model"), model), this.toml, this.tomlTold));
+      h(".stack", models.length > 1 && h(".row", h("label", { for: "toml-model" }, "Model"), this.tomlModel), this.toml, this.tomlTold));
   }
 
   fillToml() {
-    const at = this.choice.models.indexOf(this.tomlModel.value);
-    if (document.activeElement !== this.toml && this.answers?.[at]) this.toml.value = this.answers[at].toml;
-    put(this.tomlTold);
+    const answer = this.answers?.[this.choice.models.indexOf(this.tomlModel.value)];
+    if (answer && document.activeElement !== this.toml) this.toml.value = answer.toml;
   }
 
   // What is typed is checked as it is; once it is right, what differs becomes settings.
-  editToml() {
-    clearTimeout(this.typing);
-    this.typing = setTimeout(async () => {
-      try {
-        const answer = await post("/recipes:check", { toml: this.toml.value }, { signal: this.signal });
-        this.toml.setAttribute("aria-invalid", "false");
-        put(this.tomlTold, h("p.good.small", icon("finished"), " This recipe is right."));
-        this.takeTables(answer);
-      } catch (problem) {
-        if (left(problem)) return;
-        this.toml.setAttribute("aria-invalid", "true");
-        put(this.tomlTold, problemBox(problem));
-        this.close(problem);
-      }
-    }, 350);
-  }
-
-  takeTables(answer) {
-    const tables = answer.tables ?? answer.recipe ?? {};
-    const settings = differing(tables, this.options);
-    const gone = Object.keys(this.choice.settings).filter((name) => !(name in settings) && this.options.has(name));
-    this.choice.settings = { ...Object.fromEntries(Object.entries(this.choice.settings).filter(([name]) => !gone.includes(name))), ...settings };
-    set({ ...Object.fromEntries(gone.map((name) => [name, null])), ...Object.fromEntries(Object.entries(settings).map(([name, value]) => [name, String(value)])) }, { replace: true });
-    this.check();
+  async takeToml() {
+    try {
+      const { tables } = await post("/recipes:check", { toml: this.toml.value }, { signal: this.signal });
+      const settings = differing(tables, this.options);
+      const before = this.choice.settings;
+      const gone = Object.keys(before).filter((name) => this.options.has(name) && !(name in settings));
+      this.choice.settings = { ...before, ...settings };
+      for (const name of gone) delete this.choice.settings[name];
+      set({ ...Object.fromEntries(gone.map((name) => [name, null])), ...settings }, { replace: true });
+      this.toml.ariaInvalid = "false";
+      put(this.tomlTold, h("p.good.small", icon("finished"), " This recipe is right."));
+      this.check();
+    } catch (problem) {
+      if (left(problem)) return;
+      this.toml.ariaInvalid = "true";
+      put(this.tomlTold, problemBox(problem));
+      this.close();
+    }
   }
 
   // --- Checking and starting ------------------------------------------------------------------
 
-  soon() {
+  soon(act) {
     clearTimeout(this.typing);
-    this.typing = setTimeout(() => this.check(), 300);
+    this.typing = setTimeout(act, 300);
   }
 
   async check() {
-    if (!this.choice.models.length) return this.close(null, "Tick at least one model.");
+    const { models } = this.choice;
+    if (!models.length) return this.close("Tick at least one model.");
     const turn = (this.turn = (this.turn ?? 0) + 1);
-    const { answers, problem } = await checked(recipes(this.choice, this.options), this.signal).catch((error) => ({ answers: [], problem: left(error) ? null : error }));
+    const { answers, problem } = await checked(recipes(this.choice, this.options), this.signal);
     if (turn !== this.turn || this.signal.aborted) return;
     markWrong(this.settingsBox, problem);
-    if (problem) {
-      put(this.told, problemBox(problem));
-      return this.close(problem);
-    }
+    put(this.told, problem && problemBox(problem));
+    if (problem) return this.close();
     this.answers = answers;
-    put(this.told);
     this.start.disabled = false;
     this.fillToml();
-    const names = this.choice.models;
-    write(this.note, names.length > 1 ? `${names.length} models, one after another: ${names.join(", ")}.` : "");
+    write(this.note, models.length > 1 ? `${models.length} models, one after another: ${models.join(", ")}.` : "");
     this.command.write(commandOf(answers));
   }
 
-  close(problem, words) {
+  close(words = "Training can start once the problem above is solved.") {
     this.start.disabled = true;
-    write(this.note, words ?? "Training can start once the problem above is solved.");
+    write(this.note, words);
   }
 
   async train() {
-    this.start.disabled = true;
-    write(this.note, "Starting…");
+    this.close("Starting…");
     try {
       const { runs } = await post("/runs", { recipes: recipes(this.choice, this.options) }, { signal: this.signal });
       document.dispatchEvent(new CustomEvent("runs-changed"));
       go(path("run", runs.at(-1)));
     } catch (problem) {
-      if (!left(problem)) put(this.told, problemBox(problem));
+      if (left(problem)) return;
+      put(this.told, problemBox(problem));
       this.start.disabled = false;
       write(this.note, "");
     }
   }
 }
 
+// The simplest, and the first that learns by gradients: comparing with a simple model is the default.
+function firstModels(models) {
+  const simple = models.find((model) => model.is_baseline) ?? models.find((model) => model.learns !== "gradients");
+  const other = models.find((model) => model.learns === "gradients") ?? models.find((model) => !model.is_baseline);
+  return [...new Set([simple, other])].filter(Boolean).map((model) => model.name);
+}

@@ -1,32 +1,24 @@
 // The story of a training, from its events: the same rule as on disk, a resume undoes what came
 // after its step. Keeps for each event the seconds and symbols that training had behind it.
 
-const RECENT = 12;
-
 /** What has happened so far in one run. */
 export class Story {
-  constructor() {
-    this.events = [];
-    this.resumes = 0;
-    this.version = 0;
-  }
+  events = [];
+  resumes = 0;
 
-  /** Take in one event; whether it belongs to the story. */
+  /** Take in one event. */
   add(event) {
-    if (event.kind === "resume") this.undo(event);
+    const isResume = event.kind === "resume";
+    if (isResume) {
+      this.events = this.events.filter((old) => old.step <= event.step && old.kind !== "end");
+      this.resumes += 1;
+    }
     const last = this.events.at(-1);
-    const pause = event.kind === "resume" || !last;
-    const passed = pause ? 0 : Math.max(0, event.t - last.t);
-    const since = this.lastTrain ? event.t - this.lastTrain.t : passed;
-    const symbols = event.kind === "train" ? (event.symbols_per_second ?? 0) * Math.max(0, pause ? 0 : since) : 0;
+    const passed = isResume || !last ? 0 : Math.max(0, event.t - last.t);
+    const since = isResume ? 0 : Math.max(0, event.t - (this.told ?? event.t - passed));
+    const symbols = event.kind === "train" ? since * (event.symbols_per_second ?? 0) : 0;
     this.events.push({ ...event, seconds: (last?.seconds ?? 0) + passed, symbols: (last?.symbols ?? 0) + symbols });
-    if (event.kind === "train" || event.kind === "resume") this.lastTrain = event;
-    this.version += 1;
-  }
-
-  undo(resume) {
-    this.events = this.events.filter((old) => old.step <= resume.step && old.kind !== "end");
-    this.resumes += 1;
+    if (isResume || event.kind === "train") this.told = event.t;
   }
 
   of(kind) {
@@ -34,7 +26,7 @@ export class Story {
   }
 
   get start() {
-    return this.events.find((event) => event.kind === "start") ?? null;
+    return this.of("start")[0];
   }
 
   get end() {
@@ -47,51 +39,46 @@ export class Story {
   }
 
   get checkpoint() {
-    return this.of("checkpoint").at(-1)?.step ?? null;
-  }
-
-  get best() {
-    return this.of("eval").findLast((event) => event.best) ?? null;
+    return this.of("checkpoint").at(-1)?.step;
   }
 
   get evaluations() {
     return this.of("eval");
   }
 
+  get best() {
+    return this.evaluations.findLast((event) => event.best);
+  }
+
   /** The share that is done, the speed, and the seconds that are left, as the last news tell. */
   get pace() {
-    const train = this.of("train");
-    const last = train.at(-1);
-    if (!last) return { progress: this.end ? 1 : null, speed: null, left: null, epoch: null };
-    const recent = train.slice(-RECENT);
-    const first = recent[0];
+    const recent = this.of("train").slice(-12);
+    if (!recent.length) return { progress: this.end ? 1 : null };
+    const [first, last] = [recent[0], recent.at(-1)];
     const gained = last.progress - first.progress;
     const passed = last.seconds - first.seconds;
-    const left = gained > 0 && passed > 0 ? ((1 - last.progress) * passed) / gained : null;
-    const seconds = recent.length > 1 ? passed : 0;
-    const speed = seconds > 0 ? (last.symbols - first.symbols) / seconds : last.symbols_per_second;
-    return { progress: last.progress, speed, left, epoch: last.epoch };
+    return {
+      progress: last.progress,
+      epoch: last.epoch,
+      speed: passed > 0 ? (last.symbols - first.symbols) / passed : last.symbols_per_second,
+      left: gained > 0 && passed > 0 ? ((1 - last.progress) * passed) / gained : null,
+    };
   }
 }
 
-/** Points [[x, y]…] of a value over step, symbols or seconds; missing values left out. */
+/** Points [[x, y]…] of a value over step, symbols or seconds, at most 2,000; missing values left out. */
 export function points(events, axis, name) {
-  return events.filter((event) => Number.isFinite(event[name])).map((event) => [event[axis], event[name]]);
+  const found = events.filter((event) => Number.isFinite(event[name])).map((event) => [event[axis], event[name]]);
+  const most = Math.min(found.length, 2000);
+  return most < found.length ? Array.from({ length: most }, (_, i) => found[Math.round((i * (found.length - 1)) / (most - 1))]) : found;
 }
 
 /** A running mean of points: 0 changes nothing, 0.95 smooths much. */
 export function smoothed(pairs, amount) {
-  let mean = 0;
-  let weight = 0;
+  let mean = 0, weight = 0;
   return pairs.map(([x, y]) => {
     mean = amount * mean + (1 - amount) * y;
     weight = amount * weight + (1 - amount);
     return [x, mean / weight];
   });
-}
-
-/** At most so many of the points, evenly, the first and the last among them. */
-export function thinned(pairs, most = 2000) {
-  if (pairs.length <= most) return pairs;
-  return Array.from({ length: most }, (_, i) => pairs[Math.round((i * (pairs.length - 1)) / (most - 1))]);
 }

@@ -5,11 +5,8 @@ import { announce, h } from "../dom.js";
 /** Ask, and wait for the answer: true for yes. */
 export function confirmed({ title, text, yes }) {
   return new Promise((resolve) => {
-    const dialog = h("dialog", { "aria-labelledby": "asked" },
-      h("h2", { id: "asked" }, title), h("p", text),
-      h("form", { method: "dialog", class: "row" },
-        h("button", { value: "no", autofocus: true }, "Cancel"),
-        h("button", { value: "yes", class: "danger" }, yes)));
+    const dialog = h("dialog", { "aria-label": title }, h("h2", title), h("p", text),
+      h("form.row", { method: "dialog" }, h("button", { type: "submit", value: "no", autofocus: true }, "Cancel"), h("button.danger", { type: "submit", value: "yes" }, yes)));
     dialog.addEventListener("close", () => {
       resolve(dialog.returnValue === "yes");
       dialog.remove();
@@ -20,17 +17,14 @@ export function confirmed({ title, text, yes }) {
 }
 
 /** Do something in ten seconds, unless “Undo” is pressed: an element that says so. */
-export function undoable(sentence, act, undone, seconds = 10) {
-  const timer = setTimeout(() => {
-    box.remove();
-    act();
-  }, 1000 * seconds);
-  const undo = () => {
+export function undoable(sentence, act, seconds = 10) {
+  const timer = setTimeout(() => end(act), 1000 * seconds);
+  const end = (then) => {
     clearTimeout(timer);
     box.remove();
-    undone();
+    then?.();
   };
-  const box = h(".notice.warm.row.apart", { role: "status" }, h("span", sentence), h("button", { on: { click: undo } }, "Undo"));
+  const box = h(".notice.warm.row.apart", { role: "status" }, sentence, h("button", { onclick: () => end() }, "Undo"));
   announce(sentence);
   return box;
 }

@@ -1,42 +1,22 @@
-// The states of a run, by word, icon and colour.
+// The states of a run, and the levels of a finding, by word, icon and colour; and sparklines.
 
 import { h, icon, s } from "../dom.js";
+import { capital } from "./words.js";
 
-const WORDS = {
-  running: "Running",
-  waiting: "Waiting",
-  finished: "Finished",
-  stopped: "Stopped",
-  diverged: "Diverged",
-  crashed: "Crashed",
-  vanished: "Vanished",
-  damaged: "Damaged",
-};
+/** The state of a run as a badge: Running, Finished, Stopped, Diverged, Crashed, Vanished… */
+export const stateBadge = (state) => h("span.badge", { class: state, dataset: { state } }, icon(state), capital(state));
 
-/** "Running", "Finished"… */
-export function stateWord(state) {
-  return WORDS[state] ?? state;
-}
-
-/** The state as a badge. */
-export function stateBadge(state) {
-  return h("span", { class: `badge ${state}`, dataset: { state } }, icon(state), stateWord(state));
-}
-
-/** A level of a finding as a badge: Problem, Warning, Note. */
-export function levelBadge(level) {
-  const word = level[0].toUpperCase() + level.slice(1);
-  return h("span", { class: `badge ${level}` }, icon(level), word);
-}
+/** The level of a finding as a badge: Problem, Warning, Note. */
+export const levelBadge = (level) => h("span.badge", { class: level }, icon(level), capital(level));
 
 /** A small line of how the metric went, with a dot at its end. */
 export function spark(values, label) {
-  const points = (values ?? []).filter((value) => Number.isFinite(value));
+  const points = (values ?? []).filter(Number.isFinite);
   if (points.length < 2) return h("span.muted", "–");
   const low = Math.min(...points);
   const span = Math.max(...points) - low;
-  const at = (value, i) => [(104 * i) / (points.length - 1) + 2, 25 - 22 * (span ? (value - low) / span : 0.5)];
-  const d = points.map((value, i) => `${i ? "L" : "M"}${at(value, i).map((x) => x.toFixed(1)).join(" ")}`).join("");
-  const [x, y] = at(points.at(-1), points.length - 1);
-  return s("svg.spark", { viewBox: "0 0 110 28", role: "img", "aria-label": label }, s("path", { d }), s("circle", { cx: x, cy: y, r: 2.4 }));
+  const place = (value, i) => [(2 + (104 * i) / (points.length - 1)).toFixed(1), (25 - 22 * (span ? (value - low) / span : 0.5)).toFixed(1)];
+  const places = points.map(place);
+  const [cx, cy] = places.at(-1);
+  return s("svg.spark", { viewBox: "0 0 110 28", role: "img", "aria-label": label }, s("path", { d: `M${places.join("L")}` }), s("circle", { cx, cy, r: 2.4 }));
 }

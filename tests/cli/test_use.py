@@ -203,10 +203,25 @@ def test_inspect_draws_saves_and_prints_json(say, tmp_path):
     assert found["view"] == "gates"
 
 
+def test_inspect_lists_views_and_takes_their_options(say):
+    found = json.loads(say("inspect", "counts", "--views", "--json").out)
+    assert [one["view"] for one in found["views"]] == ["next", "surprise", "influence", "beam"]
+    assert {"view": "gates", "title": "Gates"} in found["missing"]
+    said = say("inspect", "counts", "--views")
+    assert "--temperature" in said.out and "not shown: forecast" in said.out
+    asked = ("--text", "the", "--view", "next", "--top-k", "2", "--json")
+    found = json.loads(say("inspect", "counts", *asked).out)
+    assert found["kept"] == 2 and found["tokens"]["src"][0] == "<s>"
+
+
 def test_inspect_what_is_not_there(say, tmp_path):
-    said = say("inspect", "counts", "--text", "the")
+    said = say("inspect", "counts", "--text", "the", "--view", "gates")
     assert said.code == 4 and "error[M114]" in said.err
     said = say("inspect", "tagger", "--text", "the", "--view", "attention")
-    assert said.code == 4 and "it shows: gates" in said.err
+    assert said.code == 4 and "it shows: tags, cell, influence, gates" in said.err
+    said = say("inspect", "tagger", "--text", "the", "--view", "gates", "--layer", "7")
+    assert said.code == 2 and "error[U351]" in said.err
+    said = say("inspect", "tagger", "--text", "the", "--view", "tags", "--cell", "1")
+    assert said.code == 2 and "error[U350]" in said.err
     said = say("inspect", "tagger", "--text", "the", "-o", str(tmp_path / "x.gif"))
     assert said.code == 2 and "error[U011]" in said.err

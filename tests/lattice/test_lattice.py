@@ -1,5 +1,6 @@
 """The readable lattice against every path there is, and the quick twin against the readable one."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -93,6 +94,19 @@ def places_of(seeds, count):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_what_is_known_so_far_is_what_the_beginning_says(kind):
+    """Filtered at a place is smoothed of the sequence up to there, if any state may be the last."""
+    count = 3
+    lattice = lattice_of(kind, 5, count)
+    lattice = replace(lattice, last=np.zeros_like(lattice.last))
+    scores = np.random.default_rng(6).normal(size=(5, count))
+    found = readable.filtered(lattice, scores)
+    for time in range(1, 6):
+        so_far = readable.posteriors(lattice, scores[:time]).chances[-1]
+        np.testing.assert_allclose(found[time - 1], so_far, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(3))
 def test_the_quick_twin_gives_the_same(kind, seed):
     count = 6 if kind != "pairs" else 3
@@ -100,6 +114,7 @@ def test_the_quick_twin_gives_the_same(kind, seed):
     weights = np.array([1.0, 0.5, 3.0, 2.0, 0.0])
     found = quick.posteriors(lattice, places, weights)
     np.testing.assert_allclose(found.totals, quick.totals(lattice, places), rtol=1e-12)
+    filtered = quick.filtered(lattice, places)
     best, tops = quick.viterbi(lattice, places)
     ranked = quick.best_paths(lattice, places, 4)
     counts = [np.zeros_like(part) for part in (found.first, lattice.matrix(), found.last)]
@@ -111,6 +126,8 @@ def test_the_quick_twin_gives_the_same(kind, seed):
         right = readable.posteriors(lattice, scores)
         assert found.totals[place] == pytest.approx(right.total, rel=1e-12)
         np.testing.assert_allclose(found.chances[here], right.chances, atol=1e-12)
+        so_far = readable.filtered(lattice, scores)
+        np.testing.assert_allclose(filtered[here], so_far, atol=1e-12)
         for total, part in zip(counts, (right.first, right.moves, right.last), strict=True):
             total += weight * part
         path, top = readable.viterbi(lattice, scores)

@@ -1,6 +1,7 @@
 """Gradient descent: every optimiser, schedule and penalty does what its name says."""
 
 import math
+import time
 from typing import get_args
 
 import numpy as np
@@ -148,6 +149,25 @@ def test_budgets_end_training():
     assert sum(1 for _ in descent(steps=7).steps()) == 7
     assert sum(1 for _ in descent(epochs=3).steps()) == 6
     assert sum(1 for _ in descent(epochs=2, batch_tokens=10).steps()) > 6
+
+
+def test_a_budget_of_time_counts_work_alone(monkeypatch):
+    """A process that is held still, or waits, loses none of it; one that works does."""
+    waiting, busy = descent(steps=3, max_time="1h"), descent(steps=3, max_time="1h")
+    own, began = waiting._loss, time.monotonic()
+    monkeypatch.setattr(waiting, "_loss", lambda batch: (time.sleep(0.2), own(batch))[1])
+    list(waiting.steps())
+    assert time.monotonic() - began > 0.6 and 0 < waiting.seconds < 0.5
+
+    def laborious(batch, own=busy._loss):
+        until = time.thread_time() + 0.1
+        while time.thread_time() < until:
+            pass
+        return own(batch)
+
+    monkeypatch.setattr(busy, "_loss", laborious)
+    list(busy.steps())
+    assert busy.seconds > 0.3
 
 
 @pytest.mark.parametrize("text, seconds", [("90s", 90), ("1.5m", 90), ("2h", 7200)])

@@ -150,9 +150,9 @@ def test_a_stop_in_the_middle_of_an_epoch_is_exact(data, make, last):
 
 
 def test_a_run_with_a_time_budget_ends_in_time_and_resumes(data):
-    began = time.monotonic()
+    began = time.thread_time()  # of work: others may keep the machine busy
     run = train(recipe(data, max_time="1s", epochs=10_000), name="timed", runs=data / "runs")
-    assert time.monotonic() - began < 20
+    assert time.thread_time() - began < 20
     last = run.events()[-1]
     assert last["kind"] == "end" and last["reason"] == "finished"
     again = resume(run.folder)

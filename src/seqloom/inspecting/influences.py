@@ -58,7 +58,8 @@ def _resting(looking: Looking) -> InfluenceView:
     with looking.model.at_rest():
         weights = _weights(looking, rows, first, past)
     steps = range(weights.shape[0])
-    ahead = [series_time(series.times, window.cut, step) for step in steps]
+    times = window.series.times
+    ahead = [series_time(times, window.cut, step) for step in steps]
     if options.at != LAST:
         steps = range(at := place(options.at, ahead, "the future"), at + 1)
     steps = steps[:AHEAD]
@@ -67,7 +68,7 @@ def _resting(looking: Looking) -> InfluenceView:
     notes += ["of its first number alone"] * (space.width > 1)
     notes += [f"the last {OBSERVATIONS} of {past} steps"] * (first > 0)
     return InfluenceView(
-        list(series.times[window.begin + first : window.cut]),
+        list(times[window.begin + first : window.cut]),
         [Moved(ahead[step], step + 1) for step in steps],
         weights[list(steps)],
         looking.name,

@@ -17,6 +17,7 @@ from starlette.responses import HTMLResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..errors import StudioError
+from .limits import drained
 from .notebook import Notebook
 from .problems import answer, bug, is_reported, respond
 from .settings import Settings
@@ -26,6 +27,7 @@ COOKIE = "seqloom_token"
 READING = ("GET", "HEAD", "OPTIONS")
 KINDS = ("application/json", "application/octet-stream")
 UPLOAD = "/api/v1/datasets"
+SLOW = 408
 OPEN = ("/healthz",)  # without a token: a machine asks this
 TOKEN_PAGE = Path(__file__).parents[1] / "studio" / "token.html"
 HEADERS = {
@@ -64,7 +66,9 @@ class Guard:
             response = HTMLResponse(TOKEN_PAGE.read_text(), 401) if asks else answer(refused)
             if refused.status == 401:
                 response.headers["WWW-Authenticate"] = "Bearer"
-            response.headers["Connection"] = "close"  # its body was not read
+            response.headers["Connection"] = "close"
+            if request.method not in READING and refused.status != SLOW:
+                await drained(receive)  # else the answer could be lost with what was not read
             await response(scope, receive, answered)
         except Exception as error:
             problem = None if is_reported(error) else bug(error, request.path)

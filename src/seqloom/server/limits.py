@@ -23,6 +23,7 @@ from .settings import MIB, Limits
 
 P, T = ParamSpec("P"), TypeVar("T")
 UPLOADED = b"application/octet-stream"
+DRAINED, DRAIN_SECONDS = 16 * MIB, 2.0
 DEEPEST, DIGITS, KEPT = 64, 16, 16
 _STRING, _BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"'), re.compile(r"[\[\]{}]")
 
@@ -87,6 +88,18 @@ class _Counted:
                 break
             pieces.append(message.get("body", b""))
         return b"".join(pieces)
+
+
+async def drained(receive: Receive) -> None:
+    """Let the rest of a refused body come in, up to some point, so that its sender can listen."""
+    count = 0
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(DRAIN_SECONDS):
+            while count <= DRAINED:
+                message = await receive()
+                count += len(message.get("body", b""))
+                if message["type"] != "http.request" or not message.get("more_body"):
+                    return
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:

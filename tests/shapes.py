@@ -11,7 +11,7 @@ import dataclasses
 import functools
 import inspect
 import threading
-from typing import get_args, get_origin
+from typing import ForwardRef, get_args, get_origin, get_type_hints
 
 import jaxtyping
 from beartype import BeartypeConf, beartype
@@ -36,8 +36,8 @@ def _lengths(annotations) -> str:
     """What array annotations say of lengths, also where they are inside of others."""
     found = []
     for annotation in annotations:
-        if isinstance(annotation, str):
-            found.append("_")  # it may be anything
+        if isinstance(annotation, str | ForwardRef):  # it may be anything
+            found.append("{}" if "{" in str(annotation) else "_")
         elif inspect.isclass(annotation) and issubclass(annotation, jaxtyping.AbstractArray):
             found.append(annotation.dim_str or "_")
         else:
@@ -70,10 +70,18 @@ def _lazily(function):
         __tracebackhide__ = True
         nonlocal made
         if made is None:
-            made = checked(function)
+            made = _with_checks(function)
         return made(*arguments, **named)
 
     return call
+
+
+def _with_checks(function):
+    try:
+        get_type_hints(function, include_extras=True)
+    except NameError:  # a name that only type checkers import: jaxtyping takes it for anything
+        return jaxtyped(function, typechecker=checked)
+    return checked(function)
 
 
 class _Waiting(threading.local):

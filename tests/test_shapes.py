@@ -108,6 +108,16 @@ def test_lengths_that_are_arguments():
         made(3)
 
 
+def test_names_that_are_not_there_are_anything():
+    @watched
+    def given(thing: "NotHere", count: int) -> "NotHere":  # noqa: F821
+        return thing
+
+    assert given("a", 1) == "a"
+    with pytest.raises(TypeCheckError):
+        given("a", "b")
+
+
 def test_the_package_is_watched():
     with pytest.raises((BeartypeCallHintViolation, TypeCheckError)):
         sinusoid("4", 4)

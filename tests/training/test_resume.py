@@ -17,11 +17,13 @@ from seqloom.recipe import Recipe
 from seqloom.training.checkpoints import load_arrays
 from seqloom.training.events import read_events
 
+pytestmark = pytest.mark.usefixtures("short_answers")
+
 KILLS, A_FEW = 20, 7
 
 
 def recipe(data: Path, **training) -> Recipe:
-    settings = {"epochs": 25, "batch_size": 8, "average": 0.99, "evaluate_steps": 37}
+    settings = {"epochs": 12, "batch_size": 8, "average": 0.99, "evaluate_steps": 17}
     settings |= {"save_seconds": 0.02, "learning_rate": 0.01, "evaluate_examples": 8}
     return Recipe(
         {"train": str(data / "pairs.tsv"), "valid_fraction": 0.2, "test_fraction": 0.0},
@@ -120,7 +122,7 @@ def stream(data: Path) -> Recipe:
     )
 
 
-@pytest.mark.parametrize(("make", "last"), [(recipe, 33), (recipe, 37), (stream, 33), (stream, 31)])
+@pytest.mark.parametrize(("make", "last"), [(recipe, 16), (recipe, 17), (stream, 33), (stream, 31)])
 def test_a_stop_in_the_middle_of_an_epoch_is_exact(data, make, last):
     """Also where the stop comes at a step after which an evaluation is due: it is made up for."""
     whole = train(make(data), name="whole", runs=data / "runs")
@@ -161,7 +163,7 @@ def test_a_run_with_a_time_budget_ends_in_time_and_resumes(data):
 
 def test_early_stopping_keeps_the_best(data):
     run = train(
-        recipe(data, patience=2, learning_rate=0.3, evaluate_steps=5),
+        recipe(data, patience=2, learning_rate=0.3, evaluate_steps=5, epochs=25),
         name="early",
         runs=data / "runs",
     )

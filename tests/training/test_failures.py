@@ -26,8 +26,9 @@ from seqloom.run import load
 from seqloom.training import gradient, learning
 from seqloom.training.checkpoints import load_arrays, locked, save_arrays, write_whole
 from seqloom.training.events import read_events
+from tests.processes import in_a_process_of_its_own
 
-from .test_resume import in_a_process_of_its_own, recipe
+from .test_resume import recipe
 
 pytestmark = pytest.mark.usefixtures("short_answers")
 

@@ -16,6 +16,7 @@ from seqloom.fitting import Watcher, resume, train
 from seqloom.recipe import Recipe
 from seqloom.training.checkpoints import load_arrays
 from seqloom.training.events import read_events
+from tests.processes import in_a_process_of_its_own
 
 pytestmark = pytest.mark.usefixtures("short_answers")
 
@@ -31,21 +32,6 @@ def recipe(data: Path, **training) -> Recipe:
         {"name": "encoder-decoder", "width": 12, "hidden": 16, "dropout": 0.2},
         {**settings, **training},
     )
-
-
-def in_a_process_of_its_own(work) -> int:
-    """Fork and run; a fork needs no second import of torch, and is as killable as any process."""
-    child = os.fork()
-    if child == 0:
-        try:
-            work()
-        except BaseException:
-            import traceback
-
-            traceback.print_exc()
-            os._exit(1)
-        os._exit(0)
-    return child
 
 
 def kill_until_done(work, chance: random.Random, longest: float) -> int:

@@ -110,3 +110,34 @@ def write_data(folder: Path) -> Path:
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
     return write_data(tmp_path)
+
+
+@pytest.fixture
+def in_process(monkeypatch):
+    """Runs of a series are trained here; tests/test_ladder.py looks at processes of their own."""
+    from seqloom import series
+    from seqloom.climbing import STOPPED, Stop, climb
+    from seqloom.recipe import Recipe
+
+    trained = []
+
+    class Never(Stop):
+        def __init__(self):
+            """No signal is listened to."""
+
+        def asked(self):
+            return False
+
+        def tell(self, event):
+            return
+
+    def run(self):
+        if self.onlooker.must_stop():
+            return STOPPED, []
+        climb(self.folder, Recipe.read(self.series.recipe(self.name)), Never())
+        trained.append(self.name)
+        self._tell(climbed=series.read_climbed(self.folder))
+        return 0, []
+
+    monkeypatch.setattr(series._Apart, "run", run)
+    return trained

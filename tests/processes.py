@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import traceback
 from pathlib import Path
 
 
@@ -16,3 +17,16 @@ def start(folder: Path, *arguments: str) -> subprocess.Popen:
         stderr=subprocess.PIPE,
         text=True,
     )
+
+
+def in_a_process_of_its_own(work) -> int:
+    """Fork and run; a fork needs no second import of torch, and is as killable as any process."""
+    child = os.fork()
+    if child == 0:
+        try:
+            work()
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    return child

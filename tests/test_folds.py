@@ -10,7 +10,6 @@ import pytest
 import seqloom
 from seqloom import series
 from seqloom.cli.main import main
-from seqloom.climbing import STOPPED, Stop, climb
 from seqloom.folding import Times
 from seqloom.forms import Form
 from seqloom.parts import read_parts
@@ -36,33 +35,6 @@ def here(data, monkeypatch):
 def write(path: Path, rows: list[tuple[str, ...]]) -> None:
     lines = ["text,label,author", *(",".join(row) for row in rows)]
     path.write_text("\n".join(lines) + "\n")
-
-
-@pytest.fixture
-def in_process(monkeypatch):
-    """Runs are trained here: a process of its own each is what tests/test_ladder.py looks at."""
-    trained = []
-
-    class Never(Stop):
-        def __init__(self):
-            """No signal is listened to."""
-
-        def asked(self):
-            return False
-
-        def tell(self, event):
-            return
-
-    def run(self):
-        if self.onlooker.must_stop():
-            return STOPPED, []
-        climb(self.folder, Recipe.read(self.series.recipe(self.name)), Never())
-        trained.append(self.name)
-        self._tell(climbed=series.read_climbed(self.folder))
-        return 0, []
-
-    monkeypatch.setattr(series._Apart, "run", run)
-    return trained
 
 
 def parts_of(fold, folds=4, **settings):

@@ -1,10 +1,10 @@
 """Ladders: rungs are data, share one budget of time, and leave what is done whatever happens."""
 
 import json
+import os
 import re
 import signal
 import subprocess
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +17,7 @@ import seqloom
 from seqloom import rungs
 from seqloom.cli.main import main
 from seqloom.climbed import Climb, Climbed, bought
+from seqloom.climbing import peak_memory
 from seqloom.errors import SeqloomError
 from seqloom.laddering import Plan, prepare
 from seqloom.metrics import METRICS, Measured, Ratio, measure
@@ -25,7 +26,7 @@ from seqloom.recipe import Recipe
 from seqloom.run import EVENTS
 from seqloom.series import Onlooker
 from seqloom.training.events import read_events
-from tests.processes import start
+from tests.processes import in_a_process_of_its_own, start
 
 LINES = ["--set", "task.layout=lines", "--set", "data.test_fraction=0.2"]
 CELLS = """
@@ -117,7 +118,7 @@ def test_what_rungs_are_compared_by_may_follow_from_the_data(here, tag, metric):
     assert json.loads((folder / "ladder.json").read_text())["metric"] == metric
 
 
-def test_counts_alone(here, capsys):
+def test_counts_alone(here, in_process, capsys):
     """Every rung is judged on the same examples; the table, the sentences, the picture, the files."""
     told = ["ladder", "language", "text.txt", "--models", "unigram,3-gram", *LINES]
     assert main([*told, "--json", "--picture", "ladder.svg", "--name", "mine"]) == 0
@@ -186,11 +187,11 @@ def wait_for(path: Path, kind: str, process: subprocess.Popen | None = None) -> 
     raise AssertionError(f"no {kind} in a minute")
 
 
-LONG = ["language", "text.txt", "--models", "unigram", "lstm", "--max-time", "20m", *LINES]
+LONG = ["language", "text.txt", "--max-time", "20m", *LINES, "--models"]
 
 
 def test_ctrl_c_leaves_what_is_done(here, capsys):
-    process = start(here, "ladder", *LONG)
+    process = start(here, "ladder", *LONG, "unigram", "lstm")
     rung = here / "runs" / "ladder-1" / "lstm"
     wait_for(rung / EVENTS, "train", process)
     process.send_signal(signal.SIGINT)
@@ -211,7 +212,7 @@ def test_ctrl_c_leaves_what_is_done(here, capsys):
 
 
 def test_a_rung_ends_with_whoever_waits_for_it(here):
-    process = start(here, "ladder", *LONG)
+    process = start(here, "ladder", *LONG, "lstm")
     rung = here / "runs" / "ladder-1" / "lstm"
     wait_for(rung / EVENTS, "train", process)
     process.kill()
@@ -271,15 +272,17 @@ def test_those_without_a_share_come_first_and_the_rest_is_shared():
     assert series.progress(["counts"], "big", 0.5) == pytest.approx(1.01 / 3.01)
 
 
-def test_the_peak_of_memory_is_seen():
+def test_the_peak_of_memory_is_seen(tmp_path):
     """In a process of its own: the peak of this one may lie far above what it holds now."""
-    code = (
-        "import numpy as np\nfrom seqloom.climbing import peak_memory\n"
-        "before = peak_memory()\nblock = np.ones(30_000_000)\n"
-        "print(before, peak_memory() - before)"
-    )
-    said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    before, more = map(int, said.stdout.split())
+
+    def work():
+        before = peak_memory()
+        block = np.ones(30_000_000)
+        (tmp_path / "seen").write_text(f"{before} {peak_memory() - before} {len(block)}")
+
+    _, status = os.waitpid(in_a_process_of_its_own(work), 0)
+    assert status == 0
+    before, more, _ = map(int, (tmp_path / "seen").read_text().split())
     assert before > 10e6 and more > 100e6
 
 
@@ -299,7 +302,7 @@ def test_a_ladder_is_whole_before_the_first_rung(here):
         prepare("language", "text.txt", "1m", ["lstm"], folder.name, Path("runs"), {})
 
 
-def test_translation_climbs_on_parallel_files(here, capsys):
+def test_translation_climbs_on_parallel_files(here, in_process, capsys):
     """A metric of which more is better, and two files in the place of one."""
     pairs = [line.split("\t") for line in (here / "pairs.tsv").read_text().splitlines()]
     for side, name in enumerate(("de", "en")):
@@ -369,7 +372,7 @@ def test_it_is_said_plainly_when_the_naive_wins():
     assert replace(better, simple=[]).verdict() == ""
 
 
-def test_forecasts_are_measured_by_the_naive(here, capsys):
+def test_forecasts_are_measured_by_the_naive(here, in_process, capsys):
     """The table has the other metrics and the skill; what is said is in the JSON, too."""
     days = np.arange("2020-01-01", "2020-07-01", dtype="datetime64[D]")
     waves = 10 + np.arange(len(days)) % 7 + np.random.default_rng(0).normal(0, 0.5, len(days))

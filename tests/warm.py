@@ -7,8 +7,10 @@ on the path, hands over its arguments, folder, environment and streams, and `ser
 """
 
 import contextlib
+import importlib
 import json
 import os
+import pkgutil
 import signal
 import socket
 import subprocess
@@ -16,6 +18,7 @@ import sys
 import time
 from pathlib import Path
 
+LATE = ["rich.console", "rich.live", "rich.table", "sacrebleu.metrics", "PIL.Image", "mido"]
 CLIENT = """#!{python} -IS
 import json, os, socket, sys
 with socket.socket(socket.AF_UNIX) as line:
@@ -45,13 +48,21 @@ def ready(folder: Path):
             server.terminate()
 
 
+def import_all() -> None:
+    """The whole package, with torch and all else that it imports: each command needs some of it."""
+    import seqloom
+
+    for found in pkgutil.walk_packages(seqloom.__path__, "seqloom."):
+        if not found.name.endswith("__main__"):
+            with contextlib.suppress(ImportError):  # of what is not installed
+                importlib.import_module(found.name)
+    for name in LATE:
+        importlib.import_module(name)
+
+
 def serve(address: str) -> None:
     """Run what clients ask for, each in a process of its own, until the end."""
-    import seqloom.cli.main
-    import seqloom.models.encoder_decoder
-    import seqloom.models.recurrent
-    import seqloom.training.gradient  # noqa: F401 - with them comes torch
-
+    import_all()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those that are done
     with socket.socket(socket.AF_UNIX) as door:
         door.bind(address + "~")

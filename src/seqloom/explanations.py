@@ -4,6 +4,7 @@ They are written in error_codes/*.toml, one table for each code, and read wherev
 on the command line, in the documentation and in the studio.
 """
 
+import functools
 import tomllib
 from dataclasses import dataclass
 from importlib.resources import files
@@ -20,6 +21,7 @@ class Page:
     why: str
 
 
+@functools.cache
 def pages() -> dict[str, Page]:
     """Every page by its code: usage, data, models, training and the machine, in that order."""
     found: dict[str, Page] = {}

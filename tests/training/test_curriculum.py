@@ -17,6 +17,8 @@ from seqloom.training.settings import Training
 from .test_resume import fingerprint
 from .test_resume import recipe as pairs
 
+pytestmark = pytest.mark.usefixtures("short_answers")
+
 CURRICULA = ["naive", "mixed", "combined"]
 SMALL = {"name": "encoder-decoder", "width": 4, "hidden": 6}
 SIZES = {"examples": 60, "valid_examples": 6, "test_examples": 6}

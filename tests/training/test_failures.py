@@ -1,5 +1,6 @@
 """What can go wrong while training: each gets its sentence, and the last checkpoint stays whole."""
 
+import contextlib
 import ctypes
 import os
 import pickle
@@ -15,16 +16,21 @@ import numpy as np
 import pytest
 import torch
 
+from seqloom.cli.main import main
 from seqloom.cli.progress import LineReport
 from seqloom.errors import MachineError, ModelError, SeqloomError, TrainingError
 from seqloom.fitting import Watcher, resume, train
+from seqloom.model import Search
 from seqloom.recipe import Recipe
 from seqloom.run import load
-from seqloom.training import gradient
+from seqloom.training import gradient, learning
 from seqloom.training.checkpoints import load_arrays, locked, save_arrays, write_whole
 from seqloom.training.events import read_events
+from tests.processes import in_a_process_of_its_own
 
 from .test_resume import recipe
+
+pytestmark = pytest.mark.usefixtures("short_answers")
 
 COMMAND = [sys.executable, "-m", "seqloom", "train"]
 
@@ -41,18 +47,22 @@ def run_limited(arguments, before):
 
 
 def test_a_full_disk_keeps_the_last_checkpoint(data):
-    run = train(recipe(data), name="full", runs=data / "runs")
+    run = train(recipe(data, epochs=2), name="full", runs=data / "runs")
     before = (run.folder / "checkpoint" / "last.safetensors").read_bytes()
     limit = len(before) // 2  # no file may grow beyond this: to the process the disk is full
 
-    def small_disk():
+    def work():
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+        with (data / "said").open("w") as said, contextlib.redirect_stderr(said):
+            arguments = ["--resume", "full", "--runs-dir", str(data / "runs")]
+            code = main(["train", *arguments, "--set", "training.epochs=80"])
+        os._exit(code)
 
-    arguments = [*COMMAND, "--resume", "full", "--runs-dir", str(data / "runs")]
-    done = run_limited([*arguments, "--set", "training.epochs=80"], small_disk)
-    assert done.returncode == 6, done.stderr
-    assert "error[E301]: disk full while saving" in done.stderr
-    assert "Traceback" not in done.stderr
+    _, status = os.waitpid(in_a_process_of_its_own(work), 0)
+    told = (data / "said").read_text()
+    assert os.waitstatus_to_exitcode(status) == 6, told
+    assert "error[E301]: disk full while saving" in told
+    assert "Traceback" not in told
     assert (run.folder / "checkpoint" / "last.safetensors").read_bytes() == before
     assert not list(run.folder.rglob(".*.part"))
     assert load(run.folder).predict(["the cat sees"])
@@ -79,7 +89,7 @@ def test_a_folder_that_may_not_be_written(data):
 
 
 def test_a_folder_in_use(data):
-    run = train(recipe(data), name="busy", runs=data / "runs")
+    run = train(recipe(data, epochs=2), name="busy", runs=data / "runs")
     with locked(run.folder), pytest.raises(TrainingError) as told:
         resume(run.folder)
     assert told.value.code == "T121"
@@ -87,7 +97,7 @@ def test_a_folder_in_use(data):
 
 
 def test_changed_data_is_noticed(data):
-    run = train(recipe(data), name="changed", runs=data / "runs")
+    run = train(recipe(data, epochs=2), name="changed", runs=data / "runs")
     with (data / "pairs.tsv").open("a") as file:
         file.write("a new line\tline new a\n")
     with pytest.raises(TrainingError) as told:
@@ -105,7 +115,7 @@ def test_a_loss_that_is_not_a_number(data, evaluate_steps):
     """Diverged at once or after some good steps: the last good place is what a resume finds."""
     wild = {"optimizer": "sgd", "clip": 0.0, "warmup": 0.9, "schedule": "constant", "l2": 1.0}
     wild |= {"learning_rate": 1e10, "evaluate_steps": evaluate_steps, "save_seconds": 0.0}
-    wild |= {"epochs": 8}
+    wild |= {"epochs": 4}
     with pytest.raises(TrainingError) as told:
         train(recipe(data, **wild), name="wild", runs=data / "runs")
     assert told.value.code == "T130" and told.value.exit_code == 5
@@ -154,7 +164,7 @@ def test_a_label_that_only_validation_has(data):
 
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.5, 0.99])
 def test_a_checkpoint_cut_short(data, share):
-    run = train(recipe(data), name="cut", runs=data / "runs")
+    run = train(recipe(data, epochs=2), name="cut", runs=data / "runs")
     for file in ("weights.safetensors", "checkpoint/last.safetensors"):
         whole = (run.folder / file).read_bytes()
         (run.folder / file).write_bytes(whole[: int(share * len(whole))])
@@ -183,7 +193,7 @@ def test_a_checkpoint_with_flipped_bytes_is_refused_or_loads(tmp_path, seed):
 
 
 def test_a_pickle_is_never_opened(data):
-    run = train(recipe(data), name="pickled", runs=data / "runs")
+    run = train(recipe(data, epochs=2), name="pickled", runs=data / "runs")
     for content in (pickle.dumps({"a": 1}), b"PK\x03\x04rest"):
         (run.folder / "weights.safetensors").write_bytes(content)
         with pytest.raises(ModelError) as told:
@@ -195,7 +205,7 @@ def test_a_pickle_is_never_opened(data):
 
 
 def test_task_file_damaged(data):
-    run = train(recipe(data), name="task", runs=data / "runs")
+    run = train(recipe(data, epochs=2), name="task", runs=data / "runs")
     (run.folder / "task.json").write_text('{"codecs": ')
     with pytest.raises(ModelError) as told:
         load(run.folder)
@@ -217,7 +227,13 @@ def test_a_write_that_fails_leaves_what_was_there(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_the_command_killed_and_resumed_ends_like_one_never_stopped(data):
+@pytest.fixture
+def whole_answers(monkeypatch):
+    """As long as those of the command, which decide what is kept as the best."""
+    monkeypatch.setattr(learning, "Search", Search)
+
+
+def test_the_command_killed_and_resumed_ends_like_one_never_stopped(data, whole_answers):
     """The same as the forked processes of test_resume, once through the real command."""
     whole = train(recipe(data), name="whole", runs=data / "runs")
     arguments = command(data, "--name", "killed")
@@ -229,12 +245,7 @@ def test_the_command_killed_and_resumed_ends_like_one_never_stopped(data):
         time.sleep(0.002)
     started.send_signal(signal.SIGKILL)
     started.communicate()
-    done = subprocess.run(
-        [*COMMAND, "--resume", "killed", "--runs-dir", str(data / "runs")],
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
+    assert read_events(folder / "events.jsonl")[-1]["kind"] != "end"
+    assert main(["train", "--resume", "killed", "--runs-dir", str(data / "runs")]) == 0
     ours, theirs = (f.joinpath("weights.safetensors").read_bytes() for f in (folder, whole.folder))
     assert ours == theirs

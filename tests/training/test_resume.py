@@ -16,12 +16,15 @@ from seqloom.fitting import Watcher, resume, train
 from seqloom.recipe import Recipe
 from seqloom.training.checkpoints import load_arrays
 from seqloom.training.events import read_events
+from tests.processes import in_a_process_of_its_own
+
+pytestmark = pytest.mark.usefixtures("short_answers")
 
 KILLS, A_FEW = 20, 7
 
 
 def recipe(data: Path, **training) -> Recipe:
-    settings = {"epochs": 25, "batch_size": 8, "average": 0.99, "evaluate_steps": 37}
+    settings = {"epochs": 12, "batch_size": 8, "average": 0.99, "evaluate_steps": 17}
     settings |= {"save_seconds": 0.02, "learning_rate": 0.01, "evaluate_examples": 8}
     return Recipe(
         {"train": str(data / "pairs.tsv"), "valid_fraction": 0.2, "test_fraction": 0.0},
@@ -29,21 +32,6 @@ def recipe(data: Path, **training) -> Recipe:
         {"name": "encoder-decoder", "width": 12, "hidden": 16, "dropout": 0.2},
         {**settings, **training},
     )
-
-
-def in_a_process_of_its_own(work) -> int:
-    """Fork and run; a fork needs no second import of torch, and is as killable as any process."""
-    child = os.fork()
-    if child == 0:
-        try:
-            work()
-        except BaseException:
-            import traceback
-
-            traceback.print_exc()
-            os._exit(1)
-        os._exit(0)
-    return child
 
 
 def kill_until_done(work, chance: random.Random, longest: float) -> int:
@@ -120,7 +108,7 @@ def stream(data: Path) -> Recipe:
     )
 
 
-@pytest.mark.parametrize(("make", "last"), [(recipe, 33), (recipe, 37), (stream, 33), (stream, 31)])
+@pytest.mark.parametrize(("make", "last"), [(recipe, 16), (recipe, 17), (stream, 33), (stream, 31)])
 def test_a_stop_in_the_middle_of_an_epoch_is_exact(data, make, last):
     """Also where the stop comes at a step after which an evaluation is due: it is made up for."""
     whole = train(make(data), name="whole", runs=data / "runs")
@@ -161,7 +149,7 @@ def test_a_run_with_a_time_budget_ends_in_time_and_resumes(data):
 
 def test_early_stopping_keeps_the_best(data):
     run = train(
-        recipe(data, patience=2, learning_rate=0.3, evaluate_steps=5),
+        recipe(data, patience=2, learning_rate=0.3, evaluate_steps=5, epochs=25),
         name="early",
         runs=data / "runs",
     )

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain, islice
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from ..decoding import Sampling
 from ..generating import Piece
@@ -148,6 +148,7 @@ class _Queue:
         return [piece for pieces in self._waiting for piece in pieces]
 
 
+@runtime_checkable
 class Printer(Protocol):
     """How texts are told."""
 

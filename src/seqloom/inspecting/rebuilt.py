@@ -30,7 +30,7 @@ def rebuilt(told: Told) -> View:
     """The view that has this JSON, with its sentence and its notes as they were."""
     view = REBUILT[told["view"]](told)
     view.caption, view.notes = told["caption"], tuple(told["notes"])
-    view.told = told
+    view.as_kept = told
     return view
 
 

@@ -25,7 +25,7 @@ class View(ABC):
 
     kind: ClassVar[str]
     version: ClassVar[int] = 1
-    told: dict[str, Any] | None = None  # its JSON, where that was kept and is drawn again
+    as_kept: dict[str, Any] | None = None  # its JSON, where that was kept and is drawn again
 
     def __init__(
         self, model: str, caption: str, data: dict[str, Any], notes: Sequence[str] = ()
@@ -51,8 +51,8 @@ class View(ABC):
     def to_json(self) -> dict[str, Any]:
         """The view as plain lists and numbers: the form the studio draws from."""
         head = {"view": self.kind, "version": self.version, "model": self.model}
-        if self.told is not None:
-            return self.told
+        if self.as_kept is not None:
+            return self.as_kept
         return {**head, **self.content(), "caption": self.caption, "notes": list(self.notes)}
 
     def to_text(self, width: int = 80, ascii: bool = False) -> str:

@@ -96,7 +96,7 @@ def test_another_encoding_is_suggested_and_works(studio):
 
 @pytest.mark.parametrize(
     ("query", "code"),
-    [("task=nothing", "U002"), ("task=algorithms", "U012"), ("format=pdf", "S242")],
+    [("task=nothing", "U002"), ("task=algorithms", "U012"), ("format=pdf", "U010")],
 )
 def test_what_cannot_be_asked_of_a_file(studio, query, code):
     name = give(studio, b"words and words\n", "a.txt")

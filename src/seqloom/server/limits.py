@@ -21,7 +21,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ..errors import StudioError
 from .settings import MIB, Limits
 
-P, T = ParamSpec("P"), TypeVar("T")
+P = ParamSpec("P")
+T = TypeVar("T")
 UPLOADED = b"application/octet-stream"
 DRAINED, DRAIN_SECONDS = 16 * MIB, 2.0
 DEEPEST, DIGITS, KEPT = 64, 16, 16

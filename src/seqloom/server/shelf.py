@@ -17,7 +17,14 @@ from ..run import EVENTS, RECIPE, WEIGHTS
 from .jobs import Jobs, Step
 
 State = Literal[
-    *("running", "finished", "stopped", "diverged", "crashed", "vanished", "damaged", "waiting")
+    "running",
+    "finished",
+    "stopped",
+    "diverged",
+    "crashed",
+    "vanished",
+    "damaged",
+    "waiting",
 ]
 LOCK, PROBES = "lock", "probes"
 CURVE = 60  # points of the small curve in a list

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, get_args
 
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.exceptions import RequestValidationError
@@ -20,7 +20,7 @@ from ..studio import Here, Json
 
 router = APIRouter(prefix="/api/v1/datasets", tags=["data sets"])
 DataId = Annotated[str, Path(description="The id of a data set.", max_length=40)]
-Format = Literal[get_args(Data.__annotations__["format"])]  # type: ignore[valid-type]
+FORMATS: dict[str, Any] = {"enum": list(get_args(Data.__annotations__["format"]))}
 UPLOAD = "application/octet-stream"
 BODY: dict[str, Any] = {
     "requestBody": {
@@ -75,7 +75,9 @@ async def report(  # noqa: PLR0913 - the ways in which a file can be read
     dataset: DataId,
     studio: Here,
     task: Annotated[str | None, Query(max_length=100, description="Left out: guessed.")] = None,
-    format: Annotated[Format, Query(description="How the file is laid out.")] = "auto",
+    format: Annotated[
+        str, Query(description="How the file is laid out.", json_schema_extra=FORMATS)
+    ] = "auto",
     encoding: Annotated[str, Query(max_length=40, description="Such as cp1252.")] = "utf-8",
     columns: Annotated[
         str, Query(max_length=400, description="Such as text=review,label=stars, or 1,2.")

@@ -23,8 +23,11 @@ from ..studio import Here, Json, Studio
 
 router = APIRouter(prefix="/api/v1/models", tags=["models"])
 ModelId = Annotated[str, Path(description="The id of a model: that of its run.", max_length=200)]
-STREAM = {200: {"content": {"text/event-stream": {}}, "description": "Symbols as they are drawn."}}
-PICTURES = {200: {"content": {kind: {} for kind in DRAWN}}}
+Responses = dict[int | str, dict[str, Any]]
+STREAM: Responses = {
+    200: {"content": {"text/event-stream": {}}, "description": "Symbols as they are drawn."}
+}
+PICTURES: Responses = {200: {"content": {kind: {} for kind in DRAWN}}}
 T = TypeVar("T")
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Path, Query
 from starlette.responses import Response, StreamingResponse
@@ -17,7 +17,9 @@ from ..tailing import frames
 
 router = APIRouter(prefix="/api/v1/runs", tags=["runs"])
 RunId = Annotated[str, Path(description="The id of a run, as the list has it.", max_length=200)]
-STREAM = {200: {"content": {"text/event-stream": {}}, "description": "Events as they happen."}}
+STREAM: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"text/event-stream": {}}, "description": "Events as they happen."}
+}
 
 
 @router.get("", response_model=Runs)

@@ -2,6 +2,7 @@
 
 from typing import get_args
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -183,8 +184,11 @@ def test_options_name_every_cell():
 def test_gates_are_seen(cell):
     recurrence = Recurrence(cell, 3, 4)
     with watching(recurrence) as trace:
-        recurrence(torch.randn(2, 5, 3), torch.tensor([5, 5]))
-    assert set(trace.kinds()) == {f"gate.{gate}" for gate in GATES[cell]}
+        outputs = recurrence(torch.randn(2, 5, 3), torch.tensor([5, 5]))
+    held = np.stack([record.value for record in trace.of_kind("state.hidden")], axis=1)
+    np.testing.assert_array_equal(held, outputs.detach().numpy())
+    states = {"state.hidden"} | ({"state.memory"} if CELLS[cell].tensors > 1 else set())
+    assert set(trace.kinds()) == states | {f"gate.{gate}" for gate in GATES[cell]}
     assert len(trace.of_kind("gate.*")) == 5 * len(GATES[cell])
     assert {record.path for record in trace.records} <= {"layers.0.cell"}
 

@@ -89,12 +89,16 @@ def _list(run: Run, given: argparse.Namespace) -> None:
             for kind in found.shown
         ]
         missing = [{"view": kind.view, "title": kind.title} for kind in found.missing]
-        show(to_json({"views": shown, "missing": missing}))
+        show(to_json({"views": shown, "missing": missing, "probes": run.probes()}))
         return
     for kind in found.shown:
         takes = f"  ({', '.join('--' + name.replace('_', '-') for name in kind.takes)})"
         show(f"{kind.view:14}{kind.about}{takes if kind.takes else ''}")
     show(f"not shown: {', '.join(kind.view for kind in found.missing) or 'none'}")
+    if (kept := run.probes())["steps"]:
+        show(f"kept at the steps {', '.join(map(str, kept['steps']))} (--step) of the texts:")
+        for text in kept["inputs"]:
+            show(f"  {text}")
 
 
 def _option(option: Option) -> dict[str, Any]:

@@ -181,13 +181,18 @@ class BeamView(View):
         said = (
             f"{self.beam} candidate{'s' * (self.beam != 1)}, {steps} steps,"
             f" {len(self.nodes)} looked at:"
-            f' "{visible(shorten(best.text, 60))}" ({best.log_prob:.2f} nats).'
+            f' "{_line(best.text)}" ({best.log_prob:.2f} nats).'
         )
         if best.text == self.greedy.text:
             return f"{said} Greedy search finds the same."
         gain = best.log_prob - self.greedy.log_prob
         verb = "loses by" if gain >= 0 else "would be likelier, by"
         return (
-            f'{said} Greedy search finds "{visible(shorten(self.greedy.text, 60))}"'
+            f'{said} Greedy search finds "{_line(self.greedy.text)}"'
             f" and {verb} {abs(gain):.2f} nats."
         )
+
+
+def _line(text: str) -> str:
+    """A text in a sentence: short, and on one line."""
+    return shorten(" ".join(text.split("\n")), 60)

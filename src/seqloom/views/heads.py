@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .colours import INK, MUTED, PAGE, viridis
 from .drawing import Lettering, Picture
 from .heat_map import LEGEND_HEIGHT, MARGIN, Wording, draw_legend
-from .symbols import shorten, to_ascii, visible
+from .symbols import shorten, to_ascii
 from .view import View
 
 Matrix = NDArray[np.float64]
@@ -175,8 +175,10 @@ class HeadsView(View):
             key=lambda one: one[2].share if one[2].behaviour != "spread out" else 0.0,
         )
         said = f"{len(heads)} heads in {len(self.layers)} layers: {told}."
+        if clearest.behaviour == "spread out":
+            return said
         return (
-            f"{said} Clearest: head {number} of {visible(layer)},"
+            f"{said} Clearest: head {number} of {layer},"
             f" {clearest.behaviour} ({clearest.share:.2f})."
         )
 

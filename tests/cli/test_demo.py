@@ -10,6 +10,7 @@ import pytest
 
 from seqloom.cli import demo
 from seqloom.cli.main import main
+from seqloom.examples import EXAMPLES, Example, Material
 
 SOUNDS = dict(
     zip(
@@ -99,3 +100,34 @@ def test_without_the_dictionary(tmp_path, monkeypatch, capsys):
 def test_minutes_must_be_some(here, capsys):
     assert main(["demo", "--minutes", "0"]) == 2
     assert capsys.readouterr().err.startswith("error[U001]")
+
+
+def labelled():
+    chance = random.Random(0)
+    words = {"good": ["fine", "great"], "bad": ["poor", "awful"]}
+    rows = [(kind, chance.choice(words[kind]), n) for n in range(60) for kind in words]
+    return "text,label\n" + "".join(f"a {word} thing {n},{kind}\n" for kind, word, n in rows)
+
+
+def test_another_example(here, monkeypatch, capsys):
+    tiny = Example(
+        name="tiny",
+        title="Tiny",
+        sentence="Good or bad?",
+        task="classify",
+        models={"bag": {}, "window": {"model.hidden": 8, "model.width": 8}},
+        settings={"training.epochs": 2},
+        file="things.csv",
+        materials=(Material("made", "Made on the spot.", labelled),),
+    )
+    monkeypatch.setitem(EXAMPLES, "tiny", tiny)
+    assert main(["demo", "tiny", "--minutes", "0.05"]) == 0
+    first = capsys.readouterr()
+    assert "Tiny: Good or bad?\nMade on the spot." in first.err
+    assert "accuracy" in first.out and "training time" in first.out
+    assert "seqloom compare tiny-bag tiny-window --where" in first.out
+    assert (here / "runs" / "demo" / "things.csv").read_text() == labelled()
+    assert main(["demo", "tiny", "--minutes", "0.05"]) == 0
+    assert capsys.readouterr().out == first.out, "what is trained is not trained again"
+    assert main(["demo", "nothing"]) == 2
+    assert "error[U001]" in capsys.readouterr().err

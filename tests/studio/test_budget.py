@@ -4,6 +4,8 @@ from pathlib import Path
 
 import seqloom
 
+from .browsing import ready
+
 STUDIO = Path(seqloom.__file__).parent / "studio"
 KB = 1024
 
@@ -12,9 +14,39 @@ def weight(pattern):
     return sum(path.stat().st_size for path in STUDIO.rglob(pattern))
 
 
-def test_script_and_style_are_small():
-    assert weight("*.js") <= 200 * KB
-    assert weight("*.js") + weight("*.css") <= 250 * KB
+def test_every_page_loads_little_script_and_style(studio, page):
+    """Pages load what they need when they are opened; none needs all of it."""
+    run = studio.need("reverse")
+    sizes = {}
+    page.on("response", lambda answer: seen.append(answer))
+    for path in (
+        "/",
+        f"/run/{run}",
+        "/train",
+        "/compare",
+        f"/inside/{run}",
+        f"/try/{run}",
+        "/serve",
+        "/models",
+        "/api",
+    ):
+        seen = []
+        page.goto("about:blank")
+        page.goto(studio.address + path)
+        ready(page)
+        loaded = {STUDIO / one.url.split("/static/")[1] for one in seen if "/static/" in one.url}
+        script, style = (
+            sum(p.stat().st_size for p in loaded if p.suffix == kind) for kind in (".js", ".css")
+        )
+        assert 0 < script <= 200 * KB, f"{path}: {script} bytes of script"
+        assert 0 < script + style <= 250 * KB, f"{path}: {script + style} bytes"
+        sizes[path] = script
+    assert sizes["/"] <= 80 * KB, f"the first view is the lightest: {sizes}"
+
+
+def test_all_script_together_does_not_grow():
+    assert weight("*.js") <= 270 * KB
+    assert weight("*.css") <= 36 * KB
 
 
 def test_files_are_rooms_one_can_look_over():

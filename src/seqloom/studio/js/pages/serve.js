@@ -38,13 +38,13 @@ async function showSnippets(box, id, signal) {
 async function follow(box, signal) {
   const found = document.hidden ? null : await get("/requests", { signal }).catch(() => null);
   if (signal.aborted) return;
-  if (found) put(box, requestTable(found.requests.filter((one) => one.path !== "/api/v1/status")));
+  if (found) put(box, requestTable(found.requests.filter((one) => one.model)));
   const timer = setTimeout(() => follow(box, signal), 2000);
   signal.addEventListener("abort", () => clearTimeout(timer));
 }
 
 function requestTable(requests) {
-  if (!requests.length) return h("p.muted", "Nothing was asked yet.");
+  if (!requests.length) return h("p.muted", "No model was asked yet.");
   const now = Date.now() / 1000;
   return sheet(["When .hide-narrow muted", "Call .mono wrap", "Model .hide-narrow", "Status .number", "Time .number"],
     requests.map((one) => [ago(now - one.t), `${one.method} ${one.path}`, one.model ?? "", h("span", { class: one.status < 400 ? "good" : "bad" }, String(one.status)), `${number(one.ms)} ms`]), { id: "requests" });

@@ -195,6 +195,7 @@ class Form {
 // The simplest, and the first that learns by gradients: comparing with a simple model is the default.
 function firstModels(models) {
   const simple = models.find((model) => model.is_baseline) ?? models.find((model) => model.learns !== "gradients");
-  const other = models.find((model) => model.learns === "gradients") ?? models.find((model) => !model.is_baseline);
+  const others = models.filter((model) => model !== simple && !model.is_baseline);
+  const other = others.find((model) => model.learns === "gradients") ?? others[0];
   return [...new Set([simple, other])].filter(Boolean).map((model) => model.name);
 }

@@ -60,6 +60,7 @@ FORECASTS = [
     {"output": "student", "center": "last", "look_back": 3},
     {"output": "quantile", "center": "standard", "ahead": "direct"},
     {"output": "squared", "center": "mean"},
+    {"ahead": "direct", "patch": 2, "look_back": 5},
 ]
 VARIANTS = {
     "linear": [

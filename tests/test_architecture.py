@@ -35,7 +35,8 @@ LAYERS = [  # lowest first; names in one set may not import each other
         "guessing",
         "forecasting",
     },
-    {"parts", "regimes", "by_horizon", "checking", "rungs", "agreement", "mistakes", "folded"},
+    {"parts", "regimes", "by_horizon", "checking", "rungs", "agreement", "mistakes", "folded"}
+    | {"calibrating"},
     {"run"},
     {"card"},
     {"fitting"},

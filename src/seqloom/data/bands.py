@@ -33,7 +33,7 @@ class Bands:
         self.factors: Float[np.ndarray, " ahead"] = np.ones(0)
 
     def learn(self, scores: Scores, windows: float) -> None:
-        """From the z of windows, NaN where nothing came, which count as so many independent ones."""
+        """From the z of windows, NaN where nothing came, counted as so many that are apart."""
         seen = ~np.isnan(scores)
         sizes = np.where(seen, np.minimum(np.abs(scores), FAR), 0).sum((0, 2))
         counts = seen.sum((0, 2))

@@ -259,7 +259,8 @@ class Autoregressive(Model):
         if not fits or weights["taps"].shape[1:] != mine["taps"].shape[1:]:
             raise ModelError("M111", f"the weights do not fit series of {self.width} numbers")
         doubt = Doubt(np.array(weights["doubt"]), float(weights["freedom"][0]))
-        self._take(*(np.array(weights[name]) for name in NAMES[:5]), doubt)
+        taps, driven, noise, mean, spread = (np.array(weights[name]) for name in NAMES[:5])
+        self._take(taps, driven, noise, mean, spread, doubt)
 
     def _take(
         self,

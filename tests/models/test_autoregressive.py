@@ -297,6 +297,23 @@ def test_bands_hold_with_few_steps():
     assert np.mean(inside[False]) < 0.73 < 0.76 < np.mean(inside[True]) < 0.86
 
 
+def test_densities_with_gaps_are_those_of_each_draw():
+    """The covariance of a future at once, against a filter for every draw."""
+    rows = np.random.default_rng(2).normal(size=(30, 2)).cumsum(0)
+    model = learned(rows, order=2, period=3, differences="season")
+    future = np.array([[0.3, NAN], [NAN, NAN], [1.0, -0.4], [NAN, 0.2]])
+    whole, driven = np.concatenate([rows, future]), np.ones((34, 1))
+    right = []
+    for number in range(len(model.guesses.taps)):
+        delays, inputs = model.guesses.one(number)
+        right.append(delays.read(whole, driven @ inputs.T, 30, model.begin())[0])
+    recent = rows[-model.delays.order :][::-1].ravel()
+    found = model.guesses.log_densities_seen(recent, future, driven[30:])
+    np.testing.assert_allclose(found, right, rtol=1e-7)
+    batch = Batch(source(rows, 4), Sequences(future[None], np.array([4])))
+    assert model.log_prob(batch)[0] == pytest.approx(np.log(np.exp(right).mean()))
+
+
 def test_guesses_are_kept_with_the_weights(economy):
     model, other = learned(economy[:30], order=2), made(3)
     other.restore(model.weights())

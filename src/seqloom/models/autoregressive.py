@@ -20,6 +20,7 @@ from .least_squares import Fit, Rows, fitted, gather, narrowed, sums_of
 
 NAMES = ("taps", "driven", "noise", "mean", "spread", "doubt", "freedom")
 WITH_GAPS = [*range(20), *range(DRAWS // 2, DRAWS // 2 + 20)]  # draws where steps are missing
+WIDEST = 256  # numbers of a future with gaps whose covariance is taken as a whole
 LEAST = 1e-24  # the variance of what is forecast without error, so that densities are finite
 ALIKE = 1e-10  # the smallest root of a matrix of correlations that is still one
 MOST = (12, 60)  # the highest order that is tried is at least, and at most, so much
@@ -183,8 +184,13 @@ class Autoregressive(Model):
         start, order = len(values) - ahead, self.delays.order
         if not self.guessed or not start:  # without a past it is one of those learned from
             return self._density_of(self.delays, self._inputs, values, driven, start)
-        if start >= order and not np.isnan(values[start - order :]).any():
-            return log_mean(self.guesses.log_densities(values, driven, start))
+        if start >= order and not np.isnan(values[start - order : start]).any():
+            if not np.isnan(values[start:]).any():
+                return log_mean(self.guesses.log_densities(values, driven, start))
+            if values[start:].size <= WIDEST:
+                recent = values[start - order : start][::-1].ravel()
+                rest = values[start:], driven[start:]
+                return log_mean(self.guesses.log_densities_seen(recent, *rest))
         some = [self.guesses.one(number) for number in WITH_GAPS]
         return log_mean(np.array([self._density_of(*o, values, driven, start) for o in some]))
 

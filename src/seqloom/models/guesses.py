@@ -120,6 +120,38 @@ class Guesses:
         found: np.ndarray = -0.5 * (errors.shape[1] * each + (scaled**2).sum((1, 2)))
         return found
 
+    def log_densities_seen(
+        self, recent: Float[np.ndarray, " memory"], rows: Steps, driven: np.ndarray
+    ) -> Float[np.ndarray, " draws"]:
+        """Of what was observed of the rows that follow a memory that is known; NaN was not."""
+        seen = np.flatnonzero(~np.isnan(rows).ravel())
+        if not len(seen):
+            return np.zeros(len(self.taps))
+        means, draws = self.ahead(recent, driven)[0], len(self.taps)
+        errors = (rows - means).reshape(draws, -1)[:, seen]
+        root = np.linalg.cholesky(self._together(len(rows))[:, seen[:, None], seen])
+        scaled = np.linalg.solve(root, errors[..., None])[..., 0]
+        sizes = np.log(np.diagonal(root, axis1=1, axis2=2)).sum(1)
+        found: np.ndarray = -sizes - 0.5 * ((scaled**2).sum(1) + len(seen) * np.log(2 * np.pi))
+        return found
+
+    def _together(self, ahead: int) -> Float[np.ndarray, "draws numbers numbers"]:
+        """The covariance of all numbers of so many rows, by the noise of each and its echoes."""
+        draws, order, width = self.taps.shape[:3]
+        echoes = [np.broadcast_to(np.eye(width), (draws, width, width))]
+        for step in range(1, ahead):
+            last = range(1, min(step, order) + 1)
+            echoes.append(
+                sum((self.taps[:, k - 1] @ echoes[step - k] for k in last), start=0 * echoes[0])
+            )
+        ways = np.zeros((draws, ahead * width, ahead * width))
+        root = np.linalg.cholesky(self.noise)
+        for begin in range(ahead):
+            for step in range(ahead - begin):
+                row, column = (begin + step) * width, begin * width
+                ways[:, row : row + width, column : column + width] = echoes[step] @ root
+        return ways @ np.swapaxes(ways, 1, 2)
+
     def paths(
         self, memory: Memory, rows: Float[np.ndarray, "time inputs"], samples: int, chance: Any
     ) -> Float[np.ndarray, "samples time width"]:

@@ -5,8 +5,9 @@ series is cut in time into five blocks; four times the next block is held out, a
 what came before it. A season is forecast from every step of the block on. Passengers are read as
 logarithms, as they grow by a share of themselves, sunspots as square roots, as they are counts, and
 temperatures as they are. Where a model has several candidates, the one to which the validation
-part, the last sixth of what came before, is least surprising is taken; the block held out is never
-asked. Shares are over all values of all four blocks.
+part is least surprising is taken, which is the end of what came before: a sixth of all rows up to
+the end of the block, and a season at least. The block held out is never asked. Shares are over all
+values of all four blocks.
 
     SEQLOOM_DATA=… python benchmarks/bands.py
     SEQLOOM_DATA=… python benchmarks/bands.py --only kalman

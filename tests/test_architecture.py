@@ -44,6 +44,7 @@ LAYERS = [  # lowest first; names in one set may not import each other
         "mistakes",
         "folded",
         "inspecting",
+        "calibrating",
     },
     {"run", "sample_rows", "examples"},
     {"card", "answering", "examining"},

@@ -12,6 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from .calibrating import calibrate
 from .card import card
 from .data.names import files_of
 from .data.settings import Data
@@ -64,10 +65,15 @@ def train(  # noqa: PLR0913 - keyword-only but for the first two
     task.prepare(parts.train)
     training = _Training(folder, recipe, task, parts, watcher or Watcher())
     with locked(folder):
-        state = {"codecs": task.state(), "fingerprint": fingerprint(task, recipe.build_data())}
-        write_whole(folder / TASK, json.dumps(state, ensure_ascii=False).encode())
+        keep_task(folder, task, recipe)
         write_whole(folder / RECIPE, recipe.to_toml().encode())
         return training.run(None)
+
+
+def keep_task(folder: Path, task: Task, recipe: Recipe) -> None:
+    """Write down what a task learned, and from what."""
+    state = {"codecs": task.state(), "fingerprint": fingerprint(task, recipe.build_data())}
+    write_whole(folder / TASK, json.dumps(state, ensure_ascii=False).encode())
 
 
 def resume(
@@ -216,6 +222,8 @@ class _Training:
         if not (self.folder / WEIGHTS).exists():  # stopped before the first evaluation
             self.keep_best()
         run = replace(load(self.folder), parts=self.parts)
+        if calibrate(run.model, run.task, valid):
+            keep_task(self.folder, run.task, self.recipe)
         write_whole(self.folder / CARD, card(run, self.parts).encode())
         return run
 

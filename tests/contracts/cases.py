@@ -60,6 +60,7 @@ FORECASTS = [
     {"output": "student", "center": "last", "look_back": 3},
     {"output": "quantile", "center": "standard", "ahead": "direct"},
     {"output": "squared", "center": "mean"},
+    {"ahead": "direct", "patch": 2, "look_back": 5},
 ]
 VARIANTS = {
     "linear": [
@@ -74,7 +75,7 @@ VARIANTS = {
     + [{"order": 2, "decoding": "posterior", "case": False}],
     "hidden-states": [{"states": 3}, {"states": 1}],
     "autoregressive": [{"order": 1}, {"order": 3, "ridge": 0.5}, {"intercept": False, "most": 2}]
-    + [{"order": 1, "differences": "both"}],
+    + [{"order": 1, "differences": "both"}, {"order": 2, "guessed": False, "criterion": "bic"}],
     "hidden-regimes": [{"states": 1}, {"emissions": "full", "left_to_right": True}]
     + [{"emissions": "mixture", "components": 2}],
     "kalman": [

@@ -4,10 +4,12 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.stats import invwishart
+from scipy.stats import t as student
 
 from seqloom.batch import Batch, Item, Sequences
 from seqloom.errors import ModelError
-from seqloom.foreseen import NORMAL
+from seqloom.foreseen import LEVELS, NORMAL
 from seqloom.forms import Form, Series, Signature
 from seqloom.model import Search
 from seqloom.models.autoregressive import Autoregressive
@@ -65,7 +67,7 @@ def spots():
 
 def test_vector_autoregression_is_that_of_statsmodels(economy):
     right = VAR(economy).fit(3)
-    model = learned(economy, order=3)
+    model = learned(economy, order=3, guessed=False)
     np.testing.assert_allclose(model.delays.taps, right.coefs, rtol=1e-8, atol=1e-10)
     np.testing.assert_allclose(model.weights()["driven"][:, 0], right.intercept, rtol=1e-8)
     np.testing.assert_allclose(model.delays.noise, right.sigma_u, rtol=1e-8)
@@ -90,7 +92,7 @@ def test_the_order_is_that_of_statsmodels(economy, criterion):
 
 def test_one_series_is_that_of_statsmodels(spots):
     right = AutoReg(spots[:, 0], 9).fit()
-    model = learned(spots, order=9)
+    model = learned(spots, order=9, guessed=False)
     np.testing.assert_allclose(model.delays.taps[:, 0, 0], right.params[1:], rtol=1e-7)
     found = ahead(model, spots, 20)
     wanted = right.get_prediction(len(spots), len(spots) + 19)
@@ -100,7 +102,7 @@ def test_one_series_is_that_of_statsmodels(spots):
     ratio = (right.nobs - 10) / right.nobs
     np.testing.assert_allclose(deviation**2 * ratio, wanted.var_pred_mean, rtol=1e-6)
     chosen = ar_select_order(spots[:, 0], 15, ic="aic").ar_lags
-    assert learned(spots, most=15).delays.order == len(chosen)
+    assert learned(spots, most=15, criterion="aic").delays.order == len(chosen)
 
 
 def test_trend_season_and_inputs_are_those_of_statsmodels(spots):
@@ -184,7 +186,7 @@ def unrolled(model, length):
 def test_gaps_are_conditioned_on_all_that_was_observed(seed, width, order):
     """Forecasts and densities with numbers missing anywhere equal those of one great Normal."""
     chance = np.random.default_rng(seed)
-    model = learned(chance.normal(size=(60, width)).cumsum(0) * 0.3, order=order)
+    model = learned(chance.normal(size=(60, width)).cumsum(0) * 0.3, order=order, guessed=False)
     length, steps = 12, 3
     rows = chance.normal(size=(length, width))
     rows[chance.random(rows.shape) < 0.3] = NAN
@@ -228,11 +230,111 @@ def test_changes_are_regressed_and_summed_up_again(spots, differences, over):
 def test_a_walk_of_one_step_has_the_variance_of_a_walk():
     """Without taps of its own, the change of a step is a random walk with drift."""
     series = np.random.default_rng(0).normal(size=(200, 1)).cumsum(0)
-    model = learned(series, most=1, ridge=1e9, differences="step")
+    model = learned(series, most=1, ridge=1e9, differences="step", guessed=False)
     found = ahead(model, series, 5)
     deviation = (found.quantiles[:, 0, -1] - found.mean[:, 0]) / NORMAL[-1]
     noise = model.delays.noise[0, 0]
     np.testing.assert_allclose(deviation**2, noise * np.arange(1, 6), rtol=1e-5)
+
+
+@pytest.mark.parametrize("few", [12, 40])
+def test_a_step_ahead_is_students(few):
+    """With weights that are guessed, as regression has it: n - k degrees of freedom."""
+    series = np.random.default_rng(few).normal(size=(few, 1))
+    model, n, k = learned(series, order=2), few - 2, 3
+    x = np.column_stack([np.ones(n), series[1:-1], series[:-2]])
+    weights, squares, *_ = np.linalg.lstsq(x, series[2:, 0], rcond=None)
+    now = np.array([1.0, series[-1, 0], series[-2, 0]])
+    scale = np.sqrt(squares[0] / (n - k) * (1 + now @ np.linalg.solve(x.T @ x, now)))
+    right = student(n - k, now @ weights, scale)
+    found = ahead(model, series, 1)
+    assert found.mean[0, 0] == pytest.approx(now @ weights)
+    np.testing.assert_allclose(found.quantiles[0, 0], right.ppf(LEVELS), atol=0.12 * scale)
+    for value in (right.mean(), right.ppf(0.9), right.ppf(0.02)):
+        batch = Batch(source(series, 1), Sequences(np.full((1, 1, 1), value), np.array([1])))
+        assert model.log_prob(batch)[0] == pytest.approx(right.logpdf(value), abs=0.12)
+
+
+@pytest.mark.parametrize("differences", ["none", "season"])
+def test_guessed_weights_widen_bands_as_drawing_them_does(differences):
+    """Several steps ahead, against weights and futures drawn one by one, with other chances."""
+    chance = np.random.default_rng(5)
+    series = chance.normal(size=(36, 2)).cumsum(0)
+    model, period = learned(series, order=1, period=3, differences=differences), 3
+    changes = series[period:] - series[:-period] if differences == "season" else series
+    x, y = np.column_stack([np.ones(len(changes) - 1), changes[:-1]]), changes[1:]
+    weights = np.linalg.lstsq(x, y, rcond=None)[0]
+    freedom, errors = len(y) - 3, y - x @ weights
+    root, spread = np.linalg.cholesky(np.linalg.inv(x.T @ x)), errors.T @ errors
+    paths = []
+    for _ in range(6000):
+        noise = invwishart.rvs(freedom, spread, random_state=chance)
+        mine = weights + root @ chance.normal(size=(3, 2)) @ np.linalg.cholesky(noise).T
+        past = list(series)
+        for _ in range(4):
+            last = past[-1] - past[-1 - period] if differences == "season" else past[-1]
+            step = np.concatenate([[1], last]) @ mine + chance.multivariate_normal([0, 0], noise)
+            past.append(step + past[-period] if differences == "season" else step)
+        paths.append(past[-4:])
+    right = np.moveaxis(np.quantile(paths, LEVELS, axis=0), 0, -1)
+    found = ahead(model, series, 4).quantiles
+    size = right[..., -1:] - right[..., :1]
+    assert (np.abs(found - right) < 0.05 * size).all()
+
+
+def test_bands_hold_with_few_steps():
+    """Of 20 steps with a root of 0.8, five steps ahead; with weights known they are too narrow."""
+    inside: dict[bool, list[float]] = {True: [], False: []}
+    for seed in range(100):
+        chance = np.random.default_rng(seed)
+        rows = np.zeros((75, 1))
+        for t in range(1, 75):
+            rows[t] = 0.8 * rows[t - 1] + chance.normal()
+        for guessed, found in inside.items():
+            model = learned(rows[50:70], order=2, guessed=guessed)
+            low, high = ahead(model, rows[50:70], 5).band(0.8)
+            found.append(((rows[70:] >= low) & (rows[70:] <= high)).mean())
+    assert np.mean(inside[False]) < 0.73 < 0.76 < np.mean(inside[True]) < 0.86
+
+
+def test_densities_with_gaps_are_those_of_each_draw():
+    """The covariance of a future at once, against a filter for every draw."""
+    rows = np.random.default_rng(2).normal(size=(30, 2)).cumsum(0)
+    model = learned(rows, order=2, period=3, differences="season")
+    future = np.array([[0.3, NAN], [NAN, NAN], [1.0, -0.4], [NAN, 0.2]])
+    whole, driven = np.concatenate([rows, future]), np.ones((34, 1))
+    right = []
+    for number in range(len(model.guesses.taps)):
+        delays, inputs = model.guesses.one(number)
+        right.append(delays.read(whole, driven @ inputs.T, 30, model.begin())[0])
+    recent = rows[-model.delays.order :][::-1].ravel()
+    found = model.guesses.log_densities_seen(recent, future, driven[30:])
+    np.testing.assert_allclose(found, right, rtol=1e-7)
+    batch = Batch(source(rows, 4), Sequences(future[None], np.array([4])))
+    assert model.log_prob(batch)[0] == pytest.approx(np.log(np.exp(right).mean()))
+
+
+def test_guesses_are_kept_with_the_weights(economy):
+    model, other = learned(economy[:30], order=2), made(3)
+    other.restore(model.weights())
+    one, same = (ahead(m, economy[:30], 3) for m in (model, other))
+    np.testing.assert_array_equal(one.quantiles, same.quantiles)
+
+
+def test_few_steps_have_few_taps(spots):
+    """The corrected criterion, written out; with many steps it is the plain one."""
+    few = spots[:20]
+    model = learned(few, most=8)
+    rows = np.column_stack([np.ones(12), *(few[8 - k : 20 - k] for k in range(1, 9))])
+    for order in (0, 3, 8):
+        x = rows[:, : order + 1]
+        errors = few[8:, 0] - x @ np.linalg.lstsq(x, few[8:, 0], rcond=None)[0]
+        n, k = 12, order + 1
+        right = np.log((errors**2).mean()) + (n + k) / (n - k - 2)
+        assert model.criteria[order] == pytest.approx(right)
+    assert model.delays.order < learned(few, most=8, criterion="aic").delays.order
+    many = [learned(spots, most=15, criterion=c).delays.order for c in ("aic", "aicc")]
+    assert many[0] == many[1]
 
 
 def test_the_long_run_is_where_a_series_begins():

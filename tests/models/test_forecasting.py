@@ -12,6 +12,7 @@ from seqloom.model import LooksBack, Search
 from seqloom.models import MODELS
 from seqloom.models.forecasting import chance
 from seqloom.nn.outlook import Outlook
+from seqloom.nn.patches import patches
 from seqloom.options import taken
 
 SIGNATURE = Signature(Form.FORECAST, Series(2, 1, 3, 4), Series(2, 0, 3, 4))
@@ -198,6 +199,9 @@ def test_chance_is_spread_over_the_paths_of_each_step():
         ("convolutional", {"filters": "3"}, "M321"),
         ("linear", {"ahead": "sampled"}, "M462"),
         ("linear", {"average": 4}, "M462"),
+        ("linear", {"patch": 2}, "M462"),
+        ("recurrent", {"patch": 0}, "M463"),
+        ("transformer", {"patch": 2}, "M463"),
     ],
 )
 def test_what_cannot_be_is_refused(name, options, code):
@@ -206,10 +210,49 @@ def test_what_cannot_be_is_refused(name, options, code):
     assert told.value.code == code and told.value.help
 
 
+def test_patches_end_with_the_last_row():
+    """Row by row what a loop puts side by side; what lacks before the first row is missing."""
+    rows = torch.arange(2 * 7 * 3, dtype=torch.float64).reshape(2, 7, 3)
+    found, counts = patches(rows, torch.tensor([7, 4]), 2, 3)
+    assert counts.tolist() == [3, 2]
+    for row, length in enumerate((7, 4)):
+        for patch in range(int(counts[row])):
+            for step in range(3):
+                place = length - 3 * (int(counts[row]) - patch) + step
+                numbers = found[row, patch, 2 * step : 2 * step + 2]
+                known = found[row, patch, 6 + step]
+                if place < 0:
+                    assert numbers.isnan().all() and known == 0
+                else:
+                    assert [*numbers.tolist(), float(known)] == rows[row, place].tolist()
+
+
+@pytest.mark.parametrize("name", ["recurrent", "window", "convolutional", "transformer"])
+def test_a_patch_is_read_whatever_stands_beside_it(name):
+    """Alone or beside a longer series, and only as far back as is read."""
+    model = made(name, ahead="direct", patch=3, look_back=7)
+    long, short = asked(11, 4), asked(5, 4, seed=2)
+    both = Sequences.pad([long.source.values[0], short.source.values[0]])
+    with model.at_rest():
+        together = model.predict(both, Search()).foreseen
+        alone = [model.predict(one.source, Search()).foreseen[0] for one in (long, short)]
+        moved = long.source.values.copy()
+        moved[:, :4, :2] += 5  # before what is read
+        later = model.predict(Sequences(moved, long.source.lengths), Search()).foreseen[0]
+        moved[:, 4, :2] += 5
+        other = model.predict(Sequences(moved, long.source.lengths), Search()).foreseen[0]
+    for one, single in zip(together, alone, strict=True):
+        np.testing.assert_allclose(one.quantiles, single.quantiles, atol=1e-9)
+    np.testing.assert_allclose(later.mean, alone[0].mean, atol=1e-9)
+    assert np.abs(other.mean - later.mean).max() > 1e-6
+    assert model.input.project.in_features == 3 * (2 + 2 + 1)
+
+
 def test_how_far_back_is_read():
     space = Series(1, 0, 24, 48)
     assert Outlook().steps_back(space) == 96
     assert Outlook().steps_back(Series(1)) == 24
     assert Outlook().steps_back(space, own=12) == 12
     assert Outlook(look_back=7).steps_back(space, own=12) == 7
+    assert Outlook(ahead="direct", patch=4).steps_back(space, own=12) == 48
     assert len(LEVELS) == 15

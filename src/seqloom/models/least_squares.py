@@ -63,8 +63,21 @@ class Fit:
 
     def criterion(self, weight: float) -> float:
         """log |Σ e eᵀ / n| + weight · coefficients / n: AIC with weight 2, BIC with log n."""
-        log_size = float(np.linalg.slogdet(self.squares / self.count)[1])
-        return log_size + weight * self.coefficients.size / self.count
+        return self._log_size() + weight * self.coefficients.size / self.count
+
+    def corrected(self) -> float:
+        """AIC for few rows (Hurvich & Tsai, 1993): log |Σ e eᵀ / n| + w (n + k) / (n - k - w - 1).
+
+        k is the number of columns and w that of numbers. Without rows to spare it is infinite.
+        """
+        columns, width = self.coefficients.shape
+        left = self.count - columns - width - 1
+        if left < 1:
+            return float("inf")
+        return self._log_size() + width * (self.count + columns) / left
+
+    def _log_size(self) -> float:
+        return float(np.linalg.slogdet(self.squares / self.count)[1])
 
 
 def gather(

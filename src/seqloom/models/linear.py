@@ -143,6 +143,12 @@ def _refuse_impossible(variety: str, average: int, outlook: Outlook) -> None:
             "ahead = sampled: this model tells all steps of the horizon at once",
             help=["--set model.ahead=direct"],
         )
+    if outlook.patch != 1:
+        raise ModelError(
+            "M462",
+            f"patch = {outlook.patch}: this model has a weight for every single step it reads",
+            help=["--set model.patch=1"],
+        )
     if average < 1 or average % 2 == 0:
         raise ModelError(
             "M462",

@@ -26,6 +26,7 @@ from ..nn.heads import AllSteps, NextStep
 from ..nn.inputs import Embedding, input_layer, tensors, words_of
 from ..nn.outlook import PLAIN_OUTLOOK, Outlook
 from ..nn.outputs import Output, Symbols, output_layer
+from ..nn.patches import patched, patches
 from ..nn.piece import Piece
 from ..nn.pooling import Body, Ended, Pooling, PoolingName
 from ..search import Hypothesis
@@ -70,7 +71,8 @@ class Reader(Neural, ABC):
         if ends.chain:
             refuse_to_chain(signature)
         self.looks_ahead, self.ends, self.aims, self.hidden = looks_ahead, ends, aims, hidden
-        self.input = input_layer(signature.source, width, dropout, ends)
+        read = patched(signature.source, outlook.patch if signature.form is Form.FORECAST else 1)
+        self.input = input_layer(read, width, dropout, ends)
         self.body = body
         self.pooling = Pooling(pooling, hidden) if signature.form is Form.WHOLE else None
         self.dropout = SequenceDropout(dropout)
@@ -162,12 +164,15 @@ class Reader(Neural, ABC):
 
     def tell(self, piece: Piece) -> Float[Tensor, "batch ahead width count"]:
         """All steps of a horizon, from the state after the last row of the past."""
-        vectors = self.input(piece.read()[:, : int(piece.pasts.max())])
+        rows, lengths = piece.read()[:, : int(piece.pasts.max())], piece.pasts
+        if self.forecaster is not None and (patch := self.forecaster.outlook.patch) > 1:
+            rows, lengths = patches(rows, lengths, self.forecaster.width, patch)
+        vectors = self.input(rows)
         if self.looks_ahead and isinstance(self.body, Ended):  # each direction where it ended
-            last = self.body.read(vectors, piece.pasts)[1]
+            last = self.body.read(vectors, lengths)[1]
         else:
-            states = self.body(vectors, piece.pasts)
-            last = states[torch.arange(len(states)), piece.pasts - 1]
+            states = self.body(vectors, lengths)
+            last = states[torch.arange(len(states)), lengths - 1]
         told: Tensor = self.head(self.dropout(last[:, None])[:, 0], piece.future(piece.known))
         return told
 

@@ -26,6 +26,8 @@ class Outlook:
         center: What is taken off every piece of a series before it is read, and put back onto its
             forecast: nothing, its last value, its mean, or its mean and deviation (standard).
         paths: How many futures are drawn where a forecast goes on step by step.
+        patch: How many steps next to each other are read as one vector, where all steps of the
+            horizon are told at once; a long look back then costs so many times less.
     """
 
     output: OutputName = "gaussian"
@@ -33,6 +35,7 @@ class Outlook:
     look_back: int = 0
     center: CenterName = "none"
     paths: int = 200
+    patch: int = 1
 
     def __post_init__(self) -> None:
         if self.look_back < 0:
@@ -47,10 +50,26 @@ class Outlook:
                 f"paths = {self.paths}: two futures or more show how far they may be apart",
                 help=["--set model.paths=200"],
             )
+        self._refuse_patches()
 
     def steps_back(self, space: Series, own: int = 0) -> int:
         """The most steps read before a forecast; `own` is what the model itself would take."""
-        return self.look_back or own or max(FEWEST, 2 * space.period, 2 * space.horizon)
+        several = own * self.patch
+        return self.look_back or several or max(FEWEST, 2 * space.period, 2 * space.horizon)
+
+    def _refuse_patches(self) -> None:
+        if self.patch < 1:
+            raise ModelError(
+                "M463",
+                f"patch = {self.patch}: a vector stands for one step at least",
+                help=["--set model.patch=1   every step by itself"],
+            )
+        if self.patch > 1 and self.ahead == "sampled":
+            raise ModelError(
+                "M463",
+                f"patch = {self.patch}: a forecast that goes on step by step reads single steps",
+                help=["--set model.ahead=direct   all steps at once", "--set model.patch=1"],
+            )
 
 
 PLAIN_OUTLOOK = Outlook()

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..batch import Item
+from ..data.bands import Bands
 from ..data.clock import Clock
 from ..data.formats import Row, Sentence
 from ..data.formats.series import read_series
@@ -20,6 +21,7 @@ from ..data.scaling import Kind, Scale, Scaling, Transform
 from ..data.seasons import places_named, with_seasons
 from ..data.settings import Data
 from ..errors import DataError, Place, UsageError
+from ..foreseen import Foreseen
 from ..forms import Form, Series, Signature
 from ..metrics import Ratio, Tally
 from ..metrics import forecasts as off
@@ -60,6 +62,8 @@ class Forecast(Task):
             week, quarter and year-day.
         clock: Whether the number of each step is an input, for models with a trend or the places of
             a season (autoregressive).
+        calibrate: Whether bands become wider or narrower as the validation part shows they should
+            be; else they are as the model says, exactly Gaussian where it is.
         train_steps: How many rows from the first on are learned from, where the others are given
             in steps, too; 0 is all that is left.
         valid_steps: How many rows choose the best step; 0 goes by data.valid_fraction.
@@ -85,6 +89,7 @@ class Forecast(Task):
         transform: Transform = "none",
         calendar: str = "",
         clock: bool = False,
+        calibrate: bool = True,
         train_steps: int = 0,
         valid_steps: int = 0,
         test_steps: int = 0,
@@ -96,7 +101,7 @@ class Forecast(Task):
                 raise UsageError("U306", f"{name} = {number}: expected a whole number from 0 on")
         self.outline = Outline(period, horizon)
         self.scaling = Scaling(scaling, transform=transform)
-        self.clock = Clock(clock)
+        self.clock, self.calibrate, self.bands = Clock(clock), calibrate, Bands()
         self.together, self.history, self.stride = together, history, stride
         self.places, self.steps = (
             places_named(calendar),
@@ -256,11 +261,13 @@ class Forecast(Task):
         return np.zeros((0, self.outline.width + len(self.outline.known)))
 
     def decode(self, row: Any) -> Ahead:
-        return Ahead.of(row, self.scaling.usual(self.outline.width), names=self._names())
+        found = self._calibrated(row)
+        return Ahead.of(found, self.scaling.usual(self.outline.width), names=self._names())
 
     def answer_to(self, example: Window, row: Any) -> Ahead:
         series, scale = example.series, self.scale_of(example)
-        found = Ahead.of(row, scale, names=self._names(), series=series.name)
+        about = {"names": self._names(), "series": series.name}
+        found = Ahead.of(self._calibrated(row), scale, **about)
         times = series.times[example.cut : example.cut + len(found)]
         return replace(found, times=times)
 
@@ -319,6 +326,12 @@ class Forecast(Task):
         """The scale of a window's series: as training learned it, or by what is known of it."""
         cut = example.end if example.is_whole else example.cut
         return self.scaling.of(example.series.name, example.series.values[:cut])
+
+    def restore(self, state: dict[str, Any]) -> None:
+        super().restore({"bands": [], **state})  # runs of old have none
+
+    def _calibrated(self, row: Any) -> Any:
+        return self.bands.of(row) if isinstance(row, Foreseen) else row
 
     def _names(self) -> tuple[str, ...]:
         return self.outline.names if self.outline.width > 1 else ()

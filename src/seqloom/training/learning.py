@@ -12,7 +12,7 @@ from ..data.lazily import each
 from ..data.lessons import Lessons, Plan
 from ..data.pieces import Pieces
 from ..data.windows import Windows
-from ..errors import ModelError, TrainingError
+from ..errors import ModelError, TrainingError, UsageError
 from ..forms import Form, Series
 from ..metrics import METRICS
 from ..model import (
@@ -169,7 +169,7 @@ class Learner:
             if self.way.runs_away and not found.is_sound():
                 raise self._ran_away()
             values = found.values()
-            rank = [METRICS[name].rank(value) for name, value in values.items()]
+            rank = self._rank(values)
             is_best = self.standing.best is None or rank < self.standing.best
             if is_best:
                 keeper.keep_best()
@@ -189,6 +189,18 @@ class Learner:
         keeper.keep_place(self.snapshot())
         keeper.keep_good()
         yield Event("checkpoint", standing.step)
+
+    def _rank(self, values: dict[str, float]) -> list[float]:
+        """The metrics, the one that chooses first, turned so that less is better."""
+        first = self.settings.choose
+        if first and first not in values:
+            raise UsageError(
+                "U014",
+                f"[training] choose = {first!r}: the task does not measure that",
+                help=[f"it measures: {', '.join(values)}"],
+            )
+        names = sorted(values, key=lambda name: name != first)  # the others in their order
+        return [METRICS[name].rank(values[name]) for name in names]
 
     def owed(self, keeper: Keeper) -> Iterator[Event]:
         """The evaluation that a stop left out."""

@@ -53,6 +53,8 @@ class Training:
         evaluate_steps: After how many steps the model is evaluated; 0 is once an epoch.
         evaluate_seconds: After how many seconds the model is evaluated as well; 0 is off.
         evaluate_examples: The most validation examples an evaluation during training looks at.
+        choose: The metric of the validation part by which the best step is chosen, as crps where
+            bands matter more than a single number; empty is the first that the task measures.
         save_seconds: After how many seconds a checkpoint is written, besides every evaluation.
         curriculum: Whether easy examples come first: none, one level after another (naive), all
             levels mixed from the start, or both (combined). Levels are what a task makes by its
@@ -87,6 +89,7 @@ class Training:
     evaluate_steps: int = 0
     evaluate_seconds: float = 0.0
     evaluate_examples: int = 2000
+    choose: str = ""
     save_seconds: float = 30.0
     curriculum: Curriculum = "none"
     curriculum_share: float = 0.5

@@ -8,7 +8,7 @@ import { toggleTable } from "../figures/figure.js";
 import { card } from "../cards/card.js";
 import { cursorsOf } from "../cards/cursors.js";
 import { timeLapse } from "../cards/lapse.js";
-import { chooseModel } from "../cards/choosing.js";
+import { chooseModel, exampleChips } from "../cards/choosing.js";
 
 export const title = (now) => (now.id ? `Inside ${now.id}` : "Look inside");
 export const listens = true;
@@ -118,10 +118,9 @@ function inputForm(model, series, text, send) {
     event.preventDefault();
     look();
   });
-  const examples = (model.examples || []).slice(0, 6).map((example) => h("button", { class: "example-chip", dir: "auto", title: String(example).slice(0, 400), on: { click: () => { field.value = example; look(); } } }, String(example).replace(/\s+/g, " ").slice(0, 48)));
   const element = h("form.inside-form", { on: { submit: (event) => { event.preventDefault(); look(); } } },
     h("label", { for: "inside-text", class: "unseen" }, series ? "A series of numbers" : "A text to look at"), field,
-    h(".row", h("button", { type: "submit", class: "primary" }, "Look inside"), examples.length > 0 && h("span.muted.small", "From the test part:"), ...examples,
+    h(".row", h("button", { type: "submit", class: "primary" }, "Look inside"), exampleChips(model, "From the test part:", (example) => { field.value = example; look(); }),
       h("a.small", { href: path("try", model.id, { text: text() }) }, "Try it")));
   return { element, focus: () => field.focus(), value: (words) => { field.value = words; } };
 }

@@ -3,8 +3,8 @@ import { clear, h } from "../dom.js";
 import { get, left, post, problemBox } from "../api.js";
 import { path, place as here, set } from "../address.js";
 import { shortcut } from "../keys.js";
-import { chooseModel } from "../cards/choosing.js";
-import { FORMS } from "../cards/forms.js";
+import { chooseModel, exampleChips } from "../cards/choosing.js";
+import { FORMS, manyAnswers, shown } from "../cards/forms.js";
 
 export const title = (now) => (now.id ? `Try ${now.id}` : "Try");
 
@@ -12,104 +12,75 @@ const LONGEST = 20;
 
 export async function show(main, now, signal) {
   if (!now.id) return chooseModel(main, "try", "Try", "Which model do you want to try?", signal);
-  const model = await get(`/models/${encodeURIComponent(now.id)}`, { signal });
-  const form = FORMS[model.task] || FORMS[model.form] || FORMS.predict;
-  const query = (name) => here().query.get(name);
+  const model = await get(`/models/${encodeURIComponent(now.id)}`, { signal }), base = `/models/${encodeURIComponent(now.id)}`;
+  const form = FORMS[model.task] || FORMS.predict, query = (name) => here().query.get(name);
   const field = h("textarea", { id: "try-text", class: form.mono ? "mono" : "", dir: "auto", rows: form.rows || 3, value: query("text") ?? "", placeholder: form.placeholder });
-  const result = h(".try-result", { "aria-live": "off" }), past = h("ol.try-history");
-  const settings = form.settings(model).map((option) => setting(option, query));
-  const go = h("button", { type: "submit", class: "primary" }, form.verb(model));
-  const element = h("form.try-form", { on: { submit: (event) => { event.preventDefault(); ask(); } } },
-    chips(model, (text) => { field.value = text; ask(); }),
-    h("label", { for: "try-text" }, form.label(model)), field,
-    h(".row", ...settings.map((one) => one.element), go));
-  main.append(h("h1", "Try ", h("span.wrap", model.id)), h("p.muted", form.about(model)), element, result,
-    h("section.try-past", { hidden: true }, h("h2", "Earlier in this tab"), past));
+  const result = h(".try-result"), past = h("ol.try-history"), settings = (form.settings || []).map((option) => setting(option, query(option.name)));
+  const go = h("button.primary", { type: "submit" }, form.verb);
+  main.append(h("h1", "Try ", h("span.wrap", model.id)), h("p.muted", form.about),
+    h("form.try-form", { on: { submit: (event) => { event.preventDefault(); ask(); } } }, exampleChips(model, "Examples:", (text) => { field.value = text; ask(); }),
+      h("label", { for: "try-text" }, form.label), field, h(".row", settings.map((one) => one.element), go)),
+    result, h("section.try-past", h("h2", "Earlier in this tab"), past));
   field.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" || event.shiftKey || form.enter === false || event.isComposing) return;
+    if (event.key !== "Enter" || event.shiftKey || form.isWhole || event.isComposing) return;
     event.preventDefault();
     ask();
   });
-  shortcut("/", "Put the cursor into the input", () => field.focus(), { signal });
   let asking = null;
-  shortcut("Escape", "Stop writing", () => { if (!asking) return false; asking.abort(); return true; }, { signal });
+  shortcut("/", "Put the cursor into the input", () => field.focus(), { signal });
+  shortcut("Escape", "Stop writing", () => (asking ? asking.abort() : false), { signal });
   signal.addEventListener("abort", () => asking?.abort());
 
   async function ask(more = {}) {
     asking?.abort();
-    const own = new AbortController();
-    asking = own;
-    const given = Object.fromEntries(settings.map((one) => [one.name, one.value()]).filter(([, value]) => value !== null));
-    set({ text: field.value, ...Object.fromEntries(settings.map((one) => [one.name, one.value()])) }, { replace: true });
+    const own = (asking = new AbortController()), text = field.value, given = Object.fromEntries(settings.map((one) => [one.name, one.value()]).filter(([, value]) => value !== null));
+    set({ text, ...Object.fromEntries(settings.map((one) => [one.name, one.value()])) }, { replace: true });
     go.disabled = true;
     result.setAttribute("aria-busy", "true");
-    const frame = frameOf(model, () => field.value);
+    const send = (to, body) => post(base + to, body, { signal: own.signal });
     try {
-      await form.ask({ model, text: field.value, given, frame, result, signal: own.signal, again: ask, post: send(model, own.signal), ...more });
-      remember(model, field.value, frame.said);
+      const said = form.stream ? await form.stream({ model, text, given, result, foot, stop: () => own.abort(), signal: own.signal, again: ask, ...more }) : await answer(send, text, given);
+      remember(model.id, text, said);
       listPast();
     } catch (problem) {
       if (!left(problem)) clear(result).append(problemBox(problem, () => ask()));
-    } finally {
-      if (asking === own) { asking = null; go.disabled = false; result.removeAttribute("aria-busy"); }
     }
+    if (asking !== own) return;
+    asking = null;
+    go.disabled = false;
+    result.removeAttribute("aria-busy");
+  }
+  async function answer(send, text, given) {
+    const inputs = form.isWhole ? [text] : text.split("\n").filter((line) => line.trim());
+    const found = await send(":predict", { inputs, parameters: form.parameters ? form.parameters(given) : given }), [first] = found.outputs;
+    const see = (view) => model.views.some((one) => one.view === view) && send(`/views/${view}`, { text: inputs[0] }).catch(() => null);
+    clear(result).append(h(".card", inputs.length > 1 ? manyAnswers(form, found.outputs) : first && await form.draw(first, { see }), foot(found)));
+    return shown(first);
+  }
+  /** What stands below every answer: how long it took, the JSON, and the way into the inside. */
+  function foot(found) {
+    const json = h("pre.snippet", { hidden: true, tabindex: "0" }, JSON.stringify(found, null, 1).slice(0, 60_000)), ms = found.timing_ms;
+    const toggle = h("button.small", { "aria-expanded": "false", on: { click: () => { json.hidden = !json.hidden; toggle.setAttribute("aria-expanded", String(!json.hidden)); } } }, "JSON");
+    return h(".try-foot", h(".row", ms !== undefined && h("span.muted.number", `took ${ms < 10 ? ms.toFixed(1) : Math.round(ms).toLocaleString("en")} ms on this computer`), toggle, h("a.button.small", { href: path("inside", model.id, { text: field.value }) }, "Explain this")), json);
   }
   function listPast() {
-    const kept = memory(model);
+    const kept = memory(model.id), line = (text, length) => h("bdi", String(text ?? "").replace(/\s+/g, " ").slice(0, length));
     past.parentElement.hidden = !kept.length;
-    clear(past).append(...kept.map(({ text, answer }) => h("li", h("button", { class: "quiet small", on: { click: () => { field.value = text; field.focus(); } } }, h("bdi", text.replace(/\s+/g, " ").slice(0, 60) || "(nothing)")), h("bdi.muted", ` ${String(answer ?? "").replace(/\s+/g, " ").slice(0, 80)}`))));
+    clear(past).append(...kept.map((one) => h("li", h("button.quiet.small", { on: { click: () => { field.value = one.text; field.focus(); } } }, line(one.text || "(nothing)", 60)), h("span.muted", line(one.answer, 80)))));
   }
   listPast();
-  if (query("text") && query("go") !== "no") ask();
+  return query("text") ? void ask() : undefined;
 }
 
-const send = (model, signal) => (body, view) => post(`/models/${encodeURIComponent(model.id)}${view ? `/views/${view}` : ":predict"}`, body, { signal });
-
-/** What stands around every answer: how long it took, the JSON, and the way into the inside. */
-function frameOf(model, text) {
-  const json = h("pre.code-panel.snippet", { hidden: true, tabindex: "0" });
-  const toggle = h("button", { class: "small", "aria-expanded": "false", on: { click: () => { json.hidden = !json.hidden; toggle.setAttribute("aria-expanded", String(!json.hidden)); } } }, "JSON");
-  const took = h("span.muted.number");
-  return {
-    said: "",
-    foot(answer) {
-      const ms = answer.timing_ms;
-      took.textContent = ms === undefined ? "" : `took ${ms < 10 ? ms.toFixed(1) : Math.round(ms).toLocaleString("en")} ms on this computer`;
-      json.textContent = JSON.stringify(answer, null, 1).slice(0, 60_000);
-      return h(".try-foot", h(".row", took, toggle, h("a.button.small", { href: path("inside", model.id, { text: text() }) }, "Explain this")), json);
-    },
-  };
+function setting({ name, label = name.replaceAll("_", " "), value, min, max, step, help }, chosen) {
+  const input = h("input.short", { id: `try-${name}`, type: "number", value: chosen ?? value, min, max, step });
+  return { name, element: h("label.control", { title: help }, h("span", label), input), value: () => (input.value === "" || input.value === String(value) ? null : Number(input.value)) };
 }
 
-function chips(model, use) {
-  const examples = (model.examples || []).slice(0, 6);
-  return examples.length > 0 && h(".row.examples", h("span.muted.small", "Examples:"),
-    ...examples.map((example) => h("button", { class: "example-chip", dir: "auto", title: String(example).slice(0, 400), on: { click: () => use(example) } }, String(example).replace(/\s+/g, " ").slice(0, 48))));
+function memory(id) {
+  return JSON.parse(sessionStorage.getItem(`seqloom-try-${id}`) || "[]");
 }
 
-function setting({ name, label, kind = "number", value, min, max, step, help, choices }, query) {
-  const start = query(name) ?? value;
-  const input = choices ? h("select", { id: `try-${name}`, value: String(start) }, ...choices.map((choice) => h("option", { value: choice }, choice)))
-    : h("input", { id: `try-${name}`, type: kind, value: start, min, max, step, class: kind === "number" ? "short" : "" });
-  return {
-    name, element: h("label.control", { title: help }, h("span", label || name.replaceAll("_", " ")), input),
-    value: () => (input.value === "" || input.value === String(value) ? null : kind === "number" && !choices ? Number(input.value) : input.value),
-  };
-}
-
-function memory(model) {
-  try {
-    return JSON.parse(sessionStorage.getItem(`seqloom-try-${model.id}`)) || [];
-  } catch {
-    return [];
-  }
-}
-
-function remember(model, text, answer) {
-  const kept = [{ text, answer }, ...memory(model).filter((one) => one.text !== text)].slice(0, LONGEST);
-  try {
-    sessionStorage.setItem(`seqloom-try-${model.id}`, JSON.stringify(kept));
-  } catch {
-    // No storage: the list is left out.
-  }
+function remember(id, text, answer) {
+  sessionStorage.setItem(`seqloom-try-${id}`, JSON.stringify([{ text, answer }, ...memory(id).filter((one) => one.text !== text)].slice(0, LONGEST)));
 }

@@ -2,6 +2,7 @@
 
 import json
 import random
+from functools import lru_cache
 from itertools import product
 
 from .example import Material
@@ -15,10 +16,11 @@ RANGES = ((41, 58), (50, 66), (55, 71), (62, 79))  # bass, tenor, alto, soprano
 Chord = tuple[int, ...]
 
 
-def voicings(tones: list[int], root: int) -> list[Chord]:
+@lru_cache(maxsize=256)
+def voicings(tones: tuple[int, ...]) -> list[Chord]:
     """Every way to sing a chord: the root below, no parts crossed, all tones there."""
     places = [[p for p in range(low, high + 1) if p % 12 in tones] for low, high in RANGES]
-    places[0] = [pitch for pitch in places[0] if pitch % 12 == root]
+    places[0] = [pitch for pitch in places[0] if pitch % 12 == tones[0]]
     return [
         chord
         for chord in product(*places)
@@ -31,8 +33,8 @@ def piece(chance: random.Random) -> list[list[int]]:
     tonic, scale = chance.randrange(12), chance.choice([MAJOR, MAJOR, MINOR])
     chords: dict[int, list[Chord]] = {}
     for degree in FOLLOWS:
-        tones = [(tonic + scale[(degree - 1 + third) % 7]) % 12 for third in (0, 2, 4)]
-        chords[degree] = voicings(tones, tones[0])
+        tones = ((tonic + scale[(degree - 1 + third) % 7]) % 12 for third in (0, 2, 4))
+        chords[degree] = voicings(tuple(tones))
     now, degree, found = chance.choice(chords[1]), 1, list[list[int]]()
     for _ in range(chance.choice([3, 4, 5])):
         for place in range(7):

@@ -71,10 +71,8 @@ class Forecast(Task):
     """
 
     form = Form.FORECAST
-    verb = "forecast"
+    verb, headline, read_unit = "forecast", "mase", "rows"
     roles = ("time", "value")
-    headline = "mase"
-    read_unit = "rows"
     in_time = reads_series = True
 
     def __init__(  # noqa: PLR0913 - options

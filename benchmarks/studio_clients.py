@@ -130,7 +130,7 @@ def main() -> int:
             for one in listeners:
                 one.leave()
             time.sleep(1)
-        training.send_signal(signal.SIGINT)
+        training.terminate()  # a shell lets what is in the background ignore Ctrl-C
         training.wait(60)
         studio.send_signal(signal.SIGINT)
         studio.wait(30)

@@ -24,7 +24,7 @@ def test_every_example_can_be_chosen_and_its_recipes_are_right(tmp_path, monkeyp
                     "/api/v1/recipes:check", json={**asked, "settings": told["settings"][model]}
                 )
                 assert checked.status_code == 200, checked.text
-            if told["dataset"]:
+            if one["name"] == "spam":  # tests of the examples themselves check all of them
                 report = web.get(f"/api/v1/datasets/{told['dataset']}/report?task={told['task']}")
                 assert report.json()["ok"], report.json()["reason"]
         again = web.post(f"{PATH}/spam", json={}).json()["dataset"]

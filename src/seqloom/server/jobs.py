@@ -92,6 +92,7 @@ class Jobs:
     def __init__(self, kept: Path, runs: Path) -> None:
         self._folder, self._runs = kept / "jobs", runs
         self._processes: list[subprocess.Popen[bytes]] = []
+        self._read: dict[Path, tuple[int, list[Step]]] = {}  # jobs that are over do not change
         self._lock = threading.Lock()
 
     def steps(self) -> dict[str, Step]:
@@ -99,10 +100,22 @@ class Jobs:
         self._reap()
         found: dict[str, Step] = {}
         for folder in self._jobs():
-            for step in _read(folder):
+            for step in self._steps(folder):
                 if not (folder / f"{step.run}.left").exists():
                     found[step.run] = step
         return found
+
+    def _steps(self, folder: Path) -> list[Step]:
+        """The trainings of a job, read again only while it may still change."""
+        try:
+            changed = (folder / JOB).stat().st_mtime_ns
+        except OSError:
+            return []
+        before, steps = self._read.get(folder, (0, []))
+        if before != changed or any(step.is_alive for step in steps):
+            steps = _read(folder)
+            self._read[folder] = changed, steps
+        return steps
 
     def start(self, orders: Sequence[Order]) -> str:
         """Train these one after another, in a process that goes on without the server."""

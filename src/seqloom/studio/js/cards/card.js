@@ -64,11 +64,12 @@ export function card(view, page) {
     element.dataset.state = "waiting";
     element.setAttribute("aria-busy", "true");
     try {
-      const known = page.kept?.get(`${view.view} ${key}`);
+      const known = page.kept.get(`${view.view} ${key}`);
       const answer = known || ask(page.model.id, asked, signal);
       const json = known || await (state.json ? answer : waiting(body, answer, { height: kind?.height || 220, sentence: "Still computing: long texts and many places take a while.", cancel: () => state.asking.abort() }));
       if (signal.aborted) return;
-      page.kept?.set(`${view.view} ${key}`, json);
+      if (page.kept.size > 200) page.kept.clear();
+      page.kept.set(`${view.view} ${key}`, json);
       state.json = json;
       page.setTokens(json, view.view);
       draw();

@@ -131,8 +131,7 @@ function emptyState(model, form, series) {
     first ? [", or ", h("button", { class: "small", on: { click: () => { form.value(first); form.element.requestSubmit(); } } }, "use one from the test part")] : "", "."));
 }
 
-function pythonOf(model, view, body) {
-  const { text, series, ...options } = body;
-  const given = Object.entries({ view, ...options }).map(([name, value]) => `${name}=${JSON.stringify(value)}`).join(", ");
-  return `import seqloom\n\nrun = seqloom.load("${model.folder || `runs/${model.id.replaceAll("~", "/")}`}")\npicture = run.inspect(${JSON.stringify(text ?? series ?? "")}, ${given})\nprint(picture.caption)\npicture.save("${view}.svg")`;
+function pythonOf({ folder }, view, { text, series, ...options }) {
+  const given = [series === undefined ? JSON.stringify(text) : 'file="series.csv"', ...Object.entries({ view, ...options }).map(([name, value]) => `${name}=${JSON.stringify(value)}`)].join(", ");
+  return `import seqloom\n\nrun = seqloom.load(${JSON.stringify(folder)})\npicture = run.inspect(${given})\nprint(picture.caption)\npicture.save("${view}.svg")`;
 }

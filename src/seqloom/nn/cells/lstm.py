@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from ...trace import record
-from ..unroll import LSTMUnroll
+from ..unroll import unroll_lstm
 from ..wiring import Wiring
 from .cell import AllProducts, Cell, Mask, Outputs, Products, Recur, State
 
@@ -117,5 +117,5 @@ def _unrolled(
     cell: Cell, a: Tensor, state: State, mask: Tensor | None, peep: Tensor | None
 ) -> Outputs:
     assert cell.recur is not None  # noqa: S101 - for the type checker
-    outputs, c = LSTMUnroll.apply(a, cell.recur.weight, *state, mask, peep)
+    outputs, c = unroll_lstm(a, cell.recur.weight, *state, mask, peep)
     return outputs, (outputs[:, -1], c)

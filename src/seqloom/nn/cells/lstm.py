@@ -5,9 +5,11 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from ...trace import record
-from ..unroll import unroll_lstm
+from ..unroll import compiled_pays, unroll_lstm
 from ..wiring import Wiring
 from .cell import AllProducts, Cell, Mask, Outputs, Products, Recur, State
+
+LARGE = 1 << 15  # numbers of all outputs, from which on torch's kernel is not the quickest
 
 
 class LSTMSimple(Cell):
@@ -59,9 +61,12 @@ class LSTM(Cell):
         return o * c.tanh(), c
 
     def quick(self, x: Float[Tensor, "batch time inputs"], state: State) -> Outputs:
-        """Torch's kernel."""
+        """Torch's kernel, except where the compiled unroll is quicker."""
         assert self.recur is not None  # noqa: S101 - for the type checker
         h, c = state
+        large = h.numel() * x.shape[1] >= LARGE and torch.is_grad_enabled()
+        if large and compiled_pays(x, h):
+            return super().quick(x, state)
         bias = self.read.bias
         weights = [self.read.weight, self.recur.weight, bias, torch.zeros_like(bias)]
         grad = torch.is_grad_enabled()

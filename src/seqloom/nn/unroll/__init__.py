@@ -9,7 +9,6 @@ Each unroll stands here twice: its steps written in torch, for all numbers and o
 compiled, for what training mostly is: many steps of several sequences in float32.
 """
 
-from .choice import unroll_elman, unroll_gru, unroll_lstm
-from .minimal import MinimalUnroll, SumUnroll
+from .choice import compiled_pays, unroll_elman, unroll_gru, unroll_lstm, unroll_minimal
 
-__all__ = ["MinimalUnroll", "SumUnroll", "unroll_elman", "unroll_gru", "unroll_lstm"]
+__all__ = ["compiled_pays", "unroll_elman", "unroll_gru", "unroll_lstm", "unroll_minimal"]

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
-from .kernels import elman, gru, lstm
+from .kernels import elman, gru, lstm, minimal
 from .kernels.panels import in_panels
 from .steps import weight_gradient
 
@@ -168,6 +168,34 @@ class CompiledLSTM(Function):
         d_weight = weight_gradient(grad, outputs[:-1])
         d_peep = None if peep is None else _peep_gradient(grad, memory, peep)
         return grad.transpose(0, 1), d_weight, dh, dc, d_peep
+
+
+class CompiledMinimal(Function):
+    """h' = (1 - z) ⊙ h + z ⊙ n over all steps; blocks z, n, or f, i, n with z = i / (f + i).
+
+    With one block it is h' = h + n.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, first: Tensor) -> Tensor:
+        batch, time, wide = a.shape
+        hidden = first.shape[-1]
+        states = _states(a, first)
+        ctx.fields = {"time": time, "hidden": hidden, "blocks": wide // hidden}
+        minimal.forward(batch, h=states, **_laid("a", a), **ctx.fields)
+        ctx.save_for_backward(a, states)
+        return states[1:].transpose(0, 1)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, outer: Tensor) -> tuple[Tensor, Tensor]:
+        a, states = ctx.saved_tensors
+        grad = a.new_empty(a.shape[1], a.shape[0], a.shape[2])
+        dh, room = torch.empty_like(states[0]), torch.empty_like(states[0])
+        outer = _in_rows(outer)
+        fields = {**ctx.fields, **_laid("a", a), **_laid("outer", outer)}
+        minimal.backward(len(dh), h=states, grad=grad, dh=dh, room=room, **fields)
+        return grad.transpose(0, 1), dh
 
 
 def _states(a: Tensor, first: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ from numba import carray
 from ....compiled import compiled_as_written
 from .frames import Kernel, copy_rows, next_part, place, put_outer, vectors
 from .tiles import add_product
-from .vectors import BYTES, ONE, load, positive, sigmoid, store, tanh
+from .vectors import BYTES, ONE, load, positive, rectified, sigmoid, store, tanh
 
 TANH, SIGMOID, RELU = 0, 1, 2
 KINDS = {"tanh": TANH, "sigmoid": SIGMOID, "relu": RELU}
@@ -19,7 +19,7 @@ def _bent(kind, x):
     """φ(x)."""
     if kind == TANH:
         return tanh(x)
-    return sigmoid(x) if kind == SIGMOID else x * positive(x)
+    return sigmoid(x) if kind == SIGMOID else rectified(x)
 
 
 @compiled_as_written

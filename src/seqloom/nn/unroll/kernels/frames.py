@@ -44,22 +44,26 @@ class Kernel:
         """Run it on all sequences; what is not given is 0."""
         threads = max(1, min(torch.get_num_threads(), batch // FEW))
         values = {"batch": batch, "parts": threads, **fields}
-        frame = np.zeros(1, FRAME)
-        for name, value in values.items():
-            frame[name] = value.data_ptr() if isinstance(value, Tensor) else value
-        share(_callback(self.function), frame.ctypes.data, threads)
+        laid = [values.get(name, 0) for name in FIELDS]
+        numbers = [one.data_ptr() if isinstance(one, Tensor) else one for one in laid]
+        frame = np.array(numbers, np.int64)
+        share(_called(self.function), frame.ctypes.data, threads)
 
 
 @cache
-def _callback(function: Run) -> Any:
+def _called(function: Run) -> Any:
     """The same as C would call it."""
+    return ctypes.CFUNCTYPE(None, ctypes.c_void_p)(_compiled(function).address)
+
+
+@cache  # which also keeps the machine code
+def _compiled(function: Run) -> Any:
     kind = types.void(types.CPointer(numba.from_dtype(FRAME)))
     return numba.cfunc(kind, cache=True, error_model="numpy")(function)
 
 
-def share(callback: Any, frame: int, threads: int) -> None:
+def share(call: Any, frame: int, threads: int) -> None:
     """Let several threads run the same function on the same frame."""
-    call = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(callback.address)
     if threads == 1:
         call(frame)
     elif (in_parallel := _openmp()) is not None:
@@ -76,7 +80,8 @@ def share(callback: Any, frame: int, threads: int) -> None:
 @cache
 def _openmp() -> Any:
     """What starts a parallel region of the OpenMP that torch runs on, where it can be had."""
-    for library in ThreadpoolController().select(user_api="openmp").lib_controllers:
+    libraries = ThreadpoolController().select(user_api="openmp").lib_controllers
+    for library in sorted(libraries, key=lambda one: "torch" not in one.filepath):
         found = getattr(library.dynlib, "GOMP_parallel", None)
         if found is not None:
             found.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint]

@@ -9,6 +9,7 @@ from typing import Any, no_type_check
 
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 from ....compiled import compiled_as_written
@@ -17,7 +18,7 @@ from .vectors import BYTES, CONTRACT, NUMBER, VECTOR, WHOLE, WIDTH, pointer, spr
 ACROSS = 2  # vectors
 COLUMNS = ACROSS * WIDTH
 ROWS = 6  # with two vectors each, and what they are made of, they fill sixteen registers
-DEPTH = 512  # of a panel at a time: 32 KiB, which stay near
+AHEAD = 4096  # bytes: panels are asked for so long before they are needed
 
 
 def _tile(rows: int) -> Any:
@@ -62,6 +63,7 @@ def _summed(builder: Any, rows: list[Any], panel: Any, depth: Any) -> list[Any]:
         )
         for j in range(ACROSS)
     ]
+    _ask_for(builder, builder.add(panel, builder.mul(line, ir.Constant(WHOLE, BYTES))))
     grown = []
     for row in rows:
         number = builder.load(pointer(builder, row, k, NUMBER), align=BYTES)
@@ -79,6 +81,15 @@ def _summed(builder: Any, rows: list[Any], panel: Any, depth: Any) -> list[Any]:
     return grown
 
 
+def _ask_for(builder: Any, address: Any) -> None:
+    """Let memory send what is a little further on; nothing happens if nothing is there."""
+    kind, flag = ir.IntType(8).as_pointer(), ir.IntType(32)
+    signature = ir.FunctionType(ir.VoidType(), [kind, flag, flag, flag])
+    ask = cgutils.get_or_insert_function(builder.module, signature, "llvm.prefetch.p0")
+    further = builder.inttoptr(builder.add(address, ir.Constant(WHOLE, AHEAD)), kind)
+    builder.call(ask, [further, flag(0), flag(3), flag(1)])  # to read it, soon and often, as data
+
+
 tile_1, tile_2, tile_3, tile_4, tile_5, tile_6 = (_tile(rows) for rows in range(1, ROWS + 1))
 
 
@@ -87,14 +98,10 @@ tile_1, tile_2, tile_3, tile_4, tile_5, tile_6 = (_tile(rows) for rows in range(
 def add_product(x, x_row, rows, panels, shape, total, total_row):
     """Add X M to the total; `panels` hold M, of the shape (depth, columns)."""
     depth, columns = shape
-    for begin in range(0, depth, DEPTH):
-        some = min(DEPTH, depth - begin)
-        for panel in range((columns + COLUMNS - 1) // COLUMNS):
-            column = min(panel * COLUMNS, columns - COLUMNS)
-            weights = panels + BYTES * COLUMNS * (panel * depth + begin)
-            _add_rows(
-                x + BYTES * begin, x_row, rows, weights, some, total + BYTES * column, total_row
-            )
+    for panel in range((columns + COLUMNS - 1) // COLUMNS):
+        column = min(panel * COLUMNS, columns - COLUMNS)
+        weights, sums = panels + BYTES * COLUMNS * panel * depth, total + BYTES * column
+        _add_rows(x, x_row, rows, weights, depth, sums, total_row)
 
 
 @compiled_as_written

@@ -112,6 +112,17 @@ def positive(typing: Any, x: Any) -> Any:
 
 
 @intrinsic
+def rectified(typing: Any, x: Any) -> Any:
+    """x, or 0 where it is below; NaN stays what it is."""
+
+    def made(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        zero = ir.Constant(VECTOR, [0.0] * WIDTH)
+        return builder.select(builder.fcmp_ordered("<", arguments[0], zero), zero, arguments[0])
+
+    return eight(eight), made
+
+
+@intrinsic
 def within(typing: Any, x: Any, bound: Any) -> Any:
     """x, brought between -bound and bound; NaN stays what it is."""
 

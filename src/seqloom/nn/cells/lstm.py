@@ -122,5 +122,6 @@ def _unrolled(
     cell: Cell, a: Tensor, state: State, mask: Tensor | None, peep: Tensor | None
 ) -> Outputs:
     assert cell.recur is not None  # noqa: S101 - for the type checker
-    outputs, c = unroll_lstm(a, cell.recur.weight, *state, mask, peep)
-    return outputs, (outputs[:, -1], c)
+    h, c = state
+    outputs, memory = unroll_lstm(a, cell.recur.weight, h, c, mask, peep)
+    return outputs, (outputs[:, -1], memory)

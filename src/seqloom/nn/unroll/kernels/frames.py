@@ -15,8 +15,9 @@ import numba
 import numpy as np
 import torch
 from llvmlite import ir
-from numba import carray, types
+from numba import types
 from numba.extending import intrinsic
+from numba.np.numpy_support import carray, from_dtype
 from threadpoolctl import ThreadpoolController
 from torch import Tensor
 
@@ -58,7 +59,7 @@ def _called(function: Run) -> Any:
 
 @cache  # which also keeps the machine code
 def _compiled(function: Run) -> Any:
-    kind = types.void(types.CPointer(numba.from_dtype(FRAME)))
+    kind = types.void(types.CPointer(from_dtype(FRAME)))
     return numba.cfunc(kind, cache=True, error_model="numpy")(function)
 
 
@@ -103,9 +104,16 @@ def _ticket(typing: Any, frame: Any) -> Any:
 
 @compiled_as_written
 @no_type_check
+def fields(frame):
+    """The fields of a frame, by their names."""
+    return carray(frame, 1)[0]
+
+
+@compiled_as_written
+@no_type_check
 def next_part(frame):
     """The first sequence and the number of sequences nobody has taken yet; 0 if all are."""
-    f = carray(frame, 1)[0]
+    f = fields(frame)
     part = _ticket(frame)
     if part >= f.parts:
         return 0, 0

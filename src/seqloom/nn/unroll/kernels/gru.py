@@ -2,10 +2,8 @@
 
 from typing import no_type_check
 
-from numba import carray
-
 from ....compiled import compiled_as_written
-from .frames import Kernel, copy_rows, next_part, outer_at, place, put_outer, vectors
+from .frames import Kernel, copy_rows, fields, next_part, outer_at, place, put_outer, vectors
 from .tiles import add_product
 from .vectors import BYTES, ONE, load, sigmoid, store, tanh, zeros
 
@@ -161,7 +159,7 @@ def forward(frame):
         first, rows = next_part(frame)
         if rows == 0:
             return
-        _forward(carray(frame, 1)[0], first, rows)
+        _forward(fields(frame), first, rows)
 
 
 @Kernel
@@ -172,4 +170,4 @@ def backward(frame):
         first, rows = next_part(frame)
         if rows == 0:
             return
-        _backward(carray(frame, 1)[0], first, rows)
+        _backward(fields(frame), first, rows)

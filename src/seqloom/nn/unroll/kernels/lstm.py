@@ -2,10 +2,8 @@
 
 from typing import no_type_check
 
-from numba import carray
-
 from ....compiled import compiled_as_written
-from .frames import Kernel, copy_rows, next_part, place, put_outer, vectors
+from .frames import Kernel, copy_rows, fields, next_part, place, put_outer, vectors
 from .tiles import add_product
 from .vectors import BYTES, ONE, load, sigmoid, store, tanh
 
@@ -81,7 +79,7 @@ def _forward(f, first, rows):
 @compiled_as_written
 @no_type_check
 def _back_to_memory(f, gates, bent, dh, dc, grad, whole, rows):
-    """The gradient of o, and `whole`, that of c': what later steps gave and what the output gives."""
+    """The gradient of o, and in `whole` that of c': what later steps and the output give to it."""
     n = f.hidden
     last = (f.blocks - 1) * n
     for row in range(rows):
@@ -152,7 +150,7 @@ def forward(frame):
         first, rows = next_part(frame)
         if rows == 0:
             return
-        _forward(carray(frame, 1)[0], first, rows)
+        _forward(fields(frame), first, rows)
 
 
 @Kernel
@@ -163,4 +161,4 @@ def backward(frame):
         first, rows = next_part(frame)
         if rows == 0:
             return
-        _backward(carray(frame, 1)[0], first, rows)
+        _backward(fields(frame), first, rows)

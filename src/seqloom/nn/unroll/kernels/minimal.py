@@ -6,10 +6,8 @@ way back, because that takes less time than to keep it.
 
 from typing import no_type_check
 
-from numba import carray
-
 from ....compiled import compiled_as_written
-from .frames import Kernel, copy_rows, next_part, outer_at, place, vectors
+from .frames import Kernel, copy_rows, fields, next_part, outer_at, place, vectors
 from .vectors import BYTES, ONE, load, sigmoid, store, zeros
 
 SUM, ONE_GATE, TWO_GATES = 1, 2, 3  # blocks of W x + b, the last being what is new
@@ -92,7 +90,7 @@ def forward(frame):
         first, rows = next_part(frame)
         if rows == 0:
             return
-        _forward(carray(frame, 1)[0], first, rows)
+        _forward(fields(frame), first, rows)
 
 
 @Kernel
@@ -103,4 +101,4 @@ def backward(frame):
         first, rows = next_part(frame)
         if rows == 0:
             return
-        _backward(carray(frame, 1)[0], first, rows)
+        _backward(fields(frame), first, rows)

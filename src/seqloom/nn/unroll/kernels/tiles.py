@@ -64,7 +64,7 @@ def _summed(builder: Any, rows: list[Any], panel: Any, depth: Any) -> list[Any]:
         for j in range(ACROSS)
     ]
     _ask_for(builder, builder.add(panel, builder.mul(line, ir.Constant(WHOLE, BYTES))))
-    grown = []
+    grown: list[Any] = []
     for row in rows:
         number = builder.load(pointer(builder, row, k, NUMBER), align=BYTES)
         same = spread(builder, number)

@@ -9,7 +9,8 @@ from ..unroll import compiled_pays, unroll_lstm
 from ..wiring import Wiring
 from .cell import AllProducts, Cell, Mask, Outputs, Products, Recur, State
 
-LARGE = 1 << 15  # numbers of all outputs, from which on torch's kernel is not the quickest
+LARGE = 1 << 15  # numbers of all outputs, from which on torch's kernel is not the quickest,
+MANY = 8  # and sequences: the compiled unroll shares these among threads, torch the numbers of each
 
 
 class LSTMSimple(Cell):
@@ -64,8 +65,8 @@ class LSTM(Cell):
         """Torch's kernel, except where the compiled unroll is quicker."""
         assert self.recur is not None  # noqa: S101 - for the type checker
         h, c = state
-        large = h.numel() * x.shape[1] >= LARGE and torch.is_grad_enabled()
-        if large and compiled_pays(x, h):
+        large = len(x) >= MANY and h.numel() * x.shape[1] >= LARGE
+        if large and torch.is_grad_enabled() and compiled_pays(x, h):
             return super().quick(x, state)
         bias = self.read.bias
         weights = [self.read.weight, self.recur.weight, bias, torch.zeros_like(bias)]

@@ -20,6 +20,7 @@ class MinGRU(Cell):
 
     products = 2
     recurrent = 0
+    in_turn = True
     refuses = _REFUSES
 
     def step(self, a: Products, state: State, recur: Recur) -> State:
@@ -43,6 +44,7 @@ class MinLSTM(Cell):
 
     products = 3
     recurrent = 0
+    in_turn = True
     keeps, lets_in = 0, 1
     takes = frozenset({"forget_bias", "span"})
     refuses = _REFUSES

@@ -16,7 +16,6 @@ class Carousel(Cell):
 
     products = 1
     recurrent = 0
-    in_turn = True
     refuses = {"zoneout": _ONLY, "recurrent_dropout": _ONLY, "start": "it has no matrix U"}
 
     def stretch(self) -> float:

@@ -47,7 +47,6 @@ class Cell(nn.Module, ABC):
     recurrent: ClassVar[int | None] = None  # how many products U h; None is as many as of W x
     tensors: ClassVar[int] = 1  # how many (batch, hidden) tensors a state has
     idle: ClassVar[int] = 0  # how many of them, at the front, are shown but not carried on
-    in_turn: ClassVar[bool] = False  # whether sequences are gone through one after the other
     keeps: ClassVar[int | None] = None  # which block of W x is the gate that keeps the state
     lets_in: ClassVar[int | None] = None  # and which the gate beside it that lets the new in
     takes: ClassVar[frozenset[str]] = frozenset()  # options that only some cells have
@@ -126,12 +125,8 @@ class Cell(nn.Module, ABC):
         """W x + b of a whole sequence, each step's numbers in one piece of memory.
 
         The unrolls go step by step, and so do their gradients: no copy is needed on the way back,
-        nor on the way here from another unroll below. Where sequences are gone through one after
-        the other, they stay as they lie.
+        nor on the way here from another unroll below.
         """
-        if self.in_turn and x.is_contiguous():
-            found: Tensor = self.read(x)
-            return found
         steps = x.transpose(0, 1)
         products: Tensor = self.read(steps.flatten(0, 1))  # flat: the bias is added on the way
         return products.unflatten(0, steps.shape[:2]).transpose(0, 1)

@@ -20,7 +20,6 @@ class MinGRU(Cell):
 
     products = 2
     recurrent = 0
-    in_turn = True
     refuses = _REFUSES
 
     def step(self, a: Products, state: State, recur: Recur) -> State:
@@ -44,7 +43,6 @@ class MinLSTM(Cell):
 
     products = 3
     recurrent = 0
-    in_turn = True
     keeps, lets_in = 0, 1
     takes = frozenset({"forget_bias", "span"})
     refuses = _REFUSES

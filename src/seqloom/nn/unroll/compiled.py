@@ -180,31 +180,22 @@ class CompiledMinimal(Function):
     def forward(ctx: Any, a: Tensor, first: Tensor) -> Tensor:
         batch, time, wide = a.shape
         hidden = first.shape[-1]
-        first, outputs = first.contiguous(), _laid_like(a, hidden)
+        states = _states(a, first)
         ctx.fields = {"time": time, "hidden": hidden, "blocks": wide // hidden}
-        laid = {**_laid("a", a), **_laid("h", outputs)}
-        minimal.forward(batch, first=first, **laid, **ctx.fields)
-        ctx.save_for_backward(a, first, outputs)
-        return outputs
+        minimal.forward(batch, h=states, **_laid("a", a), **ctx.fields)
+        ctx.save_for_backward(a, states)
+        return states[1:].transpose(0, 1)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, outer: Tensor) -> tuple[Tensor, Tensor]:
-        a, first, outputs = ctx.saved_tensors
-        grad, outer = _laid_like(a, a.shape[-1]), _in_rows(outer)
-        dh, room = (a.new_empty(len(a), outputs.shape[-1]) for _ in range(2))
-        laid = {**_laid("a", a), **_laid("h", outputs), **_laid("grad", grad)}
-        fields = {**ctx.fields, **laid, **_laid("outer", outer)}
-        minimal.backward(len(a), first=first, dh=dh, room=room, **fields)
-        return grad, dh
-
-
-def _laid_like(a: Tensor, width: int) -> Tensor:
-    """Room for numbers of all steps: by sequences where those of `a` lie so, else by steps."""
-    batch, time, _ = a.shape
-    if a.stride(0) > a.stride(1):
-        return a.new_empty(batch, time, width)
-    return a.new_empty(time, batch, width).transpose(0, 1)
+        a, states = ctx.saved_tensors
+        grad = a.new_empty(a.shape[1], a.shape[0], a.shape[2])
+        dh, room = torch.empty_like(states[0]), torch.empty_like(states[0])
+        outer = _in_rows(outer)
+        fields = {**ctx.fields, **_laid("a", a), **_laid("outer", outer)}
+        minimal.backward(len(dh), h=states, grad=grad, dh=dh, room=room, **fields)
+        return grad.transpose(0, 1), dh
 
 
 def _states(a: Tensor, first: Tensor) -> Tensor:

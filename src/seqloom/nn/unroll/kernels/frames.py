@@ -28,8 +28,7 @@ FEW = 4  # sequences: fewer are not worth a thread
 FIELDS = [  # addresses, sizes, and how many numbers lie between steps and between sequences
     *("taken", "parts", "time", "batch", "hidden", "blocks", "kind"),
     *("a", "a_step", "a_row", "outer", "outer_step", "outer_row"),
-    *("h", "h_step", "h_row", "grad", "grad_step", "grad_row"),
-    *("first", "c", "kept", "late", "dh", "dc", "bias", "peep"),
+    *("h", "c", "kept", "late", "grad", "dh", "dc", "bias", "peep"),
     *("weight", "early_weight", "late_weight", "room", "more_room"),
 ]
 FRAME = np.dtype([(name, np.int64) for name in FIELDS])

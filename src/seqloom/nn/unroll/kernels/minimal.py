@@ -27,20 +27,19 @@ def _share(f, products, at):
 @compiled_as_written
 @no_type_check
 def _forward(f, first, rows):
-    """h' = (1 - z) ⊙ h + z ⊙ n, or h + n, for one sequence after the other."""
+    """h' = (1 - z) ⊙ h + z ⊙ n, or h + n."""
     n, last = f.hidden, (f.blocks - 1) * f.hidden
-    for row in range(first, first + rows):
-        old = f.first + BYTES * row * n
-        for t in range(f.time):
+    for t in range(f.time):
+        for row in range(first, first + rows):
             products = f.a + BYTES * (t * f.a_step + row * f.a_row)
-            new = f.h + BYTES * (t * f.h_step + row * f.h_row)
+            old = f.h + BYTES * (t * f.batch + row) * n
+            new = old + BYTES * f.batch * n
             for vector in range(vectors(n)):
                 at = place(vector, n)
                 h, added = load(old, at), load(products, last + at)
                 if f.blocks != SUM:
                     added = _share(f, products, at) * (added - h)
                 store(new, at, h + added)
-            old = new
 
 
 @compiled_as_written
@@ -65,29 +64,28 @@ def _back_to_products(f, products, grad, h, g, at):
 @no_type_check
 def _backward(f, first, rows):
     """`grad` takes the gradient of a, `dh` that of the state."""
-    n = f.hidden
-    for row in range(first, first + rows):
-        dh, other = f.dh + BYTES * row * n, f.room + BYTES * row * n
-        for t in range(f.time - 1, -1, -1):
-            products = f.a + BYTES * (t * f.a_step + row * f.a_row)
-            grad = f.grad + BYTES * (t * f.grad_step + row * f.grad_row)
-            old = f.first + BYTES * row * n
-            if t > 0:
-                old = f.h + BYTES * ((t - 1) * f.h_step + row * f.h_row)
+    n, above = f.hidden, BYTES * first * f.hidden
+    dh, other = f.dh + above, f.room + above
+    for t in range(f.time - 1, -1, -1):
+        for row in range(rows):
+            products = f.a + BYTES * (t * f.a_step + (first + row) * f.a_row)
+            sequence = t * f.batch + first + row
+            grad, old = f.grad + BYTES * sequence * f.blocks * n, f.h + BYTES * sequence * n
             for vector in range(vectors(n)):
                 at = place(vector, n)
-                later = load(dh, at) if t < f.time - 1 else zeros()
-                g = later + outer_at(f, t, row, at)
-                store(other, at, _back_to_products(f, products, grad, load(old, at), g, at))
-            dh, other = other, dh
-        if f.time % 2:
-            copy_rows(dh, n, other, n, 1, n)
+                later = load(dh, row * n + at) if t < f.time - 1 else zeros()
+                g = later + outer_at(f, t, first + row, at)
+                onward = _back_to_products(f, products, grad, load(old, at), g, at)
+                store(other, row * n + at, onward)
+        dh, other = other, dh
+    if f.time % 2:
+        copy_rows(dh, n, other, n, rows, n)
 
 
 @Kernel
 @no_type_check
 def forward(frame):
-    """Fill `h`, the outputs, from `first` on."""
+    """Fill `h` from its first step on."""
     while True:
         first, rows = next_part(frame)
         if rows == 0:

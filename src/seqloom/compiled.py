@@ -39,6 +39,13 @@ def compiled_for_maxima(function: Function) -> Function:
     return cast(Function, made)
 
 
+def compiled_as_written(function: Function) -> Function:
+    """The same for a function inside of others in which nothing may be summed in another order."""
+    inside: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    made: Any = numba.njit(cache=True, error_model="numpy", **inside)(function)
+    return cast(Function, made)
+
+
 def say(words: str) -> None:
     """Where people look who wait; results go elsewhere."""
     if sys.stderr is not None:

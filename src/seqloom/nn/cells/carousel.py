@@ -1,6 +1,6 @@
 """The constant error carousel."""
 
-from ..unroll import SumUnroll
+from ..unroll import unroll_minimal
 from .cell import AllProducts, Cell, Mask, Outputs, Products, Recur, State
 
 _ONLY = "it only adds up what comes in"
@@ -26,5 +26,5 @@ class Carousel(Cell):
 
     def unrolled(self, a: AllProducts, state: State, mask: Mask = None) -> Outputs:
         """A running sum."""
-        outputs = SumUnroll.apply(a, state[0])
+        outputs = unroll_minimal(a, state[0])
         return outputs, (outputs[:, -1],)

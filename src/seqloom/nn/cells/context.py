@@ -6,7 +6,7 @@ import torch
 from torch import nn
 from torch.nn.functional import linear
 
-from ..unroll import ElmanUnroll
+from ..unroll import unroll_elman
 from ..wiring import Wiring
 from .cell import AllProducts, Cell, Mask, Outputs, Products, Recur, State
 from .elman import ACTIVATIONS, SLOPES, largest_singular_value
@@ -46,7 +46,7 @@ class Context(Cell):
         bend = ACTIVATIONS[self.activation]
         a_h, a_c = a.chunk(2, dim=-1)
         v_h, v_c = self.recur.weight.chunk(2)
-        c: Any = ElmanUnroll.apply(a_c, v_c, state[1], mask, self.activation)
+        c: Any = unroll_elman(a_c, v_c, state[1], mask, self.activation)
         before = torch.cat([state[1][:, None], c[:, :-1]], dim=1)
         h = bend(a_h + linear(before if mask is None else before * mask[:, None], v_h))
         y = bend(self.write(torch.cat([h, c], dim=-1)))

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from ..unroll import ElmanUnroll
+from ..unroll import unroll_elman
 from ..wiring import Wiring
 from .cell import AllProducts, Cell, Mask, Outputs, Products, Recur, State
 
@@ -44,5 +44,5 @@ class Elman(Cell):
 
     def unrolled(self, a: AllProducts, state: State, mask: Mask = None) -> Outputs:
         assert self.recur is not None  # noqa: S101 - for the type checker
-        outputs = ElmanUnroll.apply(a, self.recur.weight, state[0], mask, self.activation)
+        outputs = unroll_elman(a, self.recur.weight, state[0], mask, self.activation)
         return outputs, (outputs[:, -1],)

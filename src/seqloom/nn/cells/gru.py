@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ...trace import record
-from ..unroll import GRUUnroll
+from ..unroll import unroll_gru
 from ..wiring import Wiring
 from .cell import AllProducts, Cell, Mask, Outputs, Product, Products, Recur, State
 
@@ -79,5 +79,5 @@ class GRU(Cell):
 
 def _unrolled(cell: Cell, a: Tensor, state: State, mask: Tensor | None, reset: str) -> Outputs:
     assert cell.recur is not None  # noqa: S101 - for the type checker
-    outputs = GRUUnroll.apply(a, cell.recur.weight, cell.recur.bias, state[0], mask, reset)
+    outputs = unroll_gru(a, cell.recur.weight, cell.recur.bias, state[0], mask, reset)
     return outputs, (outputs[:, -1],)

@@ -5,9 +5,12 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from ...trace import record
-from ..unroll import LSTMUnroll
+from ..unroll import compiled_pays, unroll_lstm
 from ..wiring import Wiring
 from .cell import AllProducts, Cell, Mask, Outputs, Products, Recur, State
+
+LARGE = 1 << 15  # numbers of all outputs, from which on torch's kernel is not the quickest,
+MANY = 8  # and sequences: the compiled unroll shares these among threads, torch the numbers of each
 
 
 class LSTMSimple(Cell):
@@ -59,9 +62,12 @@ class LSTM(Cell):
         return o * c.tanh(), c
 
     def quick(self, x: Float[Tensor, "batch time inputs"], state: State) -> Outputs:
-        """Torch's kernel."""
+        """Torch's kernel, except where the compiled unroll is quicker."""
         assert self.recur is not None  # noqa: S101 - for the type checker
         h, c = state
+        large = len(x) >= MANY and h.numel() * x.shape[1] >= LARGE
+        if large and torch.is_grad_enabled() and compiled_pays(x, h):
+            return super().quick(x, state)
         bias = self.read.bias
         weights = [self.read.weight, self.recur.weight, bias, torch.zeros_like(bias)]
         grad = torch.is_grad_enabled()
@@ -117,5 +123,6 @@ def _unrolled(
     cell: Cell, a: Tensor, state: State, mask: Tensor | None, peep: Tensor | None
 ) -> Outputs:
     assert cell.recur is not None  # noqa: S101 - for the type checker
-    outputs, c = LSTMUnroll.apply(a, cell.recur.weight, *state, mask, peep)
-    return outputs, (outputs[:, -1], c)
+    h, c = state
+    outputs, memory = unroll_lstm(a, cell.recur.weight, h, c, mask, peep)
+    return outputs, (outputs[:, -1], memory)

@@ -3,7 +3,7 @@
 from torch import Tensor
 
 from ...trace import record
-from ..unroll import MinimalUnroll
+from ..unroll import unroll_minimal
 from .cell import AllProducts, Cell, Mask, Outputs, Products, Recur, State
 
 _SCAN = "it is trained by a parallel scan, where nothing may hang on the state before"
@@ -29,7 +29,7 @@ class MinGRU(Cell):
         return ((1 - z) * state[0] + z * n,)
 
     def unrolled(self, a: AllProducts, state: State, mask: Mask = None) -> Outputs:
-        outputs = MinimalUnroll.apply(a, state[0])
+        outputs = unroll_minimal(a, state[0])
         return outputs, (outputs[:, -1],)
 
 
@@ -52,7 +52,7 @@ class MinLSTM(Cell):
         return (keep * state[0] + new,)
 
     def unrolled(self, a: AllProducts, state: State, mask: Mask = None) -> Outputs:
-        outputs = MinimalUnroll.apply(a, state[0])
+        outputs = unroll_minimal(a, state[0])
         return outputs, (outputs[:, -1],)
 
     def _shares(self, a: Tensor) -> tuple[Tensor, Tensor]:

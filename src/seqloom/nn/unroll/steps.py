@@ -71,6 +71,7 @@ def times_one_minus(y: Tensor, out: Tensor | None = None) -> Tensor:
     return torch.addcmul(y, y, y, value=-1, out=out)
 
 
-def weight_gradient(inner: Tensor, states: Tensor) -> Tensor:
+def weight_gradient(inner: Tensor, states: Tensor, out: Tensor | None = None) -> Tensor:
     """Σ_t δ_t h_tᵀ over all steps and sequences, as one product."""
-    return inner.reshape(-1, inner.shape[-1]).t() @ states.reshape(-1, states.shape[-1])
+    rows = inner.reshape(-1, inner.shape[-1])
+    return torch.mm(rows.t(), states.reshape(-1, states.shape[-1]), out=out)

@@ -1,0 +1,1 @@
+"""The compiled steps: what a vector, a tile and a frame are, and a file for each family of cells."""

@@ -69,7 +69,7 @@ def drawn(page, curve="loss", series=0):
 def wait_for_points(page, count, curve="loss"):
     page.wait_for_function(
         f"() => document.querySelector('#curve-{curve}')?.dataset.points >= {count}",
-        timeout=60_000,
+        timeout=150_000,
     )
 
 
@@ -78,7 +78,7 @@ def test_a_run_of_the_command_line_is_seen_live_and_a_restart_loses_nothing(serv
     watch.allow("ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED", "ERR_EMPTY_RESPONSE")
     with ended(train_outside(studio, "outside", "--max-time", "300s")) as training:
         page.goto(f"{studio.address}/")
-        page.wait_for_selector("tr[data-run=outside] [data-state=running]", timeout=60_000)
+        page.wait_for_selector("tr[data-run=outside] [data-state=running]", timeout=150_000)
         page.click("tr[data-run=outside] a")
         wait_for_points(page, 10)
         assert page.inner_text(".run-head [data-state]") == "Running"
@@ -114,17 +114,17 @@ def test_a_run_of_the_command_line_is_seen_live_and_a_restart_loses_nothing(serv
         check_width(page)
 
         page.click("[data-act=continue]")
-        page.wait_for_selector(".run-head [data-state=running]", timeout=60_000)
+        page.wait_for_selector(".run-head [data-state=running]", timeout=150_000)
         page.wait_for_selector("[data-part=health] >> text=Continued at step")
         page.wait_for_function(
             "step => [...document.querySelectorAll('.sample')].some(s => +s.dataset.step > step)",
             arg=saved[-1],
-            timeout=60_000,
+            timeout=150_000,
         )
         steps = [step for step, _ in drawn(page)]
         assert steps == sorted(set(steps)), "what the resume undid is still on the curve"
         page.click("[data-act=keep]")
-        page.wait_for_selector("[data-ending=stopped]", timeout=60_000)
+        page.wait_for_selector("[data-ending=stopped]", timeout=150_000)
         assert "Everything is kept" in page.inner_text("[data-ending=stopped]")
         shoot(page, "14-continued-then-stopped")
 

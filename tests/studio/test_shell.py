@@ -168,11 +168,11 @@ def test_one_can_walk_from_an_example_to_the_inside_without_a_mouse(serve, page)
         "document.activeElement.closest('[data-example=shakespeare]') && document.activeElement.textContent.includes('Train it')",
     )
     page.keyboard.press("Enter")
-    page.wait_for_selector(".run-head [data-state=running]", timeout=60_000)
-    page.wait_for_selector(".sample", timeout=60_000)
+    page.wait_for_selector(".run-head [data-state=running]", timeout=150_000)
+    page.wait_for_selector(".sample", timeout=150_000)
     walk_to(page, "document.activeElement.dataset.act === 'keep'")
     page.keyboard.press("Enter")
-    page.wait_for_selector("[data-ending=stopped]", timeout=60_000)
+    page.wait_for_selector("[data-ending=stopped]", timeout=150_000)
     walk_to(
         page,
         "document.activeElement.closest('[data-ending]') && document.activeElement.textContent.includes('Look inside')",

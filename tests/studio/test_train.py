@@ -98,17 +98,17 @@ def test_training_starts_and_is_seen_live_then_stopped_and_kept(serve, page):
         **{
             "model.width": 16,
             "model.hidden": 24,
-            "training.max_time": "25s",
+            "training.max_time": "15s",
             "training.epochs": 100000,
             "training.batch_size": 8,
             "training.evaluate_steps": 4,
         },
     )
     page.click("#start")
-    page.wait_for_selector(".run-head [data-state=running]", timeout=60_000)
+    page.wait_for_selector(".run-head [data-state=running]", timeout=150_000)
     page.wait_for_function(
         "() => +document.querySelector('[role=progressbar]').getAttribute('aria-valuenow') >= 30",
-        timeout=60_000,
+        timeout=150_000,
     )
     assert int(page.get_attribute("#curve-loss", "data-points")) >= 10
     assert re.search(
@@ -121,5 +121,5 @@ def test_training_starts_and_is_seen_live_then_stopped_and_kept(serve, page):
     shoot(page, "48-run-live-dark")
     page.emulate_media(color_scheme="light")
     page.click("[data-act=keep]")
-    page.wait_for_selector("[data-ending=stopped]", timeout=60_000)
+    page.wait_for_selector("[data-ending=stopped]", timeout=150_000)
     assert page.locator("[data-act=continue]").count() == 1

@@ -37,6 +37,7 @@ def test_two_runs_and_the_same_input(studio, page):
     stars = row.locator("td").evaluate_all("all => all.map(one => one.textContent.includes('★'))")
     best = min(values) if wanted["metrics"][metric]["lower_is_better"] else max(values)
     assert stars == [value == best and values[0] != values[1] for value in values]
+    assert "false" not in page.inner_text("[aria-label=Metrics]")
     costs = page.inner_text(".compare-table .cost")
     assert f"{wanted['runs'][1]['learned']:,}" in costs
     for kind, look in wanted["where"].items():

@@ -50,7 +50,7 @@ async function judge(section, runs, signal) {
   clear(section);
   try {
     const found = await waiting(section, post("/compare", { runs: runs.map((run) => run.id), limit: 200 }, { signal }), { height: 260, sentence: "All runs answer the same examples; this takes a while the first time." });
-    section.append(h("p.verdict", found.verdict), metricTable(found), h("ul.figure-notes", (found.notes || []).map((note) => h("li", note))), differences(found), whereItWins(found));
+    section.append(h("p.verdict", found.verdict), metricTable(found), h("ul.figure-notes", (found.notes || []).map((note) => h("li", note))), differences(found), whereItWins(found) || "");
   } catch (problem) {
     if (!left(problem)) section.append(problemBox(problem, () => judge(section, runs, signal)));
   }

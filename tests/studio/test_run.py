@@ -165,3 +165,18 @@ def diverged(studio):
             },
         )
     return "too-fast"
+
+
+def test_a_training_that_crashed_says_why_first_and_folds_its_log(studio, page):
+    data = studio.post("/datasets", {"text": "a\tb\n", "name": "one.tsv"})["id"]
+    recipe = {"task": "translate", "data": data, "model": "encoder-decoder"}
+    (run,) = studio.post("/runs", {"recipes": [recipe], "names": ["too-little"]})["runs"]
+    page.goto(f"{studio.address}/run/{run}")
+    page.wait_for_selector("[data-ending=crashed]", timeout=150_000)
+    error = studio.get(f"/runs/{run}")["error"]
+    assert f"Problem {error['code']}: {error['problem']}" in page.inner_text(
+        "[data-ending=crashed]"
+    )
+    assert page.inner_text(".run-head [data-state]") == "Crashed"
+    shoot(page, "13-run-crashed")
+    check_width(page)

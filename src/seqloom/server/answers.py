@@ -327,6 +327,7 @@ class Ahead(BaseModel):
 class ModelDetail(ModelRow):
     """All about a model."""
 
+    folder: str = Field(description="Where it is, as the command line calls it.")
     views: list[ViewOffer] = Field(description="In the order in which a page shows them.")
     missing: list[ViewName]
     examples: list[str] = Field(description="Inputs to try.")

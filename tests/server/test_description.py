@@ -2,19 +2,19 @@
 
 import pytest
 
-from seqloom.server import answers
+from seqloom.server import answers, model_answers
 
 GETS = {
     "/api/v1/status": answers.Status,
     "/api/v1/runs": answers.Runs,
     "/api/v1/runs/judge": answers.RunDetail,
-    "/api/v1/models": answers.Models,
-    "/api/v1/models/judge": answers.ModelDetail,
-    "/api/v1/models/judge/card": answers.Card,
+    "/api/v1/models": model_answers.Models,
+    "/api/v1/models/judge": model_answers.ModelDetail,
+    "/api/v1/models/judge/card": model_answers.Card,
     "/api/v1/tasks": answers.Tasks,
     "/api/v1/tasks/tag/models": answers.ModelChoices,
-    "/api/v1/examples": answers.Examples,
-    "/api/v1/datasets": answers.DataSets,
+    "/api/v1/examples": model_answers.Examples,
+    "/api/v1/datasets": model_answers.DataSets,
     "/api/v1/requests": answers.Notes,
     "/api/v1/help/D011": answers.CodePage,
     "/healthz": answers.Health,

@@ -11,10 +11,10 @@ from ...comparing import compare
 from ...errors import SeqloomError
 from ...model import Search
 from ...run import Run
-from ..answers import ComparedAnswers, Comparison
 from ..asking import must_be_short, predict
 from ..bodies import Compared, ComparedInputs
 from ..loaded import Stamp, stamp_of
+from ..model_answers import ComparedAnswers, Comparison
 from ..problems import problem_of
 from ..studio import Here, Json, Studio
 

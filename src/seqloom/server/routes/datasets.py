@@ -12,8 +12,8 @@ from starlette.responses import Response
 
 from ...data.settings import Data
 from ...errors import StudioError
-from ..answers import DataReport, DataSetRow, DataSets
 from ..bodies import Pasted
+from ..model_answers import DataReport, DataSetRow, DataSets
 from ..offering import warm_up
 from ..reporting import report_of
 from ..studio import Here, Json

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path
 from starlette.responses import Response
 
-from ..answers import ExampleChosen, Examples
+from ..model_answers import ExampleChosen, Examples
 from ..offering import warm_up
 from ..studio import Here, Json
 from ..trying_out import chosen, listed

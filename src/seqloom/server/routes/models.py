@@ -12,11 +12,11 @@ from ...errors import SeqloomError, StudioError
 from ...inspecting.rebuilt import rebuilt
 from ...record import to_json
 from ...run import CARD, Run
-from ..answers import Answered, Card, ModelDetail, Models, ViewShown
 from ..asking import drawing, predict
 from ..bodies import Asked, Looked, Prompted
 from ..exhibiting import exhibited, listed
 from ..looking import DRAWN, drawn, kept_view, look
+from ..model_answers import Answered, Card, ModelDetail, Models, ViewShown
 from ..problems import problem_of
 from ..starting import delete
 from ..studio import Here, Json, Studio

@@ -170,3 +170,11 @@ def test_a_bug_is_a_problem_without_a_traceback(runs, monkeypatch, tmp_path):
     (report,) = (tmp_path / "cache" / "seqloom").iterdir()
     assert "a secret place" in report.read_text()
     assert json.loads(answer.text)["notes"][0].startswith("Report saved to")
+
+
+def test_what_is_refused_is_answered_at_once(web):
+    began = time.monotonic()
+    for _ in range(5):
+        assert web.post(CHECK, content=b"{", headers=JSON).status_code == 422
+        assert web.post(CHECK, content=b"{}", headers={"Origin": "null", **JSON}).status_code == 403
+    assert time.monotonic() - began < 2.0, "nobody waits for the rest of a body that is whole"

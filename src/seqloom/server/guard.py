@@ -17,7 +17,7 @@ from starlette.responses import HTMLResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..errors import StudioError
-from .limits import drained
+from .limits import Incoming
 from .notebook import Notebook
 from .problems import answer, bug, is_reported, respond
 from .settings import Settings
@@ -54,13 +54,13 @@ class Guard:
             await self.app(scope, receive, send)
             return
         request = _Request(scope)
-        answered = _Answer(send, request, self.notebook)
+        answered, incoming = _Answer(send, request, self.notebook), Incoming(receive)
         try:
             redirect = self._checked(request)
             if redirect is not None:
                 await answered.send_redirect(*redirect)
                 return
-            await self.app(scope, receive, answered)
+            await self.app(scope, incoming, answered)
         except StudioError as refused:
             asks = refused.status == 401 and request.wants_page()
             response = HTMLResponse(TOKEN_PAGE.read_text(), 401) if asks else answer(refused)
@@ -68,7 +68,7 @@ class Guard:
                 response.headers["WWW-Authenticate"] = "Bearer"
             response.headers["Connection"] = "close"
             if request.method not in READING and refused.status != SLOW:
-                await drained(receive)  # else the answer could be lost with what was not read
+                await incoming.drain()  # else the answer could be lost with what was not read
             await response(scope, receive, answered)
         except Exception as error:
             problem = None if is_reported(error) else bug(error, request.path)

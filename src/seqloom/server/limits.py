@@ -91,16 +91,25 @@ class _Counted:
         return b"".join(pieces)
 
 
-async def drained(receive: Receive) -> None:
-    """Let the rest of a refused body come in, up to some point, so that its sender can listen."""
-    count = 0
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(DRAIN_SECONDS):
-            while count <= DRAINED:
-                message = await receive()
-                count += len(message.get("body", b""))
-                if message["type"] != "http.request" or not message.get("more_body"):
-                    return
+class Incoming:
+    """What comes in for a request, and whether all of it is here."""
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive, self._is_whole = receive, False
+
+    async def __call__(self) -> Message:
+        message = await self._receive()
+        is_more = message["type"] == "http.request" and message.get("more_body", False)
+        self._is_whole = self._is_whole or not is_more
+        return message
+
+    async def drain(self) -> None:
+        """Let the rest of a refused body come in, up to some point, so that its sender listens."""
+        count = 0
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(DRAIN_SECONDS):
+                while count <= DRAINED and not self._is_whole:
+                    count += len((await self()).get("body", b""))
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:

@@ -161,10 +161,7 @@ def test_time_lapse_replays_what_training_kept(studio, page):
         if key == "End":
             page.keyboard.press("ArrowLeft")
         page.wait_for_function(f"() => location.search.includes('step={step}')")
-        page.wait_for_function(
-            "text => document.querySelector('#card-attention figcaption')?.textContent === text",
-            arg=wanted["caption"],
-        )
+        assert sentence(card(page, "attention")) == wanted["caption"]
         cells = page.locator("#card-attention [role=gridcell]")
         seen[key] = cells.evaluate_all("all => all.map(one => Number(one.dataset.value))")
         assert seen[key] == [weight for row in wanted["weights"] for weight in row]

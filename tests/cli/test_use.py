@@ -189,6 +189,14 @@ def test_predict_goes_on_with_a_text(say):
     assert said.out.startswith("the cat")
 
 
+def test_words_that_go_on_are_parted_from_the_prompt(say, tmp_path):
+    file = tmp_path / "words.txt"
+    file.write_text("".join(f"the cat sat on mat {n}\n" for n in range(20)))
+    train = "train", "language", str(file), "-m", "ngram", "-n", "words", "-q"
+    assert say(*train, "--set", "task.symbols=words").code == 0
+    assert say("predict", "words", "the cat").out.startswith("the cat sat on")
+
+
 def test_inspect_draws_saves_and_prints_json(say, tmp_path):
     said = say("inspect", "attentive", "--text", "the cat")
     assert said.code == 0 and "cat" in said.out

@@ -216,5 +216,5 @@ def _told(run: Run, text: str, answer: Answer) -> str:
 
 def _joined(run: Run, prompt: str, text: str) -> str:
     """A prompt and how it goes on."""
-    are_words = getattr(run.task, "unit", "") == "words"
+    are_words = run.task.read_unit == "words"
     return f"{prompt} {text}".strip() if are_words else prompt + text

@@ -131,7 +131,7 @@ SURPRISE = Kind(
 )
 CHOICES = Kind(
     "choices",
-    "Labels",
+    "Labels of the whole",
     "How likely every label of the whole is.",
     lambda subject: subject.form is Form.WHOLE and isinstance(subject.target, Labels | Bits),
     _choices,

@@ -104,7 +104,7 @@ def _shows(subject: Subject, walked: Walked) -> list[list[tuple[str, float]]]:
 
 TAGS = Kind(
     "tags",
-    "Labels",
+    "Labels of symbols",
     "The label of each symbol, how sure it is, and what else it could be.",
     lambda subject: subject.form is Form.EACH and isinstance(subject.target, Labels),
     _tags,

@@ -174,7 +174,7 @@ class HeadsView(View):
             ),
             key=lambda one: one[2].share if one[2].behaviour != "spread out" else 0.0,
         )
-        said = f"{len(heads)} heads in {len(self.layers)} layers: {told}."
+        said = f"{_several(heads, 'head')} in {_several(self.layers, 'layer')}: {told}."
         if clearest.behaviour == "spread out":
             return said
         return (
@@ -265,3 +265,8 @@ def _draw(
     small = Lettering(10, MUTED)
     picture.text(f"{number}: {head.behaviour}", (left, top + _SIDE + 12), small)
     picture.text(f"{head.share:.2f}", (left, top + _SIDE + 24), small)
+
+
+def _several(things: Sequence[Any], name: str) -> str:
+    """How many there are: 1 head, 8 heads."""
+    return f"{len(things)} {name}{'s' * (len(things) > 1)}"

@@ -237,6 +237,8 @@ class Run:
             what = "series" if is_ahead else "texts"
             help = "give a FILE of series, or numbers as a text" if is_ahead else '--text "…"'
             raise UsageError("U316", f"{self.name} reads {what}", help=[help])
+        if not (text.strip() or file) and self.task.form is not Form.NEXT:
+            raise DataError("D023", "the text is empty", help=["give it something to read"])
         question: Any = self.task.question(text) if not file else self._series(file, {})
         if is_ahead and not file:
             question = [until(question)]

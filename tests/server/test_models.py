@@ -179,6 +179,14 @@ def test_a_view_that_cannot_be_had_says_why(web, view, body, code):
     assert answer.status_code in (404, 422) and answer.json()["code"] == code
 
 
+@pytest.mark.parametrize("model", ["tagger", "judge", "attentive"])
+def test_there_is_nothing_to_see_in_an_empty_text(web, model):
+    for view in web.get(f"{MODELS}/{model}").json()["views"]:
+        for text in ("", " \n"):
+            answer = web.post(f"{MODELS}/{model}/views/{view['view']}", json={"text": text})
+            assert answer.status_code == 422 and answer.json()["code"] == "D023", view["view"]
+
+
 def test_views_of_the_past_are_read_from_what_was_kept(runs):
     folder = runs / "writer" / "probes"
     shutil.rmtree(folder, ignore_errors=True)

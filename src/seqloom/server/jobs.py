@@ -151,6 +151,14 @@ class Jobs:
         """How many jobs have a process."""
         return sum(_is_held(folder) for folder in self._jobs())
 
+    def close(self) -> None:
+        """Let go of the processes, which go on."""
+        self._reap()
+        with self._lock:
+            for process in self._processes:
+                process.returncode = 0  # Python would otherwise complain that nobody waited
+            self._processes = []
+
     def _jobs(self) -> list[Path]:
         """The folders of jobs, oldest first: their names begin with the time."""
         return sorted(path.parent for path in self._folder.glob(f"*/{JOB}"))

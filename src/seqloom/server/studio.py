@@ -49,6 +49,7 @@ class Studio:
         """Let go of everything; trainings go on."""
         self.is_closing.set()
         self.gate.close()
+        self.jobs.close()
 
 
 def _of(request: Request) -> Studio:

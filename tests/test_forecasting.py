@@ -8,7 +8,8 @@ import pytest
 from seqloom.batch import Batch
 from seqloom.data.settings import Data
 from seqloom.errors import ModelError, UsageError
-from seqloom.forecasting import Asked, components_of, look, outlooks
+from seqloom.forecasting import Asked, components_of, outlooks
+from seqloom.inspecting import Inspecting, Subject, show
 from seqloom.models.naive import Naive
 from seqloom.tasks.forecast import Forecast
 from seqloom.views import ComponentsView, ForecastView
@@ -73,14 +74,15 @@ def test_components_are_in_the_units_of_the_file(tmp_path: Path, transform: str)
 
 def test_the_view_that_is_asked_for(tmp_path: Path) -> None:
     model, task, series = trained(tmp_path, Apart, TWO)
-    assert isinstance(look(model, task, series, Asked(), "x"), ForecastView)
-    apart = look(model, task, series, Asked(), "x", "components")
+    subject, parts = Subject(model, task, "x"), Inspecting(view="components")
+    assert isinstance(show(subject, series, Inspecting()), ForecastView)
+    apart = show(subject, series, parts)
     assert isinstance(apart, ComponentsView) and apart.notes == ("the first of 2 series",)
-    second = look(model, task, series, Asked(series=("b",)), "x", "components")
+    second = show(subject, series, parts, series=("b",))
     assert second.notes == () and np.allclose(second.parts[0].mean, series[1].values[:, 0])
     plain, task, series = trained(tmp_path, Naive, TWO)
     with pytest.raises(ModelError, match="M114"):
-        look(plain, task, series, Asked(), "x", "components")
+        show(Subject(plain, task, "x"), series, parts)
 
 
 def test_series_are_answered_in_the_order_of_their_names(tmp_path: Path) -> None:

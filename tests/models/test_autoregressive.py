@@ -396,6 +396,5 @@ def test_too_few_steps_are_told():
 
 def test_columns_that_are_copies_are_told():
     one = np.random.default_rng(0).normal(size=(50, 1))
-    with pytest.raises(ModelError, match="columns 1 and 3 go wrong by the same amounts") as told:
+    with pytest.raises(ModelError, match="M444.*columns 1 and 3 go wrong by the same amounts"):
         learned(np.concatenate([one, one[::-1], 2 * one], axis=1), order=1)
-    assert told.value.code == "M444"

@@ -276,7 +276,7 @@ def test_to_copy_says_which_options_of_the_task_it_needs():
             {"attention": "multi-head", "heads": 2},
             "attention, the mean of its 2",
         ),
-        ("convolutional-encoder-decoder", {}, "decoder.layers.2.attention, the last of several"),
+        ("convolutional-encoder-decoder", {}, "decoder.layers.2.attention"),
     ],
 )
 def test_a_picture_of_where_it_looks(name, options, note):

@@ -66,6 +66,7 @@ COMMANDS = {
     "anatomy": Command(
         "anatomy", "see how far back a memory feels", "anatomy --cell elman --cell lstm"
     ),
+    "studio": Command("studio", "train, compare and look inside in the browser", "studio"),
     "runs": Command("runs", "list all runs", "runs"),
     "show": Command("show", "tell all about one run", "show my-run"),
     "compare": Command("compare", "set runs side by side", "compare my-run my-other-run"),
@@ -80,7 +81,6 @@ COMMANDS = {
         "write a Transformer that translates for CTranslate2",
         "export my-run --to ctranslate2 -o folder",
     ),
-    "studio": Command("studio", "train, compare and look inside in the browser", "studio"),
     "models": Command("models", "list the models and their options", "models"),
     "tasks": Command("tasks", "list the tasks and the files they read", "tasks"),
     "explain": Command("explain", "explain an error code or an option", "explain D011"),

@@ -1,1 +1,1 @@
-"""The compiled steps: what a vector, a tile and a frame are, and a file for each family of cells."""
+"""The compiled steps: what a vector, a tile and a frame are, and a file for each kind of cells."""

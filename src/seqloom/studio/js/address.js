@@ -55,7 +55,8 @@ function tell(how) {
 // Links inside the studio change the address without loading the page anew.
 document.addEventListener("click", (event) => {
   const anchor = event.target.closest?.("a[href^='/']");
-  const special = event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey;
+  const special =
+    event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey;
   if (!anchor || special || anchor.target || anchor.hasAttribute("download") || anchor.pathname.includes(".")) return;
   event.preventDefault();
   go(anchor.pathname + anchor.search);

@@ -35,14 +35,21 @@ async function ask(method, path, body, { signal, accept = "application/json" } =
 async function send(method, path, body, signal, accept) {
   const headers = { Accept: accept, ...(body && { "Content-Type": "application/json" }) };
   const address = path.startsWith("//") ? path.slice(1) : API + path;
-  const answer = await fetch(address, { method, headers, signal, body: body && JSON.stringify(body) }).catch((error) => {
-    throw left(error) ? error : offline();
-  });
+  const answer = await fetch(address, { method, headers, signal, body: body && JSON.stringify(body) }).catch(
+    (error) => {
+      throw left(error) ? error : offline();
+    },
+  );
   if (!answer.ok) throw await problemOf(answer);
   return answer;
 }
 
-const offline = () => new Problem({ status: 0, problem: "The studio does not answer: its server was stopped, or is busy.", help: ["Start it again with: seqloom studio"] });
+const offline = () =>
+  new Problem({
+    status: 0,
+    problem: "The studio does not answer: its server was stopped, or is busy.",
+    help: ["Start it again with: seqloom studio"],
+  });
 
 async function problemOf(answer) {
   if (answer.status === 401) document.dispatchEvent(new CustomEvent("token-needed"));
@@ -63,7 +70,10 @@ export function upload(file, tell, { signal } = {}) {
     request.upload.onprogress = (news) => tell?.(news.lengthComputable ? news.loaded / news.total : 0);
     request.onerror = () => reject(offline());
     request.onabort = () => reject(new DOMException("left", "AbortError"));
-    request.onload = () => (request.status < 300 ? resolve(request.response) : reject(new Problem({ ...request.response, status: request.status })));
+    request.onload = () =>
+      request.status < 300
+        ? resolve(request.response)
+        : reject(new Problem({ ...request.response, status: request.status }));
     signal?.addEventListener("abort", () => request.abort());
     request.send(file);
   });
@@ -75,7 +85,10 @@ export function upload(file, tell, { signal } = {}) {
  * goes on after the last line that was seen.
  */
 export function events(path, { open, lost, failed, again, ...kinds }) {
-  let source, timer, seen = 0, closed = false;
+  let source,
+    timer,
+    seen = 0,
+    closed = false;
 
   function connect() {
     source = new EventSource(`${API}${path}${path.includes("?") ? "&" : "?"}after=${seen}`);
@@ -131,7 +144,11 @@ export async function stream(path, body, handlers, signal) {
 
 function tellBlock(block, handlers) {
   const lines = block.split("\n");
-  const kind = lines.find((line) => line.startsWith("event:"))?.slice(6).trim() ?? "message";
+  const kind =
+    lines
+      .find((line) => line.startsWith("event:"))
+      ?.slice(6)
+      .trim() ?? "message";
   const data = lines.filter((line) => line.startsWith("data:")).map((line) => line.slice(5));
   if (!data.length) return;
   const value = JSON.parse(data.join("\n"));
@@ -142,12 +159,29 @@ function tellBlock(block, handlers) {
 /** A problem in words: what, where, what to do; and a button that tries again. */
 export function problemBox(problem, retry) {
   const { file, line } = problem.place ?? {};
-  const list = (lines) => lines?.length > 0 && h("ul", lines.map((one) => h("li", one)));
-  return h(".problem-box", { role: "alert" },
-    h("p.problem-title", icon("problem"), h("strong", "Problem", problem.code && [" ", h("a", { href: `/help/${problem.code}` }, problem.code)], ": "), h("span", { dir: "auto" }, problem.message)),
+  const list = (lines) =>
+    lines?.length > 0 &&
+    h(
+      "ul",
+      lines.map((one) => h("li", one)),
+    );
+  return h(
+    ".problem-box",
+    { role: "alert" },
+    h(
+      "p.problem-title",
+      icon("problem"),
+      h("strong", "Problem", problem.code && [" ", h("a", { href: `/help/${problem.code}` }, problem.code)], ": "),
+      h("span", { dir: "auto" }, problem.message),
+    ),
     file && h("p.muted", file, line && `, line ${line}`),
     (problem.notes ?? []).map((note) => h("p", note)),
-    list(problem.errors?.map((one) => (typeof one === "string" ? one : `${[one.loc ?? []].flat().join(" → ")}: ${one.msg ?? one.message}`))),
+    list(
+      problem.errors?.map((one) =>
+        typeof one === "string" ? one : `${[one.loc ?? []].flat().join(" → ")}: ${one.msg ?? one.message}`,
+      ),
+    ),
     list(problem.help),
-    retry && h("p", h("button", { onclick: retry }, "Try again")));
+    retry && h("p", h("button", { onclick: retry }, "Try again")),
+  );
 }

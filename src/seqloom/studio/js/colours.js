@@ -2,9 +2,13 @@
 // never stretched: the same value has the same colour in every figure.
 import { isDark } from "./theme.js";
 
-const VIRIDIS = ("440154 481a6c 472f7d 414487 39568c 31688e 2a788e 23888e "
-  + "1f988b 22a884 35b779 54c568 7ad151 a5db36 d2e21b fde725").split(" ").map(channels);
-const BLUE = channels("0072b2"), ORANGE = channels("d55e00");
+const VIRIDIS = (
+  "440154 481a6c 472f7d 414487 39568c 31688e 2a788e 23888e " + "1f988b 22a884 35b779 54c568 7ad151 a5db36 d2e21b fde725"
+)
+  .split(" ")
+  .map(channels);
+const BLUE = channels("0072b2"),
+  ORANGE = channels("d55e00");
 // Okabe and Ito; yellow is no line on white, the deep blue none on black.
 const LIGHT_ORDER = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00"];
 const DARK_ORDER = ["#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#f0e442", "#d55e00"];
@@ -28,15 +32,17 @@ export function viridis(value) {
 
 /** A magnitude from 0 (the page) to 1 (blue), pale enough for one ink over every shade. */
 export function shade(value) {
-  return isDark() ? css(blend([17, 20, 24], BLUE, clamp(value)))
+  return isDark()
+    ? css(blend([17, 20, 24], BLUE, clamp(value)))
     : css(blend([255, 255, 255], BLUE, 0.8 * clamp(value)));
 }
 
 /** A value from -1 (orange) to 1 (blue); behind text it is capped so that one ink suits all. */
 export function signed(value, { behindText = false } = {}) {
-  const dark = isDark(), negative = value < 0;
+  const dark = isDark(),
+    negative = value < 0;
   if (!behindText) return css(signedPixel(value, dark));
-  const cap = dark ? (negative ? 0.9 : 1) : (negative ? 0.96 : 0.8);
+  const cap = dark ? (negative ? 0.9 : 1) : negative ? 0.96 : 0.8;
   const neutral = dark ? [17, 20, 24] : [246, 248, 250];
   return css(blend(neutral, negative ? ORANGE : BLUE, cap * clamp(Math.abs(value))));
 }
@@ -56,8 +62,8 @@ export function categoryVariable(index) {
 export function ramp(pixel, low = 0, high = 1) {
   const table = new Uint32Array(256);
   for (let level = 0; level < 256; level++) {
-    const [red, green, blue] = pixel(low + (high - low) * level / 255);
-    table[level] = (255 << 24 | blue << 16 | green << 8 | red) >>> 0;
+    const [red, green, blue] = pixel(low + ((high - low) * level) / 255);
+    table[level] = ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
   }
   return table;
 }

@@ -79,13 +79,35 @@ export function sheet(columns, rows, props) {
   const heads = columns.map((column) => column.split(" ."));
   const line = ([first, ...cells]) => {
     const isProps = first && Object.getPrototypeOf(first) === Object.prototype;
-    return h("tr", isProps ? first : {}, (isProps ? cells : [first, ...cells]).map((content, i) => h("td", { class: heads[i][1] }, content)));
+    return h(
+      "tr",
+      isProps ? first : {},
+      (isProps ? cells : [first, ...cells]).map((content, i) => h("td", { class: heads[i][1] }, content)),
+    );
   };
-  return h(".table-box", h("table", props, h("thead", h("tr", heads.map(([name, kind]) => h("th", { scope: "col", class: kind }, name)))), h("tbody", rows.map(line))));
+  return h(
+    ".table-box",
+    h(
+      "table",
+      props,
+      h(
+        "thead",
+        h(
+          "tr",
+          heads.map(([name, kind]) => h("th", { scope: "col", class: kind }, name)),
+        ),
+      ),
+      h("tbody", rows.map(line)),
+    ),
+  );
 }
 
 /** Names with their values. */
-export const facts = (pairs) => h("dl.facts", pairs.map(([name, value]) => [h("dt", name), h("dd", value)]));
+export const facts = (pairs) =>
+  h(
+    "dl.facts",
+    pairs.map(([name, value]) => [h("dt", name), h("dd", value)]),
+  );
 
 const ICONS = {
   running: "M8 1.5a6.5 6.5 0 1 1-6.5 6.5M6.5 5.5l4 2.5-4 2.5z",
@@ -106,7 +128,8 @@ const ICONS = {
   down: "M3.5 6l4.5 4.5L12.5 6",
   right: "M6 3.5l4.5 4.5L6 12.5",
   search: "M7 2a5 5 0 1 1 0 10A5 5 0 0 1 7 2zM10.7 10.7L14.5 14.5",
-  light: "M8 5a3 3 0 1 1 0 6 3 3 0 0 1 0-6zM8 .8v1.7M8 13.5v1.7M.8 8h1.7M13.5 8h1.7M2.9 2.9l1.2 1.2M11.9 11.9l1.2 1.2M13.1 2.9l-1.2 1.2M4.1 11.9l-1.2 1.2",
+  light:
+    "M8 5a3 3 0 1 1 0 6 3 3 0 0 1 0-6zM8 .8v1.7M8 13.5v1.7M.8 8h1.7M13.5 8h1.7M2.9 2.9l1.2 1.2M11.9 11.9l1.2 1.2M13.1 2.9l-1.2 1.2M4.1 11.9l-1.2 1.2",
   dark: "M13.5 9.8A6 6 0 1 1 6.2 2.5a5 5 0 0 0 7.3 7.3z",
   auto: "M8 1.5a6.5 6.5 0 1 1 0 13zM8 1.5a6.5 6.5 0 0 0 0 13",
   language: "M2 3.5h12M2 8h9M2 12.5h11",

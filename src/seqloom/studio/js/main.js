@@ -40,7 +40,10 @@ function fail(error, now) {
   if (error.status === 401) return;
   if (error.status === 404) return missingPage(clear(main), now, error);
   if (error.status === undefined) console.error(error);
-  clear(main).append(h("h1", "This page could not be shown"), problemBox(error, () => show(now)));
+  clear(main).append(
+    h("h1", "This page could not be shown"),
+    problemBox(error, () => show(now)),
+  );
 }
 
 onChange((now, how) => {

@@ -17,14 +17,34 @@ import { check, choice } from "./controls.js";
 export const next = {
   height: 300,
   at(page, json) {
-    const side = json?.rail || "src", place = page.cursors.at(side), read = json?.tokens[side];
-    return place === null ? undefined : Math.max(0, Math.min((read?.length ?? Infinity) - (side === "tgt" ? 2 : 1), place + (page.cursors.shift(side, read) ?? 0)));
+    const side = json?.rail || "src",
+      place = page.cursors.at(side),
+      read = json?.tokens[side];
+    return place === null
+      ? undefined
+      : Math.max(
+          0,
+          Math.min(
+            (read?.length ?? Infinity) - (side === "tgt" ? 2 : 1),
+            place + (page.cursors.shift(side, read) ?? 0),
+          ),
+        );
   },
   draw(json) {
     const changed = json.choices.some(({ kept, p, after }) => !kept || Math.abs(after - p) > 0.002);
     return {
-      drawing: bars(json.choices.slice(0, 12).map(({ symbol, p, after, kept }) => ({ name: symbol, value: p, after, kept })), { label: "how likely each symbol is" }),
-      legend: [changed && [swatch("var(--accent)", "drawn with"), h("span", h("span.swatch.hatched"), "cut off"), h("span", h("span.share-mark.in-legend"), "of the model")], json.rest > 0 && muted(`all others ${percent(json.rest)}`)],
+      drawing: bars(
+        json.choices.slice(0, 12).map(({ symbol, p, after, kept }) => ({ name: symbol, value: p, after, kept })),
+        { label: "how likely each symbol is" },
+      ),
+      legend: [
+        changed && [
+          swatch("var(--accent)", "drawn with"),
+          h("span", h("span.swatch.hatched"), "cut off"),
+          h("span", h("span.share-mark.in-legend"), "of the model"),
+        ],
+        json.rest > 0 && muted(`all others ${percent(json.rest)}`),
+      ],
     };
   },
 };
@@ -32,7 +52,10 @@ export const next = {
 export const choices = {
   height: 180,
   draw: (json) => ({
-    drawing: bars(json.choices.slice(0, 20).map(({ label, p }) => ({ name: label, value: p })), { most: 1, plain: true, label: "how likely each label is" }),
+    drawing: bars(
+      json.choices.slice(0, 20).map(({ label, p }) => ({ name: label, value: p })),
+      { most: 1, plain: true, label: "how likely each label is" },
+    ),
   }),
 };
 
@@ -40,12 +63,35 @@ export const beam = {
   height: 380,
   hides: ["prefix"],
   draw(json, api) {
-    const forced = api.local("prefix"), space = api.page.model.unit === "characters" ? "" : " ";
+    const forced = api.local("prefix"),
+      space = api.page.model.unit === "characters" ? "" : " ";
     return {
-      drawing: tree({ nodes: json.nodes, answers: json.answers, onForce: (symbols) => api.setOption("prefix", symbols.filter((symbol) => !/^<\/?s>$/.test(symbol)).join(space)) }),
-      controls: forced && h("span.forced", `Begins with “${forced}” `, h("button", { class: "small", on: { click: () => api.setOption("prefix", null) } }, "Reset")),
-      legend: [muted("thick: the answer; dashed: dropped, the reason on focus; a click begins the answer with that path"),
-        h("ol.written", (json.written || []).map((text, i) => h("li", h("bdi", text.trim() || visible(text)), " ", muted(two(json.nodes[json.answers[i]]?.score ?? json.nodes[json.answers[i]]?.log_prob)))))],
+      drawing: tree({
+        nodes: json.nodes,
+        answers: json.answers,
+        onForce: (symbols) => api.setOption("prefix", symbols.filter((symbol) => !/^<\/?s>$/.test(symbol)).join(space)),
+      }),
+      controls:
+        forced &&
+        h(
+          "span.forced",
+          `Begins with “${forced}” `,
+          h("button", { class: "small", on: { click: () => api.setOption("prefix", null) } }, "Reset"),
+        ),
+      legend: [
+        muted("thick: the answer; dashed: dropped, the reason on focus; a click begins the answer with that path"),
+        h(
+          "ol.written",
+          (json.written || []).map((text, i) =>
+            h(
+              "li",
+              h("bdi", text.trim() || visible(text)),
+              " ",
+              muted(two(json.nodes[json.answers[i]]?.score ?? json.nodes[json.answers[i]]?.log_prob)),
+            ),
+          ),
+        ),
+      ],
     };
   },
 };
@@ -53,9 +99,12 @@ export const beam = {
 export const tags = {
   height: 160,
   draw(json, api) {
-    const { src } = json.tokens, drawing = drawTags({ ...json, tokens: src, onMove: (i) => api.move("src", i) });
+    const { src } = json.tokens,
+      drawing = drawTags({ ...json, tokens: src, onMove: (i) => api.move("src", i) });
     return {
-      drawing, legend: muted("the line below a word is as thick as the model is sure"), follow: () => drawing.setCursor(api.at("src")),
+      drawing,
+      legend: muted("the line below a word is as thick as the model is sure"),
+      follow: () => drawing.setCursor(api.at("src")),
       values: () => (json.tags[api.at("src")] ? [["tag", alternatives(json.tags[api.at("src")])]] : []),
     };
   },
@@ -64,15 +113,47 @@ export const tags = {
 export const trellis = {
   height: 320,
   draw(json, api) {
-    const { src } = json.tokens, as = api.local("as", "smoothed"), withPath = api.local("path") !== "no", columns = columnsOf(src), onMove = (i) => api.move("src", i);
+    const { src } = json.tokens,
+      as = api.local("as", "smoothed"),
+      withPath = api.local("path") !== "no",
+      columns = columnsOf(src),
+      onMove = (i) => api.move("src", i);
     const line = rail({ tokens: src, onMove, label: "what was read, above the states" });
-    const { names, stage } = drawTrellis({ states: json.states, mass: json[as], path: withPath ? json.path : [], columns, onMove });
+    const { names, stage } = drawTrellis({
+      states: json.states,
+      mass: json[as],
+      path: withPath ? json.path : [],
+      columns,
+      onMove,
+    });
     return {
-      drawing: h(".beside", { dataset: { active: "true" } }, names, scroller(h("div", { style: `width:${columns.total}px` }, line, stage), api.group)),
-      controls: [choice("trellis", [["filtered", "Filtered"], ["smoothed", "Smoothed"]], as, (value) => api.setLocal("as", value === "smoothed" ? null : value)), check("Viterbi path", withPath, (on) => api.setLocal("path", on ? null : "no"), "trellis.path")],
-      legend: muted(`area of a dot: how likely the state is, ${as === "filtered" ? "from what came before" : "from all of the text"}; thick: the likeliest path`),
+      drawing: h(
+        ".beside",
+        { dataset: { active: "true" } },
+        names,
+        scroller(h("div", { style: `width:${columns.total}px` }, line, stage), api.group),
+      ),
+      controls: [
+        choice(
+          "trellis",
+          [
+            ["filtered", "Filtered"],
+            ["smoothed", "Smoothed"],
+          ],
+          as,
+          (value) => api.setLocal("as", value === "smoothed" ? null : value),
+        ),
+        check("Viterbi path", withPath, (on) => api.setLocal("path", on ? null : "no"), "trellis.path"),
+      ],
+      legend: muted(
+        `area of a dot: how likely the state is, ${as === "filtered" ? "from what came before" : "from all of the text"}; thick: the likeliest path`,
+      ),
       follow: () => [line, stage].forEach((part) => part.setCursor(api.at("src"))),
-      values() { const at = api.at("src"), state = json.path[at]; return state === undefined ? [] : [["state", `${json.states[state]} ${two(json[as][at][state])}`]]; },
+      values() {
+        const at = api.at("src"),
+          state = json.path[at];
+        return state === undefined ? [] : [["state", `${json.states[state]} ${two(json[as][at][state])}`]];
+      },
     };
   },
 };
@@ -82,8 +163,14 @@ export const forecast = {
   draw({ series }) {
     const several = series.length > 1;
     return {
-      drawing: h("div", { class: several ? "fans" : "", dataset: { active: "true" } }, series.map((one) => fan(one, { height: several ? 170 : 260 }))),
-      legend: ["50", "80", "95"].map((share) => h("span", h("span", { class: `swatch band-${share}` }), `holds ${share} %`)),
+      drawing: h(
+        "div",
+        { class: several ? "fans" : "", dataset: { active: "true" } },
+        series.map((one) => fan(one, { height: several ? 170 : 260 })),
+      ),
+      legend: ["50", "80", "95"].map((share) =>
+        h("span", h("span", { class: `swatch band-${share}` }), `holds ${share} %`),
+      ),
     };
   },
 };
@@ -96,6 +183,7 @@ export const components = {
 export const piano = {
   height: 300,
   draw: (json) => ({
-    drawing: pianoRoll(json), legend: [swatch("var(--accent)", "drawn by the model"), json.given > 0 && swatch("var(--muted)", "given")],
+    drawing: pianoRoll(json),
+    legend: [swatch("var(--accent)", "drawn by the model"), json.given > 0 && swatch("var(--muted)", "given")],
   }),
 };

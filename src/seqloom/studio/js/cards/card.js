@@ -15,24 +15,37 @@ import { KINDS } from "./registry.js";
 export function card(view, page) {
   const kind = KINDS[view.view] || null;
   const body = h(".card-body");
-  const element = h("section.inside-card", { id: `card-${view.view}`, dataset: { kind: view.view, state: "empty" }, "aria-label": view.title || view.view }, body);
+  const element = h(
+    "section.inside-card",
+    { id: `card-${view.view}`, dataset: { kind: view.view, state: "empty" }, "aria-label": view.title || view.view },
+    body,
+  );
   const state = { json: null, drawn: null, asking: null, asked: "" };
 
   const api = {
-    view: view.view, page,
+    view: view.view,
+    page,
     local: (name, otherwise) => page.option(view.view, name) ?? otherwise,
-    setLocal: (name, value) => { page.choose(view.view, name, value); if (state.json) draw(); },
-    setOption: (name, value) => { page.choose(view.view, name, value); load(); },
+    setLocal: (name, value) => {
+      page.choose(view.view, name, value);
+      if (state.json) draw();
+    },
+    setOption: (name, value) => {
+      page.choose(view.view, name, value);
+      load();
+    },
     move: (side, place) => page.cursors.move(...along(side, (by) => place - by)),
     at: (side) => {
-      const [rail, by] = along(side, (found) => found), place = page.cursors.at(rail);
+      const [rail, by] = along(side, (found) => found),
+        place = page.cursors.at(rail);
       return place === null ? null : place + by;
     },
     ask: (other) => ask(other, given()),
     group: "rail",
   };
   const along = (side, use) => {
-    const tokens = state.json?.tokens?.[side], rail = page.cursors.sideOf(side, tokens);
+    const tokens = state.json?.tokens?.[side],
+      rail = page.cursors.sideOf(side, tokens);
     return [rail, use(page.cursors.shift(rail, tokens) ?? 0)];
   };
 
@@ -55,7 +68,8 @@ export function card(view, page) {
     // The time-lapse has what training kept; other cards step aside for as long.
     element.hidden = page.step() !== null && !page.model.probes.views.includes(view.view);
     if (element.hidden) return;
-    const asked = given(), key = JSON.stringify([asked, page.step()]);
+    const asked = given(),
+      key = JSON.stringify([asked, page.step()]);
     if (key === state.asked && (state.json || state.asking)) return;
     state.asking?.abort();
     state.asking = new AbortController();
@@ -66,7 +80,15 @@ export function card(view, page) {
     try {
       const known = page.kept.get(`${view.view} ${key}`);
       const answer = known || ask(page.model.id, asked, signal);
-      const json = known || await (state.json ? answer : waiting(body, answer, { height: kind?.height || 220, sentence: "Still computing: long texts and many places take a while.", cancel: () => state.asking.abort() }));
+      const json =
+        known ||
+        (await (state.json
+          ? answer
+          : waiting(body, answer, {
+              height: kind?.height || 220,
+              sentence: "Still computing: long texts and many places take a while.",
+              cancel: () => state.asking.abort(),
+            })));
       if (signal.aborted) return;
       if (page.kept.size > 200) page.kept.clear();
       page.kept.set(`${view.view} ${key}`, json);
@@ -79,22 +101,34 @@ export function card(view, page) {
       if (!left(problem)) fail(problem);
       else if (!state.json) fail({ message: "Cancelled.", notes: [], help: [] });
     } finally {
-      if (state.asking?.signal === signal) { state.asking = null; element.removeAttribute("aria-busy"); }
+      if (state.asking?.signal === signal) {
+        state.asking = null;
+        element.removeAttribute("aria-busy");
+      }
     }
   }
 
   function draw() {
-    const { json } = state, asked = given();
+    const { json } = state,
+      asked = given();
     const served = (accept) => ask(page.model.id, asked, undefined, accept);
     const drawn = kind ? kind.draw(json, api) : serverPicture(json, served("text/html"));
     state.drawn = drawn;
-    const before = body.querySelector(".figure-panel")?.dataset.open, focus = focusOf(body);
+    const before = body.querySelector(".figure-panel")?.dataset.open,
+      focus = focusOf(body);
     const frame = figure({
-      id: `figure-${view.view}`, view: json.view || view.view, title: view.title || view.view, json,
-      caption: json.caption, notes: json.notes,
-      drawing: drawn.drawing, legend: drawn.legend, table: async () => rowsOf(await served("text/html")),
+      id: `figure-${view.view}`,
+      view: json.view || view.view,
+      title: view.title || view.view,
+      json,
+      caption: json.caption,
+      notes: json.notes,
+      drawing: drawn.drawing,
+      legend: drawn.legend,
+      table: async () => rowsOf(await served("text/html")),
       controls: h(".card-controls", controls(view, json, page, kind, api), drawn.controls),
-      curl: page.curl(view.view, asked), python: page.python(view.view, asked),
+      curl: page.curl(view.view, asked),
+      python: page.python(view.view, asked),
       svg: () => served("image/svg+xml"),
     });
     clear(body).append(frame);
@@ -107,8 +141,14 @@ export function card(view, page) {
     if (problem instanceof Error && problem.status === undefined) console.error(problem);
     element.dataset.state = "failed";
     const tall = Math.max(120, body.offsetHeight);
-    clear(body).append(h(".figure.card-failed", { style: `min-height:${Math.min(tall, 420)}px` },
-      h("h3.figure-title", view.title || view.view), problemBox(problem, () => load())));
+    clear(body).append(
+      h(
+        ".figure.card-failed",
+        { style: `min-height:${Math.min(tall, 420)}px` },
+        h("h3.figure-title", view.title || view.view),
+        problemBox(problem, () => load()),
+      ),
+    );
     state.json = null;
   }
 
@@ -118,7 +158,10 @@ export function card(view, page) {
   }
 
   return {
-    element, load, follow, view,
+    element,
+    load,
+    follow,
+    view,
     redraw: () => state.json && draw(),
     values: () => (state.json && state.drawn?.values ? state.drawn.values(api) : []),
     json: () => state.json,
@@ -135,6 +178,12 @@ function focusOf(body) {
   const node = document.activeElement;
   if (!body.contains(node)) return null;
   if (node.dataset.control) return `[data-control="${node.dataset.control}"]`;
-  if (node.classList.contains("matrix") || node.classList.contains("ribbons") || node.classList.contains("heat") || node.classList.contains("tree")) return `.${node.classList[0]}`;
+  if (
+    node.classList.contains("matrix") ||
+    node.classList.contains("ribbons") ||
+    node.classList.contains("heat") ||
+    node.classList.contains("tree")
+  )
+    return `.${node.classList[0]}`;
   return node.getAttribute("role") === "listbox" ? "[role=listbox]" : null;
 }

@@ -11,7 +11,9 @@ export function cursorsOf({ line, moved }) {
   const sides = { src: null, tgt: null };
   const at = (side) => {
     const found = place().query.get(NAMES[side]);
-    return found === null || !sides[side] ? null : Math.max(0, Math.min(sides[side].tokens.length - 1, Number(found) || 0));
+    return found === null || !sides[side]
+      ? null
+      : Math.max(0, Math.min(sides[side].tokens.length - 1, Number(found) || 0));
   };
   function move(side, to) {
     if (!sides[side]) return;
@@ -31,7 +33,8 @@ export function cursorsOf({ line, moved }) {
   }
   function learn(json) {
     for (const side of ["src", "tgt"]) {
-      const all = json.tokens?.[side], tokens = side === "tgt" && all?.[0] === "<s>" ? all.slice(1) : all;
+      const all = json.tokens?.[side],
+        tokens = side === "tgt" && all?.[0] === "<s>" ? all.slice(1) : all;
       const wanted = side === "src" || (json.rail === "tgt" && !same(tokens, json.tokens.src));
       if (!tokens?.length || !wanted || typeof tokens[0] !== "string") continue;
       // What names both sides knows best which is which; what a decoder reads is what is written.
@@ -42,11 +45,23 @@ export function cursorsOf({ line, moved }) {
     }
   }
   function add(side, tokens, worth) {
-    const element = rail({ tokens, label: side === "src" ? "what was read" : "what was written", onMove: (i) => move(side, i) });
+    const element = rail({
+      tokens,
+      label: side === "src" ? "what was read" : "what was written",
+      onMove: (i) => move(side, i),
+    });
     sides[side] = { tokens, rail: element, columns: columnsOf(tokens), fresh: true, worth };
     element.setCursor(at(side));
     const rows = ["src", "tgt"].filter((name) => sides[name]);
-    clear(line).append(...rows.map((name) => h(".rail-row", rows.length > 1 && h("span.rail-name.muted.small", name === "src" ? "reads" : "writes"), scroller(sides[name].rail, name === "src" ? "rail" : "rail-written"))));
+    clear(line).append(
+      ...rows.map((name) =>
+        h(
+          ".rail-row",
+          rows.length > 1 && h("span.rail-name.muted.small", name === "src" ? "reads" : "writes"),
+          scroller(sides[name].rail, name === "src" ? "rail" : "rail-written"),
+        ),
+      ),
+    );
     line.hidden = false;
   }
   function forget() {

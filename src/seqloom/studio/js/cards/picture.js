@@ -12,9 +12,14 @@ export function rowsOf(html) {
 /** The picture in that page, as a drawing for the frame. */
 export function serverPicture(json, asked) {
   const drawing = h(".server-picture.scroller");
-  asked.then((html) => {
-    const picture = new XMLSerializer().serializeToString(pageOf(html).querySelector("svg"));
-    drawing.append(h("img", { src: `data:image/svg+xml;charset=utf-8,${encodeURIComponent(picture)}`, alt: json.caption }));
-  }, (problem) => drawing.append(h("p.muted", problem.message)));
+  asked.then(
+    (html) => {
+      const picture = new XMLSerializer().serializeToString(pageOf(html).querySelector("svg"));
+      drawing.append(
+        h("img", { src: `data:image/svg+xml;charset=utf-8,${encodeURIComponent(picture)}`, alt: json.caption }),
+      );
+    },
+    (problem) => drawing.append(h("p.muted", problem.message)),
+  );
   return { drawing };
 }

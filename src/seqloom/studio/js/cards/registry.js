@@ -5,6 +5,22 @@ import { attention, heads, hierarchy } from "./looking.js";
 import { cell, gates, gradient, states, surprise } from "./time.js";
 
 export const KINDS = {
-  attention, heads, hierarchy, gates, states, cell, surprise, influence, next, choices, beam, tags, trellis,
-  forecast, components, gradient_flow: gradient, gradient, piano_roll: piano,
+  attention,
+  heads,
+  hierarchy,
+  gates,
+  states,
+  cell,
+  surprise,
+  influence,
+  next,
+  choices,
+  beam,
+  tags,
+  trellis,
+  forecast,
+  components,
+  gradient_flow: gradient,
+  gradient,
+  piano_roll: piano,
 };

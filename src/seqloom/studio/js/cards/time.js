@@ -17,11 +17,20 @@ const bare = (name) => name.replace(/^gate\./, "");
 
 /** Panels one below another under a copy of the rail, all in one line that scrolls with the others. */
 function inTime(tokens, panels, api) {
-  const columns = columnsOf(tokens), onMove = (i) => api.move("src", i);
+  const columns = columnsOf(tokens),
+    onMove = (i) => api.move("src", i);
   const line = rail({ tokens, onMove, label: "what was read, above the cells" });
-  const pictures = panels.map((panel) => heat({ ...panel, columns, onMove })), status = h("div", pictures[0]?.status);
-  for (const picture of pictures) for (const kind of ["pointerenter", "focus"]) picture.addEventListener(kind, () => status.replaceChildren(picture.status));
-  const inside = h("div", { style: `width:${columns.total}px` }, line, pictures.map((picture, i) => [h("p.heat-name", panels[i].title), picture]));
+  const pictures = panels.map((panel) => heat({ ...panel, columns, onMove })),
+    status = h("div", pictures[0]?.status);
+  for (const picture of pictures)
+    for (const kind of ["pointerenter", "focus"])
+      picture.addEventListener(kind, () => status.replaceChildren(picture.status));
+  const inside = h(
+    "div",
+    { style: `width:${columns.total}px` },
+    line,
+    pictures.map((picture, i) => [h("p.heat-name", panels[i].title), picture]),
+  );
   return {
     drawing: h("div", { dataset: { active: "true" } }, scroller(inside, api.group), status),
     follow: () => [line, ...pictures].forEach((one) => one.setCursor(api.at("src"))),
@@ -37,15 +46,31 @@ export function coloured(tokens, api, label, paint, below) {
 export const gates = {
   height: 520,
   draw(json, api) {
-    const { src } = json.tokens, names = Object.keys(json.gates), shown = api.local("gate", "all");
+    const { src } = json.tokens,
+      names = Object.keys(json.gates),
+      shown = api.local("gate", "all");
     const means = (time) => names.map((name) => two(mean(json.gates[name].values[time])));
     return {
-      ...inTime(src, names.filter((name) => shown === "all" || bare(name) === shown).map((name) => ({
-        name: bare(name), title: `${bare(name)}: ${percent(json.gates[name].open)} open (>0.9), ${percent(json.gates[name].shut)} shut (<0.1)`, values: json.gates[name].values, order: json.order,
-      })), api),
-      controls: choice("gate", [["all", "All"], ...names.map((name) => [bare(name), bare(name)])], shown, (value) => api.setLocal("gate", value === "all" ? null : value)),
+      ...inTime(
+        src,
+        names
+          .filter((name) => shown === "all" || bare(name) === shown)
+          .map((name) => ({
+            name: bare(name),
+            title: `${bare(name)}: ${percent(json.gates[name].open)} open (>0.9), ${percent(json.gates[name].shut)} shut (<0.1)`,
+            values: json.gates[name].values,
+            order: json.order,
+          })),
+        api,
+      ),
+      controls: choice("gate", [["all", "All"], ...names.map((name) => [bare(name), bare(name)])], shown, (value) =>
+        api.setLocal("gate", value === "all" ? null : value),
+      ),
       legend: rampLegend("0", "1", "value of the gate: 0 shut, 1 open; each row is a cell"),
-      values: () => (src[api.at("src")] === undefined ? [] : means(api.at("src")).map((value, i) => [`${bare(names[i])} gate, mean`, value])),
+      values: () =>
+        src[api.at("src")] === undefined
+          ? []
+          : means(api.at("src")).map((value, i) => [`${bare(names[i])} gate, mean`, value]),
     };
   },
 };
@@ -53,9 +78,24 @@ export const gates = {
 export const states = {
   height: 320,
   draw(json, api) {
-    const limit = Math.max(...(json.range || [1]).map(Math.abs)), told = (line) => [two(mean(line)), two(Math.min(...line)), two(Math.max(...line))];
+    const limit = Math.max(...(json.range || [1]).map(Math.abs)),
+      told = (line) => [two(mean(line)), two(Math.min(...line)), two(Math.max(...line))];
     return {
-      ...inTime(json.tokens.src, [{ name: "state", title: json.layers?.[json.layer] || "state", values: json.values, order: json.order, kind: "signed", range: [-limit, limit], onCell: (cell) => api.page.show("cell", { cell }) }], api),
+      ...inTime(
+        json.tokens.src,
+        [
+          {
+            name: "state",
+            title: json.layers?.[json.layer] || "state",
+            values: json.values,
+            order: json.order,
+            kind: "signed",
+            range: [-limit, limit],
+            onCell: (cell) => api.page.show("cell", { cell }),
+          },
+        ],
+        api,
+      ),
       legend: signedLegend(short(limit), "state of a cell; a click colours the text by it"),
       values: () => (json.values[api.at("src")] ? [["state, mean", told(json.values[api.at("src")])[0]]] : []),
     };
@@ -66,16 +106,66 @@ export const cell = {
   height: 260,
   hides: ["cell"],
   draw(json, api) {
-    const { src } = json.tokens, limit = Math.max(1e-9, ...(json.range || [1]).map(Math.abs)), guesses = json.predictions && api.local("guesses") === "yes";
-    const number = h("input", { type: "number", class: "short", min: 0, value: json.cell, dataset: { control: "cell.cell" }, on: { change: (event) => api.setOption("cell", event.target.value) } });
-    const stories = (json.stories || []).map((story) => h("li", h("button", { class: "story", "aria-pressed": String(story.cell === json.cell), dataset: { control: `story.${story.cell}` }, on: { click: () => api.setOption("cell", story.cell) } },
-      h("b", `Cell ${story.cell}`), h("span", story.sentence.replace(/^Cell \d+ /, "")), muted(`${two(story.information)} bits`))));
+    const { src } = json.tokens,
+      limit = Math.max(1e-9, ...(json.range || [1]).map(Math.abs)),
+      guesses = json.predictions && api.local("guesses") === "yes";
+    const number = h("input", {
+      type: "number",
+      class: "short",
+      min: 0,
+      value: json.cell,
+      dataset: { control: "cell.cell" },
+      on: { change: (event) => api.setOption("cell", event.target.value) },
+    });
+    const stories = (json.stories || []).map((story) =>
+      h(
+        "li",
+        h(
+          "button",
+          {
+            class: "story",
+            "aria-pressed": String(story.cell === json.cell),
+            dataset: { control: `story.${story.cell}` },
+            on: { click: () => api.setOption("cell", story.cell) },
+          },
+          h("b", `Cell ${story.cell}`),
+          h("span", story.sentence.replace(/^Cell \d+ /, "")),
+          muted(`${two(story.information)} bits`),
+        ),
+      ),
+    );
     return {
-      ...coloured(src, api, `the text, coloured by cell ${json.cell}`, (i) => ({ background: signed((json.values[i] ?? 0) / limit, { behindText: true }), title: `${visible(src[i])}: ${two(json.values[i])}` }),
-        guesses ? (i) => h("span.guesses", { "aria-hidden": "true" }, (json.predictions[i] || []).map(([symbol, p]) => h("span", { style: `background:${shade(p)}` }, visible(symbol)))) : undefined),
-      controls: [h("label.control", { title: "↑ and ↓ step from cell to cell." }, h("span", "cell"), number), json.predictions && check("guesses below", guesses, (on) => api.setLocal("guesses", on ? "yes" : null), "cell.guesses")],
-      legend: [signedLegend(short(limit), `state of cell ${json.cell}: orange is negative, blue positive`), stories.length > 0 && h("details.stories", { open: true }, h("summary", "Cells with a story"), h("ol", stories))],
-      values: () => (json.values[api.at("src")] == null ? [] : [[`cell ${json.cell}`, two(json.values[api.at("src")])]]),
+      ...coloured(
+        src,
+        api,
+        `the text, coloured by cell ${json.cell}`,
+        (i) => ({
+          background: signed((json.values[i] ?? 0) / limit, { behindText: true }),
+          title: `${visible(src[i])}: ${two(json.values[i])}`,
+        }),
+        guesses
+          ? (i) =>
+              h(
+                "span.guesses",
+                { "aria-hidden": "true" },
+                (json.predictions[i] || []).map(([symbol, p]) =>
+                  h("span", { style: `background:${shade(p)}` }, visible(symbol)),
+                ),
+              )
+          : undefined,
+      ),
+      controls: [
+        h("label.control", { title: "↑ and ↓ step from cell to cell." }, h("span", "cell"), number),
+        json.predictions &&
+          check("guesses below", guesses, (on) => api.setLocal("guesses", on ? "yes" : null), "cell.guesses"),
+      ],
+      legend: [
+        signedLegend(short(limit), `state of cell ${json.cell}: orange is negative, blue positive`),
+        stories.length > 0 &&
+          h("details.stories", { open: true }, h("summary", "Cells with a story"), h("ol", stories)),
+      ],
+      values: () =>
+        json.values[api.at("src")] == null ? [] : [[`cell ${json.cell}`, two(json.values[api.at("src")])]],
     };
   },
 };
@@ -84,7 +174,13 @@ const MOST_BITS = 8;
 
 /** How a text is coloured by the bits of each symbol. */
 export function bitsOf({ tokens: { src }, bits, ranks = [] }) {
-  return (i) => (bits[i] === null ? { title: visible(src[i]) } : { background: shade(bits[i] / MOST_BITS), title: `${visible(src[i])}: ${two(bits[i])} bits${ranks[i] ? `, guess ${ranks[i]}` : ""}` });
+  return (i) =>
+    bits[i] === null
+      ? { title: visible(src[i]) }
+      : {
+          background: shade(bits[i] / MOST_BITS),
+          title: `${visible(src[i])}: ${two(bits[i])} bits${ranks[i] ? `, guess ${ranks[i]}` : ""}`,
+        };
 }
 
 export const surprise = {
@@ -99,11 +195,22 @@ export const surprise = {
 export const gradient = {
   height: 300,
   draw(json) {
-    const numbered = (values) => values.map((value, lag) => [lag, value]), [first] = json.models;
-    const series = json.models.map((model, index) => ({ name: model.name, colour: index, points: numbered(model.state) }));
-    if (first.bound && json.models.length === 1) series.push({ name: "bound", colour: 6, points: numbered(first.bound).filter(([, value]) => value > 1e-12) });
+    const numbered = (values) => values.map((value, lag) => [lag, value]),
+      [first] = json.models;
+    const series = json.models.map((model, index) => ({
+      name: model.name,
+      colour: index,
+      points: numbered(model.state),
+    }));
+    if (first.bound && json.models.length === 1)
+      series.push({ name: "bound", colour: 6, points: numbered(first.bound).filter(([, value]) => value > 1e-12) });
     return {
-      drawing: lines({ series, x: { label: "steps back" }, y: { label: "how much is felt", scale: "log" }, height: 250 }),
+      drawing: lines({
+        series,
+        x: { label: "steps back" },
+        y: { label: "how much is felt", scale: "log" },
+        height: 250,
+      }),
       legend: muted("1 is all of a change; below 0.01 it counts as forgotten"),
     };
   },

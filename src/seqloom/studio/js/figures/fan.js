@@ -2,18 +2,33 @@
 // the other; what came afterwards as dots.
 import { lines } from "./lines.js";
 
-const BANDS = [[0.95, "0.025", "0.975"], [0.8, "0.1", "0.9"], [0.5, "0.25", "0.75"]];
+const BANDS = [
+  [0.95, "0.025", "0.975"],
+  [0.8, "0.1", "0.9"],
+  [0.5, "0.25", "0.75"],
+];
 
 /** fan(series of the view `forecast`, {height}) → element. */
 export function fan(series, { height = 220 } = {}) {
-  const keep = Math.min(series.past.length, Math.max(3 * series.mean.length, 40)), past = series.past.slice(-keep);
+  const keep = Math.min(series.past.length, Math.max(3 * series.mean.length, 40)),
+    past = series.past.slice(-keep);
   const times = [...series.times.past.slice(-keep), ...series.times.ahead];
   const ahead = (values) => (values || []).map((value, i) => [keep + i, value]);
   // The bands open at the last number that is known.
   const root = past.at(-1) == null ? [] : [[keep - 1, past.at(-1), past.at(-1)]];
-  const bands = BANDS.filter(([, low]) => series.quantiles[low]).map(([share, low, high]) => ({ share, rows: [...root, ...series.quantiles[low].map((value, i) => [keep + i, value, series.quantiles[high][i]])] }));
+  const bands = BANDS.filter(([, low]) => series.quantiles[low]).map(([share, low, high]) => ({
+    share,
+    rows: [...root, ...series.quantiles[low].map((value, i) => [keep + i, value, series.quantiles[high][i]])],
+  }));
   return lines({
-    height, now: keep - 1, x: { label: "", show: (i) => String(times[Math.round(i)] ?? "").slice(0, 16) }, y: { label: series.name },
-    series: [{ name: "past", plain: true, points: past.map((value, i) => [i, value]) }, { name: "forecast", colour: 0, points: ahead(series.mean), bands }, ...(series.actual ? [{ name: "came", colour: 1, dots: "only", points: ahead(series.actual) }] : [])],
+    height,
+    now: keep - 1,
+    x: { label: "", show: (i) => String(times[Math.round(i)] ?? "").slice(0, 16) },
+    y: { label: series.name },
+    series: [
+      { name: "past", plain: true, points: past.map((value, i) => [i, value]) },
+      { name: "forecast", colour: 0, points: ahead(series.mean), bands },
+      ...(series.actual ? [{ name: "came", colour: 1, dots: "only", points: ahead(series.actual) }] : []),
+    ],
   });
 }

@@ -9,18 +9,33 @@ import { columnAt } from "./symbols.js";
  * → element with `setCursor(i)` and `status`. The rows follow `order`; ↑/↓ choose a cell.
  */
 export function heat({ values, order, columns, kind, range = [0, 1], name = "", onMove, onCell }) {
-  const cells = order || values[0]?.map((_, i) => i) || [], tall = clamp(Math.floor(216 / cells.length), 13) || 1;
+  const cells = order || values[0]?.map((_, i) => i) || [],
+    tall = clamp(Math.floor(216 / cells.length), 13) || 1;
   const size = `width:${columns.total}px;height:${cells.length * tall}px`;
-  const canvas = h("canvas.pixels", { "aria-hidden": "true", width: columns.even ? values.length : columns.total, height: Math.max(1, cells.length), style: size });
+  const canvas = h("canvas.pixels", {
+    "aria-hidden": "true",
+    width: columns.even ? values.length : columns.total,
+    height: Math.max(1, cells.length),
+    style: size,
+  });
   paintHeat(canvas, values, cells, columns, kind, range);
-  const column = h(".heat-cursor", { hidden: true }), line = h(".heat-cell", { hidden: true });
+  const column = h(".heat-cursor", { hidden: true }),
+    line = h(".heat-cell", { hidden: true });
   const stage = h(".heat-stage", { style: size }, canvas, line, column);
-  const element = walkable("heat", `${name} over time: left and right move in time, up and down from cell to cell`, stage);
+  const element = walkable(
+    "heat",
+    `${name} over time: left and right move in time, up and down from cell to cell`,
+    stage,
+  );
   element.status = teller(`${name}: ${cells.length} cells`);
-  let at = null, row = null;
+  let at = null,
+    row = null;
   const tell = (time, cell, aloud) => {
     if (!values[time] || cell === null) return;
-    element.status.tell(`${name}, cell ${cells[cell]}, “${columns.shown[time]}”: ${values[time][cells[cell]]?.toFixed(2)}`, aloud);
+    element.status.tell(
+      `${name}, cell ${cells[cell]}, “${columns.shown[time]}”: ${values[time][cells[cell]]?.toFixed(2)}`,
+      aloud,
+    );
   };
   element.setCursor = (time) => {
     at = values[time] ? time : null;
@@ -53,20 +68,29 @@ export function heat({ values, order, columns, kind, range = [0, 1], name = "", 
 
   function under(event) {
     const box = stage.getBoundingClientRect();
-    return [clamp(columnAt(columns, event.clientX - box.left), values.length), clamp(Math.floor((event.clientY - box.top) / tall), cells.length)];
+    return [
+      clamp(columnAt(columns, event.clientX - box.left), values.length),
+      clamp(Math.floor((event.clientY - box.top) / tall), cells.length),
+    ];
   }
 }
 
 /** One pixel for each value (or as many as the column is wide), through a table of colours. */
 export function paintHeat(canvas, values, cells, columns, kind, [low, high]) {
-  const pen = canvas.getContext("2d"), { width, height } = canvas;
+  const pen = canvas.getContext("2d"),
+    { width, height } = canvas;
   if (!width || !cells.length) return;
-  const image = pen.createImageData(width, height), words = new Uint32Array(image.data.buffer);
-  const table = kind === "signed" ? ramp(signedPixel, -1, 1) : ramp(viridisPixel), factor = 255 / (high - low || 1);
+  const image = pen.createImageData(width, height),
+    words = new Uint32Array(image.data.buffer);
+  const table = kind === "signed" ? ramp(signedPixel, -1, 1) : ramp(viridisPixel),
+    factor = 255 / (high - low || 1);
   for (let time = 0; time < values.length; time++) {
-    const line = values[time], from = columns.even ? time : columns.lefts[time], wide = columns.even ? 1 : columns.widths[time];
+    const line = values[time],
+      from = columns.even ? time : columns.lefts[time],
+      wide = columns.even ? 1 : columns.widths[time];
     for (let row = 0, start = from; row < height; row++, start += width) {
-      const level = ((line[cells[row]] - low) * factor + 0.5) | 0, colour = table[level < 0 ? 0 : level > 255 ? 255 : level];
+      const level = ((line[cells[row]] - low) * factor + 0.5) | 0,
+        colour = table[level < 0 ? 0 : level > 255 ? 255 : level];
       for (let i = start; i < start + wide; i++) words[i] = colour;
     }
   }

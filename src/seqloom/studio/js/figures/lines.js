@@ -6,7 +6,8 @@ import { along, canvasOf, onKeys, swatch, walkable, whenSized } from "./parts.js
 import { scale, short, ticks } from "./scales.js";
 import { cut } from "./symbols.js";
 
-const SVG_POINTS = 3000, COLOURED = 6;
+const SVG_POINTS = 3000,
+  COLOURED = 6;
 const colourOf = ({ index }) => (index < COLOURED ? categoryVariable(index) : "var(--muted)");
 
 /**
@@ -16,25 +17,51 @@ const colourOf = ({ index }) => (index < COLOURED ? categoryVariable(index) : "v
  * and `setCursor(x)`.
  */
 export function lines(options) {
-  const box = h(".lines-values", { "aria-hidden": "true", hidden: true }), stage = h(".lines-stage");
-  const element = walkable("lines", `${options.y?.label || "curve"} over ${options.x?.label || "steps"}: arrow keys read the values`, stage, box);
+  const box = h(".lines-values", { "aria-hidden": "true", hidden: true }),
+    stage = h(".lines-stage");
+  const element = walkable(
+    "lines",
+    `${options.y?.label || "curve"} over ${options.x?.label || "steps"}: arrow keys read the values`,
+    stage,
+    box,
+  );
   const state = { options, width: 640, cursor: options.cursor ?? null, plot: null };
   const redraw = () => draw(state, stage, box);
   element.update = (changed) => {
-    Object.assign(state, { options: { ...state.options, ...changed } }, "cursor" in changed && { cursor: changed.cursor });
+    Object.assign(
+      state,
+      { options: { ...state.options, ...changed } },
+      "cursor" in changed && { cursor: changed.cursor },
+    );
     redraw();
   };
-  element.setCursor = (x) => { state.cursor = x; showCursor(state, box); };
-  whenSized(element, (width) => { state.width = width; redraw(); });
+  element.setCursor = (x) => {
+    state.cursor = x;
+    showCursor(state, box);
+  };
+  whenSized(element, (width) => {
+    state.width = width;
+    redraw();
+  });
   const move = (x, aloud) => {
     state.cursor = x;
     showCursor(state, box, aloud);
     state.options.onCursor?.(x);
   };
-  stage.addEventListener("pointermove", (event) => state.plot && move(nearest(state.plot.places, state.plot.x.back(event.clientX - stage.getBoundingClientRect().left))));
+  stage.addEventListener(
+    "pointermove",
+    (event) =>
+      state.plot &&
+      move(nearest(state.plot.places, state.plot.x.back(event.clientX - stage.getBoundingClientRect().left))),
+  );
   onKeys(element, (key, event) => {
     const places = state.plot?.places || [];
-    const there = along(key, state.cursor === null ? null : places.indexOf(nearest(places, state.cursor)), places.length, event.shiftKey ? 10 : 1);
+    const there = along(
+      key,
+      state.cursor === null ? null : places.indexOf(nearest(places, state.cursor)),
+      places.length,
+      event.shiftKey ? 10 : 1,
+    );
     return there === undefined || !places.length ? false : move(places[there], true);
   });
   return element;
@@ -43,19 +70,36 @@ export function lines(options) {
 /** The same numbers as rows of a table: one column per series, one row per x. */
 export function linesTable(series, xLabel = "x") {
   const lookups = series.map((line) => new Map(line.points));
-  return [[xLabel, ...series.map((line) => line.name)], ...placesOf(series).map((x) => [short(x, 6), ...lookups.map((values) => (values.has(x) ? short(values.get(x), 5) : ""))])];
+  return [
+    [xLabel, ...series.map((line) => line.name)],
+    ...placesOf(series).map((x) => [
+      short(x, 6),
+      ...lookups.map((values) => (values.has(x) ? short(values.get(x), 5) : "")),
+    ]),
+  ];
 }
 
 function draw(state, stage, box) {
-  const { options, width } = state, height = options.height || 220, kinds = { x: options.x?.scale, y: options.y?.scale };
+  const { options, width } = state,
+    height = options.height || 220,
+    kinds = { x: options.x?.scale, y: options.y?.scale };
   clear(stage);
-  const shown = options.series.map((line, i) => clean(line, i, kinds)).filter((line) => line.points.length || line.bands);
+  const shown = options.series
+    .map((line, i) => clean(line, i, kinds))
+    .filter((line) => line.points.length || line.bands);
   state.plot = null;
   if (!shown.length) return stage.append(h("p.muted", "No points yet."));
-  const named = shown.filter((line) => line.name), beside = width >= 420 && named.length;
-  const frame = { left: 52, right: width - (beside ? Math.min(170, 26 + 7 * Math.max(...named.map((line) => [...line.name].length))) : 14), top: 12, bottom: height - 36 };
+  const named = shown.filter((line) => line.name),
+    beside = width >= 420 && named.length;
+  const frame = {
+    left: 52,
+    right: width - (beside ? Math.min(170, 26 + 7 * Math.max(...named.map((line) => [...line.name].length))) : 14),
+    top: 12,
+    bottom: height - 36,
+  };
   const limits = limitsOf(shown, kinds);
-  const x = scale(...limits.x, frame.left, frame.right, kinds.x), y = scale(...limits.y, frame.bottom, frame.top, kinds.y);
+  const x = scale(...limits.x, frame.left, frame.right, kinds.x),
+    y = scale(...limits.y, frame.bottom, frame.top, kinds.y);
   const svg = canvasOf("lines-svg", width, height);
   drawAxes(svg, frame, limits, x, y, options, kinds);
   const count = shown.reduce((sum, line) => sum + line.points.length + (line.smooth?.length || 0), 0);
@@ -63,63 +107,123 @@ function draw(state, stage, box) {
   else svg.append(...shown.map((line) => drawLine(line, x, y)));
   if (options.now !== undefined) {
     const at = x(options.now);
-    svg.append(s("line.now", { x1: at, x2: at, y1: frame.top, y2: frame.bottom }), s("text.tick", { x: at - 4, y: frame.top + 9, "text-anchor": "end" }, "now"));
+    svg.append(
+      s("line.now", { x1: at, x2: at, y1: frame.top, y2: frame.bottom }),
+      s("text.tick", { x: at - 4, y: frame.top + 9, "text-anchor": "end" }, "now"),
+    );
   }
   if (beside) drawNames(svg, named, y, frame);
   const ruler = s("line.lines-cursor", { y1: frame.top, y2: frame.bottom, visibility: "hidden" });
   svg.append(ruler);
   stage.append(svg);
-  if (!beside && named.length) stage.append(h("ul.lines-legend", named.map((line) => h("li", swatch(colourOf(line), line.name)))));
+  if (!beside && named.length)
+    stage.append(
+      h(
+        "ul.lines-legend",
+        named.map((line) => h("li", swatch(colourOf(line), line.name))),
+      ),
+    );
   state.plot = { x, places: placesOf(shown), shown, ruler, width };
   showCursor(state, box);
 }
 
 function clean(line, index, kinds) {
-  const fits = ([x, y]) => Number.isFinite(x) && Number.isFinite(y) && (kinds.x !== "log" || x > 0) && (kinds.y !== "log" || y > 0);
-  return { ...line, name: line.name || "", index: line.colour ?? index, points: (line.points || []).filter(fits), smooth: line.smooth?.filter(fits) };
+  const fits = ([x, y]) =>
+    Number.isFinite(x) && Number.isFinite(y) && (kinds.x !== "log" || x > 0) && (kinds.y !== "log" || y > 0);
+  return {
+    ...line,
+    name: line.name || "",
+    index: line.colour ?? index,
+    points: (line.points || []).filter(fits),
+    smooth: line.smooth?.filter(fits),
+  };
 }
 
 function limitsOf(shown, kinds) {
   const rows = shown.flatMap((line) => [...line.points, ...(line.bands || []).flatMap((band) => band.rows)]);
-  const spread = (values) => values.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [Infinity, -Infinity]);
+  const spread = (values) =>
+    values.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [Infinity, -Infinity]);
   let [low, high] = spread(rows.flatMap((row) => row.slice(1)));
   if (kinds.y !== "log") {
     const room = (high - low) * 0.06 || Math.abs(high) * 0.1 || 1;
     low = low >= 0 && low - room < 0 ? 0 : low - room;
     high += room;
-  } else if (high / low < 10) { low /= 1.6; high *= 1.6; }
+  } else if (high / low < 10) {
+    low /= 1.6;
+    high *= 1.6;
+  }
   return { x: spread(rows.map((row) => row[0])), y: [low, high] };
 }
 
 function drawAxes(svg, frame, limits, x, y, { x: across = {}, y: up = {} }, kinds) {
-  const line = (kind, x1, x2, y1, y2) => s("line", { class: kind, x1, x2, y1, y2 }), text = (kind, px, py, anchor, words) => s("text", { class: kind, x: px, y: py, "text-anchor": anchor }, words);
+  const line = (kind, x1, x2, y1, y2) => s("line", { class: kind, x1, x2, y1, y2 }),
+    text = (kind, px, py, anchor, words) => s("text", { class: kind, x: px, y: py, "text-anchor": anchor }, words);
   if (up.band) {
     const [low, high] = up.band.map((value) => y(Math.max(limits.y[0], Math.min(limits.y[1], value))));
-    svg.append(s("rect.lines-healthy", { x: frame.left, width: Math.max(0, frame.right - frame.left), y: high, height: Math.max(0, low - high) }));
+    svg.append(
+      s("rect.lines-healthy", {
+        x: frame.left,
+        width: Math.max(0, frame.right - frame.left),
+        y: high,
+        height: Math.max(0, low - high),
+      }),
+    );
   }
-  for (const value of ticks(...limits.y, 4, kinds.y)) svg.append(line("gridline", frame.left, frame.right, y(value), y(value)), text("tick", frame.left - 6, y(value) + 4, "end", short(value)));
+  for (const value of ticks(...limits.y, 4, kinds.y))
+    svg.append(
+      line("gridline", frame.left, frame.right, y(value), y(value)),
+      text("tick", frame.left - 6, y(value) + 4, "end", short(value)),
+    );
   for (const value of ticks(...limits.x, Math.max(2, Math.floor((frame.right - frame.left) / 90)), kinds.x))
-    svg.append(line("gridline", x(value), x(value), frame.bottom, frame.bottom + 4), text("tick", x(value), frame.bottom + 16, "middle", (across.show || short)(value)));
-  svg.append(line("axis", frame.left, frame.right, frame.bottom, frame.bottom), text("axis-label", frame.right, frame.bottom + 31, "end", across.label || ""), text("axis-label", frame.left + 4, frame.top - 1, "start", up.label || ""));
+    svg.append(
+      line("gridline", x(value), x(value), frame.bottom, frame.bottom + 4),
+      text("tick", x(value), frame.bottom + 16, "middle", (across.show || short)(value)),
+    );
+  svg.append(
+    line("axis", frame.left, frame.right, frame.bottom, frame.bottom),
+    text("axis-label", frame.right, frame.bottom + 31, "end", across.label || ""),
+    text("axis-label", frame.left + 4, frame.top - 1, "start", up.label || ""),
+  );
 }
 
 function drawLine(line, x, y) {
-  const colour = line.plain ? "var(--text)" : colourOf(line), spot = (px, py) => `${x(px).toFixed(1)} ${y(py).toFixed(1)}`;
-  const path = (points, kind) => s("path", { class: kind, style: `stroke:${colour}`, d: `M${points.map(([px, py]) => spot(px, py)).join("L")}` });
-  return s("g.series", { "data-series": line.name },
-    (line.bands || []).map(({ share, rows }) => s("path.line-band", { "data-share": share, style: `fill:${colour}`, d: `M${[...rows.map((row) => spot(row[0], row[2])), ...rows.map((row) => spot(row[0], row[1])).reverse()].join("L")}Z` })),
-    line.points.length > 1 && line.dots !== "only" && path(line.points, line.smooth ? "line faint" : "line"), line.smooth?.length > 0 && path(line.smooth, "line"),
-    (line.dots || line.points.length === 1) && line.points.map(([px, py]) => s("circle", { cx: x(px), cy: y(py), r: 2.8, style: `fill:${colour}` })));
+  const colour = line.plain ? "var(--text)" : colourOf(line),
+    spot = (px, py) => `${x(px).toFixed(1)} ${y(py).toFixed(1)}`;
+  const path = (points, kind) =>
+    s("path", { class: kind, style: `stroke:${colour}`, d: `M${points.map(([px, py]) => spot(px, py)).join("L")}` });
+  return s(
+    "g.series",
+    { "data-series": line.name },
+    (line.bands || []).map(({ share, rows }) =>
+      s("path.line-band", {
+        "data-share": share,
+        style: `fill:${colour}`,
+        d: `M${[...rows.map((row) => spot(row[0], row[2])), ...rows.map((row) => spot(row[0], row[1])).reverse()].join("L")}Z`,
+      }),
+    ),
+    line.points.length > 1 && line.dots !== "only" && path(line.points, line.smooth ? "line faint" : "line"),
+    line.smooth?.length > 0 && path(line.smooth, "line"),
+    (line.dots || line.points.length === 1) &&
+      line.points.map(([px, py]) => s("circle", { cx: x(px), cy: y(py), r: 2.8, style: `fill:${colour}` })),
+  );
 }
 
 function paintLines(shown, x, y, width, height) {
   const fine = window.devicePixelRatio || 1;
-  const canvas = h("canvas.lines-canvas", { width: Math.round(width * fine), height: Math.round(height * fine), "aria-hidden": "true", style: `width:${width}px;height:${height}px` });
+  const canvas = h("canvas.lines-canvas", {
+    width: Math.round(width * fine),
+    height: Math.round(height * fine),
+    "aria-hidden": "true",
+    style: `width:${width}px;height:${height}px`,
+  });
   const pen = canvas.getContext("2d");
   pen.scale(fine, fine);
   pen.lineWidth = 1.75;
   for (const line of shown) {
-    for (const [points, alpha] of [[line.points, line.smooth?.length ? 0.3 : 1], [line.smooth || [], 1]]) {
+    for (const [points, alpha] of [
+      [line.points, line.smooth?.length ? 0.3 : 1],
+      [line.smooth || [], 1],
+    ]) {
       Object.assign(pen, { globalAlpha: alpha, strokeStyle: line.index < COLOURED ? category(line.index) : "#808a94" });
       pen.beginPath();
       for (const [px, py] of points) pen.lineTo(x(px), y(py));
@@ -131,25 +235,59 @@ function paintLines(shown, x, y, width, height) {
 
 /** The names at the ends of the lines, pushed apart where they would lie on one another. */
 function drawNames(svg, named, y, frame) {
-  const ends = named.map((line) => ({ line, at: y((line.smooth?.length ? line.smooth : line.points).at(-1)?.[1] ?? line.bands?.[0].rows.at(-1)[1]) })).sort((a, b) => a.at - b.at);
+  const ends = named
+    .map((line) => ({
+      line,
+      at: y((line.smooth?.length ? line.smooth : line.points).at(-1)?.[1] ?? line.bands?.[0].rows.at(-1)[1]),
+    }))
+    .sort((a, b) => a.at - b.at);
   let last = frame.top - 10;
   for (const end of ends) last = end.mark = Math.max(end.at, last + 14);
   for (const { line, at, mark } of ends) {
     const place = mark - Math.max(0, last - frame.bottom);
-    svg.append(s("path.line-end", { d: `M${frame.right + 2} ${at.toFixed(1)}L${frame.right + 12} ${place.toFixed(1)}`, style: `stroke:${line.plain ? "var(--text)" : colourOf(line)}` }),
-      s("text.line-name", { x: frame.right + 16, y: place + 4 }, cut(line.name, 20)));
+    svg.append(
+      s("path.line-end", {
+        d: `M${frame.right + 2} ${at.toFixed(1)}L${frame.right + 12} ${place.toFixed(1)}`,
+        style: `stroke:${line.plain ? "var(--text)" : colourOf(line)}`,
+      }),
+      s("text.line-name", { x: frame.right + 16, y: place + 4 }, cut(line.name, 20)),
+    );
   }
 }
 
 function showCursor({ plot, cursor, options }, box, aloud) {
   box.hidden = !plot?.places.length || cursor === null;
   if (box.hidden) return;
-  const at = nearest(plot.places, cursor), pixel = plot.x(at);
-  for (const [name, value] of [["x1", pixel], ["x2", pixel], ["visibility", "visible"]]) plot.ruler.setAttribute(name, value);
-  const values = plot.shown.map((line) => ({ line, value: valueAt(line.points, at), band: line.bands?.flatMap(({ share, rows }) => rows.filter((row) => row[0] === at).map((row) => `${100 * share} %: ${short(row[1], 4)} to ${short(row[2], 4)}`)) }))
-    .filter(({ value }) => value !== null).sort((a, b) => b.value - a.value);
-  const heading = `${options.x?.label || "x"} ${(options.x?.show || short)(at)}`, said = ({ line, value, band }) => [`${line.name} ${short(value, 4)}`, ...(band || [])];
-  clear(box).append(h("b", heading), ...values.flatMap((one) => said(one).map((words, i) => h("div", i ? words : swatch(one.line.plain ? "var(--text)" : colourOf(one.line), words)))));
+  const at = nearest(plot.places, cursor),
+    pixel = plot.x(at);
+  for (const [name, value] of [
+    ["x1", pixel],
+    ["x2", pixel],
+    ["visibility", "visible"],
+  ])
+    plot.ruler.setAttribute(name, value);
+  const values = plot.shown
+    .map((line) => ({
+      line,
+      value: valueAt(line.points, at),
+      band: line.bands?.flatMap(({ share, rows }) =>
+        rows
+          .filter((row) => row[0] === at)
+          .map((row) => `${100 * share} %: ${short(row[1], 4)} to ${short(row[2], 4)}`),
+      ),
+    }))
+    .filter(({ value }) => value !== null)
+    .sort((a, b) => b.value - a.value);
+  const heading = `${options.x?.label || "x"} ${(options.x?.show || short)(at)}`,
+    said = ({ line, value, band }) => [`${line.name} ${short(value, 4)}`, ...(band || [])];
+  clear(box).append(
+    h("b", heading),
+    ...values.flatMap((one) =>
+      said(one).map((words, i) =>
+        h("div", i ? words : swatch(one.line.plain ? "var(--text)" : colourOf(one.line), words)),
+      ),
+    ),
+  );
   box.classList.toggle("at-left", pixel > plot.width * 0.55);
   if (aloud) announce(`${heading}: ${values.flatMap(said).join(", ")}`);
 }
@@ -160,7 +298,8 @@ function placesOf(series) {
 
 /** The value at x or the last one before it, for runs are not measured at the same steps. */
 function valueAt(points, x) {
-  const after = points.findIndex(([px]) => px > x), at = after < 0 ? points.length - 1 : after - 1;
+  const after = points.findIndex(([px]) => px > x),
+    at = after < 0 ? points.length - 1 : after - 1;
   return at < 0 ? null : points[at][1];
 }
 

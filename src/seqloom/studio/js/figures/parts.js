@@ -4,7 +4,11 @@ import { announce, h, s } from "../dom.js";
 
 /** An element with one tab stop that says what its keys do. */
 export function walkable(kind, label, ...children) {
-  return h("div", { class: kind, tabindex: "0", role: "group", "aria-label": label, dataset: { active: "true" } }, children);
+  return h(
+    "div",
+    { class: kind, tabindex: "0", role: "group", "aria-label": label, dataset: { active: "true" } },
+    children,
+  );
 }
 
 /** Calls `act(key, event)` for keys without modifiers; what it gives back other than false is done. */

@@ -11,15 +11,38 @@ let counter = 0;
  * line whose columns line up with the canvases below it.
  */
 export function rail({ tokens, at = null, onMove, label = "what was read", wrap, paint, below }) {
-  const name = `rail-${++counter}`, columns = wrap ? null : columnsOf(tokens);
-  const options = tokens.map((token, i) => h("span", {
-    class: "symbol", role: "option", id: `${name}-${i}`, dataset: { place: i }, "aria-selected": "false", style: columns && `width:${columns.widths[i]}px`,
-  }, h("bdi", columns ? columns.shown[i] : visible(token)), below?.(i)));
+  const name = `rail-${++counter}`,
+    columns = wrap ? null : columnsOf(tokens);
+  const options = tokens.map((token, i) =>
+    h(
+      "span",
+      {
+        class: "symbol",
+        role: "option",
+        id: `${name}-${i}`,
+        dataset: { place: i },
+        "aria-selected": "false",
+        style: columns && `width:${columns.widths[i]}px`,
+      },
+      h("bdi", columns ? columns.shown[i] : visible(token)),
+      below?.(i),
+    ),
+  );
   const words = wrap && tokens.filter((symbol) => [...symbol].length > 1).length > tokens.length / 3;
-  const element = h("div", {
-    class: `rail${wrap ? " rail-text" : ""}${words ? " words" : ""}`, role: "listbox", tabindex: "0", "aria-label": label, "aria-orientation": "horizontal",
-    dir: wrap ? "auto" : "ltr", dataset: { active: "true" }, style: columns && `width:${columns.total}px`,
-  }, wrap ? options.map((node, i) => [node, h(String(tokens[i]).endsWith("\n") ? "br" : "wbr")]) : options);
+  const element = h(
+    "div",
+    {
+      class: `rail${wrap ? " rail-text" : ""}${words ? " words" : ""}`,
+      role: "listbox",
+      tabindex: "0",
+      "aria-label": label,
+      "aria-orientation": "horizontal",
+      dir: wrap ? "auto" : "ltr",
+      dataset: { active: "true" },
+      style: columns && `width:${columns.total}px`,
+    },
+    wrap ? options.map((node, i) => [node, h(String(tokens[i]).endsWith("\n") ? "br" : "wbr")]) : options,
+  );
   let cursor = null;
   element.setCursor = (place) => {
     options[cursor]?.setAttribute("aria-selected", "false");
@@ -27,11 +50,12 @@ export function rail({ tokens, at = null, onMove, label = "what was read", wrap,
     options[cursor]?.setAttribute("aria-selected", "true");
     element.setAttribute("aria-activedescendant", cursor === null ? "" : options[cursor].id);
   };
-  element.repaint = (how) => options.forEach((node, i) => {
-    const { background = "", title = "" } = how(i);
-    Object.assign(node.style, { background });
-    node.title = title;
-  });
+  element.repaint = (how) =>
+    options.forEach((node, i) => {
+      const { background = "", title = "" } = how(i);
+      Object.assign(node.style, { background });
+      node.title = title;
+    });
   const move = (place, aloud) => {
     element.setCursor(place);
     options[place].scrollIntoView({ block: "nearest", inline: "nearest" });
@@ -56,9 +80,14 @@ export function rail({ tokens, at = null, onMove, label = "what was read", wrap,
 export function scroller(content, group = "") {
   const line = h(".scroller", { dataset: { group } }, content);
   if (group) {
-    line.addEventListener("scroll", () => {
-      for (const other of inGroup(group)) if (Math.abs(other.scrollLeft - line.scrollLeft) > 1) other.scrollLeft = line.scrollLeft;
-    }, { passive: true });
+    line.addEventListener(
+      "scroll",
+      () => {
+        for (const other of inGroup(group))
+          if (Math.abs(other.scrollLeft - line.scrollLeft) > 1) other.scrollLeft = line.scrollLeft;
+      },
+      { passive: true },
+    );
   }
   return line;
 }
@@ -68,7 +97,8 @@ export function reveal(group, left, width) {
   const [line] = inGroup(group);
   if (!line) return;
   if (left < line.scrollLeft + 20) line.scrollLeft = Math.max(0, left - 60);
-  else if (left + width > line.scrollLeft + line.clientWidth - 20) line.scrollLeft = left + width - line.clientWidth + 60;
+  else if (left + width > line.scrollLeft + line.clientWidth - 20)
+    line.scrollLeft = left + width - line.clientWidth + 60;
 }
 
 const inGroup = (group) => document.querySelectorAll(`.scroller[data-group="${group}"]`);

@@ -3,10 +3,13 @@
 /** A scale from [low, high] to [from, to]; `log` for powers of ten. */
 export function scale(low, high, from, to, kind = "linear") {
   const turn = kind === "log" ? Math.log10 : (value) => value;
-  const [first, last] = low === high ? [turn(low) - (kind === "log" ? 0.5 : 1), turn(high) + (kind === "log" ? 0.5 : 1)] : [turn(low), turn(high)];
-  const map = (value) => from + (turn(value) - first) / (last - first) * (to - from);
+  const [first, last] =
+    low === high
+      ? [turn(low) - (kind === "log" ? 0.5 : 1), turn(high) + (kind === "log" ? 0.5 : 1)]
+      : [turn(low), turn(high)];
+  const map = (value) => from + ((turn(value) - first) / (last - first)) * (to - from);
   map.back = (pixel) => {
-    const value = first + (pixel - from) / (to - from) * (last - first);
+    const value = first + ((pixel - from) / (to - from)) * (last - first);
     return kind === "log" ? 10 ** value : value;
   };
   return map;
@@ -16,16 +19,19 @@ export function scale(low, high, from, to, kind = "linear") {
 export function ticks(low, high, wanted = 5, kind = "linear") {
   if (kind === "log") return logTicks(low, high, wanted);
   if (!(high > low)) return [low];
-  const rough = (high - low) / Math.max(1, wanted), power = 10 ** Math.floor(Math.log10(rough));
+  const rough = (high - low) / Math.max(1, wanted),
+    power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough * 0.999);
   const marks = [];
-  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; i++) marks.push(Number((i * step).toPrecision(12)));
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; i++)
+    marks.push(Number((i * step).toPrecision(12)));
   return marks;
 }
 
 function logTicks(low, high, wanted) {
   const decades = [];
-  for (let power = Math.ceil(Math.log10(low) - 1e-9); power <= Math.log10(high) + 1e-9; power++) decades.push(10 ** power);
+  for (let power = Math.ceil(Math.log10(low) - 1e-9); power <= Math.log10(high) + 1e-9; power++)
+    decades.push(10 ** power);
   if (decades.length < 2) return ticks(low, high, wanted).filter((value) => value > 0);
   const every = Math.ceil(decades.length / wanted);
   return decades.filter((_, i) => i % every === 0);

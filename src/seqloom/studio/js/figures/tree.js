@@ -8,7 +8,10 @@ const ROW = 24;
 
 /** tree({nodes: [{parent, step, symbol, log_prob, fate, why, score}], answers, onForce(symbols)}) → element. */
 export function tree({ nodes, answers = [], onForce }) {
-  const isRoot = (node) => !(node.parent >= 0), children = nodes.map(() => []), rows = [], won = new Set(pathTo(nodes, answers[0]));
+  const isRoot = (node) => !(node.parent >= 0),
+    children = nodes.map(() => []),
+    rows = [],
+    won = new Set(pathTo(nodes, answers[0]));
   nodes.forEach((node, i) => isRoot(node) || children[node.parent].push(i));
   const isDropped = (i) => !won.has(i) && ["dropped", "cut"].includes(nodes[i].fate);
   let leaves = 0;
@@ -19,22 +22,54 @@ export function tree({ nodes, answers = [], onForce }) {
   };
   const roots = nodes.map((_, i) => i).filter((i) => isRoot(nodes[i]));
   roots.forEach(lay);
-  const shown = nodes.map((node) => cut(visible(node.symbol), 16)), wide = shown.map((name) => Math.ceil(pixels(name)) + 14), least = Math.min(...nodes.map((node) => node.step));
+  const shown = nodes.map((node) => cut(visible(node.symbol), 16)),
+    wide = shown.map((name) => Math.ceil(pixels(name)) + 14),
+    least = Math.min(...nodes.map((node) => node.step));
   const lefts = [8];
-  for (let step = least; nodes.some((node) => node.step === step); step++) lefts.push(lefts.at(-1) + 24 + Math.max(...wide.filter((_, i) => nodes[i].step === step)));
-  const x = (i) => lefts[nodes[i].step - least], y = (i) => 8 + (rows[i] + 0.5) * ROW;
-  const svg = canvasOf("tree-svg", lefts.at(-1), Math.max(1, leaves) * ROW + 12), status = teller("Arrow keys walk through the tree; Enter begins the answer with that path.");
+  for (let step = least; nodes.some((node) => node.step === step); step++)
+    lefts.push(lefts.at(-1) + 24 + Math.max(...wide.filter((_, i) => nodes[i].step === step)));
+  const x = (i) => lefts[nodes[i].step - least],
+    y = (i) => 8 + (rows[i] + 0.5) * ROW;
+  const svg = canvasOf("tree-svg", lefts.at(-1), Math.max(1, leaves) * ROW + 12),
+    status = teller("Arrow keys walk through the tree; Enter begins the answer with that path.");
   nodes.forEach((node, i) => {
     if (isRoot(node)) return;
-    const from = x(node.parent) + wide[node.parent], high = y(node.parent);
-    svg.append(s("path", { class: `tree-edge${won.has(i) ? " won" : isDropped(i) ? " dropped" : ""}`, d: `M${from} ${high}C${from + 14} ${high} ${x(i) - 14} ${y(i)} ${x(i)} ${y(i)}` }));
+    const from = x(node.parent) + wide[node.parent],
+      high = y(node.parent);
+    svg.append(
+      s("path", {
+        class: `tree-edge${won.has(i) ? " won" : isDropped(i) ? " dropped" : ""}`,
+        d: `M${from} ${high}C${from + 14} ${high} ${x(i) - 14} ${y(i)} ${x(i)} ${y(i)}`,
+      }),
+    );
   });
-  const marks = nodes.map((node, i) => s("g", {
-    class: `tree-node${won.has(i) ? " won" : isDropped(i) ? " dropped" : ""}`, "data-node": i, transform: `translate(${x(i)} ${y(i)})`,
-    on: { click: () => { choose(i); force(i); }, pointerenter: () => status.tell(said(node)) },
-  }, s("rect", { y: -10, width: wide[i], height: 20, rx: 4 }), s("text.label", { x: 6, y: 4 }, shown[i]), s("title", said(node))));
+  const marks = nodes.map((node, i) =>
+    s(
+      "g",
+      {
+        class: `tree-node${won.has(i) ? " won" : isDropped(i) ? " dropped" : ""}`,
+        "data-node": i,
+        transform: `translate(${x(i)} ${y(i)})`,
+        on: {
+          click: () => {
+            choose(i);
+            force(i);
+          },
+          pointerenter: () => status.tell(said(node)),
+        },
+      },
+      s("rect", { y: -10, width: wide[i], height: 20, rx: 4 }),
+      s("text.label", { x: 6, y: 4 }, shown[i]),
+      s("title", said(node)),
+    ),
+  );
   svg.append(...marks);
-  const element = walkable("tree", "the tree of the search: arrow keys walk, Enter begins the answer with that path", h(".scroller", svg), status);
+  const element = walkable(
+    "tree",
+    "the tree of the search: arrow keys walk, Enter begins the answer with that path",
+    h(".scroller", svg),
+    status,
+  );
   let here = null;
   function choose(i, aloud) {
     if (!nodes[i]) return;
@@ -49,8 +84,19 @@ export function tree({ nodes, answers = [], onForce }) {
     if (key === "Enter" && here !== null) return force(here);
     if (!key.startsWith("Arrow")) return false;
     if (here === null) return choose(roots[0], true);
-    const level = nodes.map((_, i) => i).filter((i) => nodes[i].step === nodes[here].step).sort((a, b) => rows[a] - rows[b]);
-    return choose({ ArrowRight: children[here][0], ArrowLeft: nodes[here].parent, ArrowDown: level[level.indexOf(here) + 1], ArrowUp: level[level.indexOf(here) - 1] }[key], true);
+    const level = nodes
+      .map((_, i) => i)
+      .filter((i) => nodes[i].step === nodes[here].step)
+      .sort((a, b) => rows[a] - rows[b]);
+    return choose(
+      {
+        ArrowRight: children[here][0],
+        ArrowLeft: nodes[here].parent,
+        ArrowDown: level[level.indexOf(here) + 1],
+        ArrowUp: level[level.indexOf(here) - 1],
+      }[key],
+      true,
+    );
   });
   return element;
 }
@@ -63,5 +109,13 @@ export function pathTo(nodes, node) {
 }
 
 function said({ symbol, log_prob: chance, score, fate, why }) {
-  return [visible(symbol), chance != null && `log-probability ${chance.toFixed(2)}`, score != null && `score ${score.toFixed(2)}`, fate, why].filter(Boolean).join(" · ");
+  return [
+    visible(symbol),
+    chance != null && `log-probability ${chance.toFixed(2)}`,
+    score != null && `score ${score.toFixed(2)}`,
+    fate,
+    why,
+  ]
+    .filter(Boolean)
+    .join(" · ");
 }

@@ -16,24 +16,67 @@ export async function show(main, place, signal) {
   if (place.id) return showCard(main, place.id, signal);
   main.append(h("h1", "Models"));
   const { models } = await waiting(main, get("/models", { signal }), { height: 240 });
-  if (!models.length) return main.append(h("p", "No model yet. ", h("a", { href: "/" }, "Train one"), ": an example takes about a minute."));
-  main.append(sheet(["Model .wrap", "Task", "Kind .hide-narrow", "Best .number", "Size .number hide-narrow", " .hide-narrow"], models.map((model) => [{ dataset: { model: model.id } },
-    h("a", { href: path("models", model.id) }, h("strong", model.id)), [taskIcon(model.form), " ", model.task], model.model,
-    h("span", { title: model.metric_title ?? "" }, model.best_shown ?? "–"), bytes(model.bytes),
-    h("span.row", h("a", { href: path("inside", model.id) }, "Look inside"), h("a", { href: path("try", model.id) }, "Try"))])));
+  if (!models.length)
+    return main.append(
+      h("p", "No model yet. ", h("a", { href: "/" }, "Train one"), ": an example takes about a minute."),
+    );
+  main.append(
+    sheet(
+      ["Model .wrap", "Task", "Kind .hide-narrow", "Best .number", "Size .number hide-narrow", " .hide-narrow"],
+      models.map((model) => [
+        { dataset: { model: model.id } },
+        h("a", { href: path("models", model.id) }, h("strong", model.id)),
+        [taskIcon(model.form), " ", model.task],
+        model.model,
+        h("span", { title: model.metric_title ?? "" }, model.best_shown ?? "–"),
+        bytes(model.bytes),
+        h(
+          "span.row",
+          h("a", { href: path("inside", model.id) }, "Look inside"),
+          h("a", { href: path("try", model.id) }, "Try"),
+        ),
+      ]),
+    ),
+  );
 }
 
 async function showCard(main, id, signal) {
   const { markdown: card } = await waiting(main, get(at`/models/${id}/card`, { signal }), { height: 420 });
   const told = h("div");
   const remove = async () => {
-    if (!(await confirmed({ title: `Delete ${id}?`, text: "Its folder goes: the weights, the curves and the card.", yes: "Delete" }))) return;
-    put(told, undoable(`${id} will be deleted in 10 s.`, () => del(at`/models/${id}`).then(() => go("/models"), (problem) => put(told, problemBox(problem)))));
+    if (
+      !(await confirmed({
+        title: `Delete ${id}?`,
+        text: "Its folder goes: the weights, the curves and the card.",
+        yes: "Delete",
+      }))
+    )
+      return;
+    put(
+      told,
+      undoable(`${id} will be deleted in 10 s.`, () =>
+        del(at`/models/${id}`).then(
+          () => go("/models"),
+          (problem) => put(told, problemBox(problem)),
+        ),
+      ),
+    );
   };
   main.append(
-    h(".row.apart", h("a", { href: "/models" }, "All models"), h(".row",
-      h("a.button.primary", { href: path("inside", id) }, icon("search"), "Look inside"), h("a.button", { href: path("try", id) }, icon("play"), "Try it"),
-      h("a.button", { href: path("run", id) }, "Curves"), h("a.button", { href: path("serve", null, { model: id }) }, "Serve"),
-      copyButton(() => card, "Copy card"), h("button.quiet.danger.small", { onclick: remove }, "Delete"))),
-    told, h("article.model-page", markdown(card)));
+    h(
+      ".row.apart",
+      h("a", { href: "/models" }, "All models"),
+      h(
+        ".row",
+        h("a.button.primary", { href: path("inside", id) }, icon("search"), "Look inside"),
+        h("a.button", { href: path("try", id) }, icon("play"), "Try it"),
+        h("a.button", { href: path("run", id) }, "Curves"),
+        h("a.button", { href: path("serve", null, { model: id }) }, "Serve"),
+        copyButton(() => card, "Copy card"),
+        h("button.quiet.danger.small", { onclick: remove }, "Delete"),
+      ),
+    ),
+    told,
+    h("article.model-page", markdown(card)),
+  );
 }

@@ -30,14 +30,25 @@ class View {
   story = new Story();
 
   constructor(main, run, place, signal) {
-    Object.assign(this, { run, signal, settings: axisOf(place), metric: { name: run.metric, title: run.metric_title } });
+    Object.assign(this, {
+      run,
+      signal,
+      settings: axisOf(place),
+      metric: { name: run.metric, title: run.metric_title },
+    });
     this.build(main, run);
-    onChange((now, how) => {
-      if (how !== "back") return;
-      Object.assign(this.settings, axisOf(now));
-      put(this.controls, curveControls(this.settings, () => this.draw()));
-      this.draw();
-    }, { signal });
+    onChange(
+      (now, how) => {
+        if (how !== "back") return;
+        Object.assign(this.settings, axisOf(now));
+        put(
+          this.controls,
+          curveControls(this.settings, () => this.draw()),
+        );
+        this.draw();
+      },
+      { signal },
+    );
     this.draw();
   }
 
@@ -46,23 +57,40 @@ class View {
     for (const name of ["told", "ending"]) this[name] = h("div");
     this.lost = h("span.lost", { hidden: true, role: "status" }, "Reconnecting… (training is not affected)");
     this.bar = h("i");
-    this.meter = h(".bar.progress", { role: "progressbar", "aria-label": "Progress", "aria-valuemin": 0, "aria-valuemax": 100 }, this.bar);
+    this.meter = h(
+      ".bar.progress",
+      { role: "progressbar", "aria-label": "Progress", "aria-valuemin": 0, "aria-valuemax": 100 },
+      this.bar,
+    );
     this.words = h("p.number", { dataset: { part: "progress" } });
     this.buttons = h(".row");
     this.health = h("ul.health", { dataset: { part: "health" } });
     this.curves = curves(run.id, this.metric, this.settings);
-    this.controls = h("div", curveControls(this.settings, () => this.draw()));
+    this.controls = h(
+      "div",
+      curveControls(this.settings, () => this.draw()),
+    );
     this.samples = samples();
     main.append(
-      h(".run-head", h("h1", run.name), this.state, this.lost), h("p.muted", `${run.task} · ${run.model}`, this.size),
-      this.meter, h(".row.apart", this.words, this.buttons), this.told, this.ending,
-      h(".two",
+      h(".run-head", h("h1", run.name), this.state, this.lost),
+      h("p.muted", `${run.task} · ${run.model}`, this.size),
+      this.meter,
+      h(".row.apart", this.words, this.buttons),
+      this.told,
+      this.ending,
+      h(
+        ".two",
         h("section.stack", h(".row.apart", h("h2", "Curves"), this.controls), this.curves.first),
-        h(".stack", h("section.card", h("h2", "Health"), this.health), this.samples.element)),
+        h(".stack", h("section.card", h("h2", "Health"), this.health), this.samples.element),
+      ),
       h("section", this.curves.rest),
-      section("The same on the command line", run.command && command(run.command),
+      section(
+        "The same on the command line",
+        run.command && command(run.command),
         run.toml && h("details", h("summary", "The whole recipe"), h("pre.log", run.toml)),
-        h("p.small", h("a", { href: path("train", null, { from: run.id }) }, "Train another with these settings"))));
+        h("p.small", h("a", { href: path("train", null, { from: run.id }) }, "Train another with these settings")),
+      ),
+    );
   }
 
   listen() {
@@ -85,7 +113,10 @@ class View {
     this.soon();
     if (event.kind !== "eval") return;
     const { name, title: words } = this.metric;
-    if (Date.now() / 1000 - event.t < 15) announce(`Evaluation at step ${number(event.step)}: ${words ?? name ?? "loss"} ${number(event[name] ?? event.loss)}${event.best ? ", the best so far" : ""}.`);
+    if (Date.now() / 1000 - event.t < 15)
+      announce(
+        `Evaluation at step ${number(event.step)}: ${words ?? name ?? "loss"} ${number(event[name] ?? event.loss)}${event.best ? ", the best so far" : ""}.`,
+      );
     // How the metric is called is known from the first evaluation on.
     if (!words && !this.asked) this.refresh((this.asked = true));
   }
@@ -110,7 +141,11 @@ class View {
     try {
       const [run, { runs }] = await Promise.all([get(at`/runs/${this.run.id}`, { signal }), get("/runs", { signal })]);
       // Same task, and judged the same way: worth comparing with.
-      run.siblings = runs.filter((other) => other.id !== run.id && other.task === run.task && other.metric === run.metric && other.has_weights).map((other) => other.id);
+      run.siblings = runs
+        .filter(
+          (other) => other.id !== run.id && other.task === run.task && other.metric === run.metric && other.has_weights,
+        )
+        .map((other) => other.id);
       Object.assign(this.run, run);
       Object.assign(this.metric, run.metric_title && { name: run.metric, title: run.metric_title });
       this.soon();
@@ -135,7 +170,13 @@ class View {
   draw() {
     const { run, story } = this;
     const isOn = run.state === "running";
-    const key = JSON.stringify([run.state, run.can_resume, run.has_weights, run.siblings, isOn || [story.end, story.checkpoint, story.best?.step, run.best_shown]]);
+    const key = JSON.stringify([
+      run.state,
+      run.can_resume,
+      run.has_weights,
+      run.siblings,
+      isOn || [story.end, story.checkpoint, story.best?.step, run.best_shown],
+    ]);
     if (this.drawn !== key) {
       this.drawn = key;
       put(this.state, stateBadge(run.state));
@@ -148,7 +189,10 @@ class View {
     this.meter.ariaValueNow = done;
     write(this.words, progressWords(run, story, pace));
     const { size = run.learned, examples } = story.start ?? {};
-    write(this.size, `${size ? ` · ${number(size)} weights` : ""}${examples?.train ? ` · ${count(examples.train, "example")}` : ""}`);
+    write(
+      this.size,
+      `${size ? ` · ${number(size)} weights` : ""}${examples?.train ? ` · ${count(examples.train, "example")}` : ""}`,
+    );
     this.metric.name ??= Object.keys(story.evaluations[0] ?? {}).find((name) => !NO_METRIC.includes(name));
     this.curves.draw(story);
     this.samples.draw(story);
@@ -160,13 +204,28 @@ class View {
     const key = JSON.stringify(found);
     if (this.told.health === key) return;
     this.told.health = key;
-    put(this.health, found.map(({ level, text }) => h("li", level === "good" ? h("span.good", icon("finished")) : levelBadge(level), " ", text)));
+    put(
+      this.health,
+      found.map(({ level, text }) =>
+        h("li", level === "good" ? h("span.good", icon("finished")) : levelBadge(level), " ", text),
+      ),
+    );
   }
 
   actions() {
-    const { act, run: { id, name, state } } = this;
-    const gone = (title, yes) => confirmed({ title, yes, text: `The folder of ${name}, with its weights and curves, will be deleted.` });
-    const button = (kind, words, action, ...icons) => h(`button${kind}`, { dataset: { act: words.split(" ").at(-1).toLowerCase() }, onclick: act(action) }, icons, words);
+    const {
+      act,
+      run: { id, name, state },
+    } = this;
+    const gone = (title, yes) =>
+      confirmed({ title, yes, text: `The folder of ${name}, with its weights and curves, will be deleted.` });
+    const button = (kind, words, action, ...icons) =>
+      h(
+        `button${kind}`,
+        { dataset: { act: words.split(" ").at(-1).toLowerCase() }, onclick: act(action) },
+        icons,
+        words,
+      );
     const stop = async (discard) => {
       if (discard && !(await gone("Stop and discard?", "Stop and discard"))) return;
       await post(at`/runs/${id}:stop`, { discard });
@@ -179,13 +238,19 @@ class View {
       go("/");
     };
     if (!["running", "waiting"].includes(state)) return button(".quiet.danger.small", "Delete", remove);
-    return [button("", "Stop and keep", () => stop(false), icon("stopped")), button(".quiet.danger", "Stop and discard", () => stop(true))];
+    return [
+      button("", "Stop and keep", () => stop(false), icon("stopped")),
+      button(".quiet.danger", "Stop and discard", () => stop(true)),
+    ];
   }
 }
 
 function axisOf({ query }) {
   const smooth = Number(query.get("smooth") ?? SMOOTH);
-  return { axis: AXES.find((axis) => axis === query.get("x")) ?? "step", smooth: smooth >= 0 && smooth <= 0.95 ? smooth : SMOOTH };
+  return {
+    axis: AXES.find((axis) => axis === query.get("x")) ?? "step",
+    smooth: smooth >= 0 && smooth <= 0.95 ? smooth : SMOOTH,
+  };
 }
 
 function progressWords({ state, seconds, recipe }, story, { progress, epoch, speed, left: rest }) {
@@ -198,5 +263,7 @@ function progressWords({ state, seconds, recipe }, story, { progress, epoch, spe
     isOn && speed > 0 && `${short(speed)} symbols/s`,
     isOn && (rest != null ? `${duration(rest)} left` : story.step ? "time left not known yet" : "Starting…"),
     !isOn && state !== "waiting" && seconds != null && `took ${duration(seconds)}`,
-  ].filter(Boolean).join(" · ");
+  ]
+    .filter(Boolean)
+    .join(" · ");
 }

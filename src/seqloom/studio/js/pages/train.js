@@ -11,13 +11,21 @@ import { field, markWrong, optionsOf, usual } from "../train/fields.js";
 import { checked, commandOf, differing, recipes } from "../train/order.js";
 
 export const title = "Train";
-const LEARNS = { counting: "counts once: instant", passes: "in passes over the data", gradients: "by gradients: takes longest" };
+const LEARNS = {
+  counting: "counts once: instant",
+  passes: "in passes over the data",
+  gradients: "by gradients: takes longest",
+};
 
 /** Fill the page. */
 export async function show(main, place, signal) {
   const from = place.query.get("from");
   const ask = (address) => get(address, { signal });
-  const [{ datasets }, { tasks }, run] = await waiting(main, Promise.all([ask("/datasets"), ask("/tasks"), from && ask(at`/runs/${from}`)]), { height: 420 });
+  const [{ datasets }, { tasks }, run] = await waiting(
+    main,
+    Promise.all([ask("/datasets"), ask("/tasks"), from && ask(at`/runs/${from}`)]),
+    { height: 420 },
+  );
   const task = tasks.find((one) => one.name === (run ? run.task : place.query.get("task")));
   if (!task) return main.append(...chooseFirst(tasks, datasets, place.query.get("data")));
   const found = await ask(at`/tasks/${task.name}/models`);
@@ -29,17 +37,35 @@ export async function show(main, place, signal) {
 function copied(run, task, found, datasets) {
   const file = run.recipe.data.train;
   const dataset = datasets.find((one) => file?.includes(`/${one.id}/`));
-  const settings = { ...differing(run.recipe, optionsOf(found, task, [run.model])), ...(!dataset && file && { "data.train": file }) };
+  const settings = {
+    ...differing(run.recipe, optionsOf(found, task, [run.model])),
+    ...(!dataset && file && { "data.train": file }),
+  };
   return `/train?${query({ dataset, task: run.task, models: [run.model], settings })}`;
 }
 
 function chooseFirst(tasks, datasets, data) {
   return [
     h("h1", "Train"),
-    h("p", "First choose data: ", h("a", { href: "/" }, "drop a file or take an example"), ", or one that is here already."),
-    h("ul", datasets.map((one) => h("li", h("a", { href: path("data", one.id) }, one.name), h("span.muted", ` · ${bytes(one.bytes)}`)))),
+    h(
+      "p",
+      "First choose data: ",
+      h("a", { href: "/" }, "drop a file or take an example"),
+      ", or one that is here already.",
+    ),
+    h(
+      "ul",
+      datasets.map((one) =>
+        h("li", h("a", { href: path("data", one.id) }, one.name), h("span.muted", ` · ${bytes(one.bytes)}`)),
+      ),
+    ),
     h("h2", "Tasks"),
-    facts(tasks.map(({ name, summary }) => [data ? h("a", { href: path("train", null, { data, task: name }) }, name) : name, summary])),
+    facts(
+      tasks.map(({ name, summary }) => [
+        data ? h("a", { href: path("train", null, { data, task: name }) }, name) : name,
+        summary,
+      ]),
+    ),
   ];
 }
 
@@ -47,7 +73,9 @@ class Form {
   constructor(main, about) {
     Object.assign(this, about);
     const { place, found, task } = this;
-    const asked = (place.query.get("models") ?? "").split(",").filter((name) => found.models.some((model) => model.name === name));
+    const asked = (place.query.get("models") ?? "")
+      .split(",")
+      .filter((name) => found.models.some((model) => model.name === name));
     this.choice = { task: task.name, data: this.dataset?.id, models: asked.length ? asked : firstModels(found.models) };
     this.options = optionsOf(found, task, this.choice.models);
     this.choice.settings = settingsOf(place.query, this.options);
@@ -55,10 +83,27 @@ class Form {
     this.told = h("div");
     this.note = h("p.muted.small", { role: "status" });
     this.command = command("…");
-    this.start = h("button.primary", { id: "start", disabled: true, onclick: () => this.train() }, icon("play"), "Start training");
-    const step = (number, words, ...children) => h("section", { "aria-label": words }, h("h2.step", { dataset: { step: number } }, words), children);
-    main.append(h("h1", "Train"), step(1, "Data", this.dataCard()), step(2, "Model", this.modelCards()), step(3, "Settings", this.settingsBox),
-      h("section.stack", this.told, h(".row", this.start, this.note), h("h3", "The same on the command line"), this.command));
+    this.start = h(
+      "button.primary",
+      { id: "start", disabled: true, onclick: () => this.train() },
+      icon("play"),
+      "Start training",
+    );
+    const step = (number, words, ...children) =>
+      h("section", { "aria-label": words }, h("h2.step", { dataset: { step: number } }, words), children);
+    main.append(
+      h("h1", "Train"),
+      step(1, "Data", this.dataCard()),
+      step(2, "Model", this.modelCards()),
+      step(3, "Settings", this.settingsBox),
+      h(
+        "section.stack",
+        this.told,
+        h(".row", this.start, this.note),
+        h("h3", "The same on the command line"),
+        this.command,
+      ),
+    );
     this.drawSettings();
     this.check();
   }
@@ -66,18 +111,45 @@ class Form {
   dataCard() {
     const { dataset, task } = this;
     const href = dataset && path("data", dataset.id, { task: task.name });
-    const file = dataset ? h("a", { href }, dataset.name) : h("span.wrap", this.place.query.get("data.train") ?? "made by the task itself");
-    return h(".card.row.apart",
-      h("p", h("strong", file), h("span.muted", dataset && ` · ${bytes(dataset.bytes)}`, ` · task: ${task.name}`), h("br"), h("span.small", task.summary)),
-      h(".row", dataset && h("a.button.small", { href }, "Look at it"), h("a.button.small", { href: "/" }, "Change")));
+    const file = dataset
+      ? h("a", { href }, dataset.name)
+      : h("span.wrap", this.place.query.get("data.train") ?? "made by the task itself");
+    return h(
+      ".card.row.apart",
+      h(
+        "p",
+        h("strong", file),
+        h("span.muted", dataset && ` · ${bytes(dataset.bytes)}`, ` · task: ${task.name}`),
+        h("br"),
+        h("span.small", task.summary),
+      ),
+      h(".row", dataset && h("a.button.small", { href }, "Look at it"), h("a.button.small", { href: "/" }, "Change")),
+    );
   }
 
   modelCards() {
-    const card = (model) => h("label.card.model-card", { dataset: { model: model.name } },
-      h("input", { type: "checkbox", value: model.name, checked: this.choice.models.includes(model.name), onchange: () => this.choose() }),
-      h("strong", model.name, model.is_baseline && h("span.muted", " · the baseline")), h("p.small", model.summary), h("p.small.muted", LEARNS[model.learns]));
+    const card = (model) =>
+      h(
+        "label.card.model-card",
+        { dataset: { model: model.name } },
+        h("input", {
+          type: "checkbox",
+          value: model.name,
+          checked: this.choice.models.includes(model.name),
+          onchange: () => this.choose(),
+        }),
+        h("strong", model.name, model.is_baseline && h("span.muted", " · the baseline")),
+        h("p.small", model.summary),
+        h("p.small.muted", LEARNS[model.learns]),
+      );
     this.cards = h(".grid", this.found.models.map(card));
-    return [h("p.muted.small", "From simple to large. Tick one or several: they are trained one after another, and can then be compared."), this.cards];
+    return [
+      h(
+        "p.muted.small",
+        "From simple to large. Tick one or several: they are trained one after another, and can then be compared.",
+      ),
+      this.cards,
+    ];
   }
 
   choose() {
@@ -90,16 +162,34 @@ class Form {
 
   drawSettings() {
     const { models } = this.choice;
-    const first = usual(this.options, this.found.models.filter((model) => models.includes(model.name)).map((model) => model.learns));
+    const first = usual(
+      this.options,
+      this.found.models.filter((model) => models.includes(model.name)).map((model) => model.learns),
+    );
     const rest = [...this.options.keys()].filter((name) => !first.includes(name));
     const more = h(".stack");
-    const fields = (names) => h(".settings", names.map((name) => field(this.options.get(name), this.choice.settings[name], models, (full, value) => this.change(full, value))));
-    const groups = () => put(more, ["task", "data", "model", "training"].map((table) => {
-      const own = rest.filter((name) => name.startsWith(`${table}.`));
-      return own.length > 0 && h("fieldset", h("legend", capital(table)), fields(own));
-    }));
+    const fields = (names) =>
+      h(
+        ".settings",
+        names.map((name) =>
+          field(this.options.get(name), this.choice.settings[name], models, (full, value) => this.change(full, value)),
+        ),
+      );
+    const groups = () =>
+      put(
+        more,
+        ["task", "data", "model", "training"].map((table) => {
+          const own = rest.filter((name) => name.startsWith(`${table}.`));
+          return own.length > 0 && h("fieldset", h("legend", capital(table)), fields(own));
+        }),
+      );
     // Some hundred fields: they are made when they are asked for.
-    const fold = h("details", { open: this.isOpen, ontoggle: () => (this.isOpen = fold.open) && !more.childElementCount && groups() }, h("summary", count(rest.length, "more setting")), more);
+    const fold = h(
+      "details",
+      { open: this.isOpen, ontoggle: () => (this.isOpen = fold.open) && !more.childElementCount && groups() },
+      h("summary", count(rest.length, "more setting")),
+      more,
+    );
     put(this.settingsBox, fields(first), fold, this.tomlFold());
   }
 
@@ -114,13 +204,32 @@ class Form {
 
   tomlFold() {
     const { models } = this.choice;
-    this.tomlModel = h("select", { id: "toml-model", onchange: () => this.fillToml() }, models.map((name) => h("option", { value: name }, name)));
-    this.toml = h("textarea.mono.toml", { id: "toml", spellcheck: "false", autocomplete: "off", "aria-label": "The whole recipe", "aria-describedby": "toml-told", oninput: () => this.soon(() => this.takeToml()) });
+    this.tomlModel = h(
+      "select",
+      { id: "toml-model", onchange: () => this.fillToml() },
+      models.map((name) => h("option", { value: name }, name)),
+    );
+    this.toml = h("textarea.mono.toml", {
+      id: "toml",
+      spellcheck: "false",
+      autocomplete: "off",
+      "aria-label": "The whole recipe",
+      "aria-describedby": "toml-told",
+      oninput: () => this.soon(() => this.takeToml()),
+    });
     this.tomlTold = h("div", { id: "toml-told" });
     const isOpen = new URLSearchParams(location.search).has("all");
-    return h("details", { open: isOpen, ontoggle: (event) => set({ all: event.currentTarget.open ? "1" : null }, { replace: true }) },
+    return h(
+      "details",
+      { open: isOpen, ontoggle: (event) => set({ all: event.currentTarget.open ? "1" : null }, { replace: true }) },
       h("summary", "All settings (the whole recipe as TOML)"),
-      h(".stack", models.length > 1 && h(".row", h("label", { for: "toml-model" }, "Model"), this.tomlModel), this.toml, this.tomlTold));
+      h(
+        ".stack",
+        models.length > 1 && h(".row", h("label", { for: "toml-model" }, "Model"), this.tomlModel),
+        this.toml,
+        this.tomlTold,
+      ),
+    );
   }
 
   fillToml() {

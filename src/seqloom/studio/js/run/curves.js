@@ -18,14 +18,38 @@ function plans(story, { axis, smooth }, metric) {
   const title = metric.title ?? metric.name;
   const one = (name, colour) => [{ name: "", points: points(train, axis, name), colour }];
   return {
-    loss: { title: "Loss", caption: lossWords(train, evaluations), y: { label: "nats per symbol" }, height: 260, series: [
-      { name: "training", points: loss, smooth: smooth > 0 ? smoothed(loss, smooth) : undefined },
-      { name: "validation", points: points(evaluations, axis, "loss"), dots: true },
-    ] },
-    ...(title && title !== "loss" && { metric: { title: capital(title), caption: metricWords(evaluations, metric.name, capital(title)), y: { label: title }, series: [{ name: "validation", points: points(evaluations, axis, metric.name), dots: true, colour: 1 }] } }),
+    loss: {
+      title: "Loss",
+      caption: lossWords(train, evaluations),
+      y: { label: "nats per symbol" },
+      height: 260,
+      series: [
+        { name: "training", points: loss, smooth: smooth > 0 ? smoothed(loss, smooth) : undefined },
+        { name: "validation", points: points(evaluations, axis, "loss"), dots: true },
+      ],
+    },
+    ...(title &&
+      title !== "loss" && {
+        metric: {
+          title: capital(title),
+          caption: metricWords(evaluations, metric.name, capital(title)),
+          y: { label: title },
+          series: [{ name: "validation", points: points(evaluations, axis, metric.name), dots: true, colour: 1 }],
+        },
+      }),
     rate: { title: "Learning rate", caption: rateWords(train), y: { label: "rate" }, series: one("rate", 2) },
-    gradient: { title: "Gradient norm", caption: gradientWords(train), y: { label: "norm", scale: "log", band: [0.01, 10] }, series: one("gradient", 3) },
-    speed: { title: "Speed", caption: speedWords(train), y: { label: "symbols per second" }, series: one("symbols_per_second", 4) },
+    gradient: {
+      title: "Gradient norm",
+      caption: gradientWords(train),
+      y: { label: "norm", scale: "log", band: [0.01, 10] },
+      series: one("gradient", 3),
+    },
+    speed: {
+      title: "Speed",
+      caption: speedWords(train),
+      y: { label: "symbols per second" },
+      series: one("symbols_per_second", 4),
+    },
   };
 }
 
@@ -40,7 +64,9 @@ export function curves(run, metric, settings) {
       made[name] ??= make(name, plan, run);
       made[name].follow(plan, settings.axis);
     }
-    const order = Object.keys(found).map((name) => made[name]?.frame).filter(Boolean);
+    const order = Object.keys(found)
+      .map((name) => made[name]?.frame)
+      .filter(Boolean);
     if (order.length !== first.childElementCount + rest.childElementCount)
       for (const frame of order) (frame === made.loss?.frame ? first : rest).append(frame);
   }
@@ -53,9 +79,19 @@ function make(name, plan, run) {
   drawing.update({});
   const address = `${location.origin}/api/v1${at`/runs/${run}/events`}?kinds=train,eval`;
   const frame = figure({
-    id: `curve-${name}`, title: plan.title, caption: plan.caption, drawing,
+    id: `curve-${name}`,
+    title: plan.title,
+    caption: plan.caption,
+    drawing,
     table: () => linesTable(now.plan.series, now.axis),
-    json: { toJSON: () => ({ run, curve: name, x: now.axis, series: now.plan.series.map((line) => ({ name: line.name, points: line.points })) }) },
+    json: {
+      toJSON: () => ({
+        run,
+        curve: name,
+        x: now.axis,
+        series: now.plan.series.map((line) => ({ name: line.name, points: line.points })),
+      }),
+    },
     curl: `curl -N '${address}'`,
     python: `import json, urllib.request\n\nwith urllib.request.urlopen("${address}") as events:\n    for line in events:\n        if line.startswith(b"data: "):\n            print(json.loads(line[6:]))\n`,
   });
@@ -73,8 +109,17 @@ function make(name, plan, run) {
 export function curveControls(settings, changed) {
   const buttons = AXES.map((axis) => h("button", { dataset: { axis }, onclick: () => choose(axis) }, axis));
   const shown = h("output.number.small", number(settings.smooth));
-  const slider = h("input", { type: "range", id: "smooth", min: 0, max: 0.95, step: 0.05, value: settings.smooth, oninput: slide });
-  const mark = () => buttons.forEach((button) => button.setAttribute("aria-pressed", settings.axis === button.dataset.axis));
+  const slider = h("input", {
+    type: "range",
+    id: "smooth",
+    min: 0,
+    max: 0.95,
+    step: 0.05,
+    value: settings.smooth,
+    oninput: slide,
+  });
+  const mark = () =>
+    buttons.forEach((button) => button.setAttribute("aria-pressed", settings.axis === button.dataset.axis));
   function choose(axis) {
     settings.axis = axis;
     mark();
@@ -88,7 +133,13 @@ export function curveControls(settings, changed) {
     changed();
   }
   mark();
-  return h(".row", h(".choice", { role: "group", "aria-label": "Horizontal axis" }, buttons), h("label.plain.small", { for: "smooth" }, "Smoothing"), slider, shown);
+  return h(
+    ".row",
+    h(".choice", { role: "group", "aria-label": "Horizontal axis" }, buttons),
+    h("label.plain.small", { for: "smooth" }, "Smoothing"),
+    slider,
+    shown,
+  );
 }
 
 // --- Sentences --------------------------------------------------------------------------------
@@ -99,7 +150,8 @@ function lossWords(train, evaluations) {
   const told = known(train, "loss");
   const valid = known(evaluations, "loss").at(-1);
   const parts = [
-    told.length && `the training loss is ${number(told.at(-1).loss)} at step ${number(told.at(-1).step)}, from ${number(told[0].loss)} at the start`,
+    told.length &&
+      `the training loss is ${number(told.at(-1).loss)} at step ${number(told.at(-1).step)}, from ${number(told[0].loss)} at the start`,
     valid && `the validation loss is ${number(valid.loss)} at step ${number(valid.step)}`,
   ];
   return `${capital(parts.filter(Boolean).join("; "))}.`;
@@ -107,13 +159,17 @@ function lossWords(train, evaluations) {
 
 function metricWords(evaluations, name, title) {
   const best = evaluations.findLast((event) => event.best);
-  return best ? `${title} on validation: ${number(evaluations.at(-1)[name])} now, ${number(best[name])} at its best (step ${number(best.step)}).` : "No evaluation yet.";
+  return best
+    ? `${title} on validation: ${number(evaluations.at(-1)[name])} now, ${number(best[name])} at its best (step ${number(best.step)}).`
+    : "No evaluation yet.";
 }
 
 function rateWords(train) {
   const told = known(train, "rate");
   const highest = told.reduce((a, b) => (b.rate > a.rate ? b : a), told[0]);
-  return highest ? `The learning rate is ${number(told.at(-1).rate)} now; its highest was ${number(highest.rate)} at step ${number(highest.step)}.` : "";
+  return highest
+    ? `The learning rate is ${number(told.at(-1).rate)} now; its highest was ${number(highest.rate)} at step ${number(highest.step)}.`
+    : "";
 }
 
 function gradientWords(train) {

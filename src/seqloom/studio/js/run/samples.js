@@ -3,7 +3,8 @@
 import { h, put, write } from "../dom.js";
 import { number } from "../shell/words.js";
 
-const OPEN = 2, MOST = 60;
+const OPEN = 2,
+  MOST = 60;
 
 /** The section of samples: an element with `draw(story)`. */
 export function samples() {
@@ -25,5 +26,18 @@ export function samples() {
   return { element, draw };
 }
 
-const block = (event) => h(".sample", { dataset: { step: event.step } }, h("p.small.muted", `Step ${number(event.step)}`),
-  (event.samples ?? []).map((sample) => h("dl", h("dt", "given"), h("dd", { dir: "auto" }, sample.question ?? sample.prompt), h("dt", "says"), h("dd", { dir: "auto" }, sample.answer ?? sample.text))));
+const block = (event) =>
+  h(
+    ".sample",
+    { dataset: { step: event.step } },
+    h("p.small.muted", `Step ${number(event.step)}`),
+    (event.samples ?? []).map((sample) =>
+      h(
+        "dl",
+        h("dt", "given"),
+        h("dd", { dir: "auto" }, sample.question ?? sample.prompt),
+        h("dt", "says"),
+        h("dd", { dir: "auto" }, sample.answer ?? sample.text),
+      ),
+    ),
+  );

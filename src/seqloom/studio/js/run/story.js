@@ -70,12 +70,15 @@ export class Story {
 export function points(events, axis, name) {
   const found = events.filter((event) => Number.isFinite(event[name])).map((event) => [event[axis], event[name]]);
   const most = Math.min(found.length, 2000);
-  return most < found.length ? Array.from({ length: most }, (_, i) => found[Math.round((i * (found.length - 1)) / (most - 1))]) : found;
+  return most < found.length
+    ? Array.from({ length: most }, (_, i) => found[Math.round((i * (found.length - 1)) / (most - 1))])
+    : found;
 }
 
 /** A running mean of points: 0 changes nothing, 0.95 smooths much. */
 export function smoothed(pairs, amount) {
-  let mean = 0, weight = 0;
+  let mean = 0,
+    weight = 0;
   return pairs.map(([x, y]) => {
     mean = amount * mean + (1 - amount) * y;
     weight = amount * weight + (1 - amount);

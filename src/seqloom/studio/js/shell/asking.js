@@ -5,8 +5,18 @@ import { announce, h } from "../dom.js";
 /** Ask, and wait for the answer: true for yes. */
 export function confirmed({ title, text, yes }) {
   return new Promise((resolve) => {
-    const dialog = h("dialog", { "aria-label": title }, h("h2", title), h("p", text),
-      h("form.row", { method: "dialog" }, h("button", { type: "submit", value: "no", autofocus: true }, "Cancel"), h("button.danger", { type: "submit", value: "yes" }, yes)));
+    const dialog = h(
+      "dialog",
+      { "aria-label": title },
+      h("h2", title),
+      h("p", text),
+      h(
+        "form.row",
+        { method: "dialog" },
+        h("button", { type: "submit", value: "no", autofocus: true }, "Cancel"),
+        h("button.danger", { type: "submit", value: "yes" }, yes),
+      ),
+    );
     dialog.addEventListener("close", () => {
       resolve(dialog.returnValue === "yes");
       dialog.remove();

@@ -25,14 +25,21 @@ export function copyButton(text, label = "Copy") {
 /** A command, or another line of code, with Copy; `write(text)` changes it. */
 export function command(text, label = "The same on the command line") {
   const pre = h("pre", text);
-  const box = h(".command", { role: "group", "aria-label": label }, pre, copyButton(() => pre.textContent));
+  const box = h(
+    ".command",
+    { role: "group", "aria-label": label },
+    pre,
+    copyButton(() => pre.textContent),
+  );
   return Object.assign(box, { write: (words) => (pre.textContent = words) });
 }
 
 /** Snippets in tabs: {curl: "…", python: "…"}. */
 export function snippets(texts, names = {}) {
   const pre = h("pre.snippet", { tabindex: 0 });
-  const tabs = Object.keys(texts).map((key) => h("button", { role: "tab", dataset: { tab: key }, onclick: () => choose(key), onkeydown: move }, names[key] ?? key));
+  const tabs = Object.keys(texts).map((key) =>
+    h("button", { role: "tab", dataset: { tab: key }, onclick: () => choose(key), onkeydown: move }, names[key] ?? key),
+  );
   function choose(key) {
     pre.textContent = texts[key];
     for (const tab of tabs) {
@@ -47,5 +54,13 @@ export function snippets(texts, names = {}) {
     next?.click();
   }
   tabs[0]?.click();
-  return h(".snippet-box", h(".row.apart.tabs", h(".row", { role: "tablist" }, tabs), copyButton(() => pre.textContent)), pre);
+  return h(
+    ".snippet-box",
+    h(
+      ".row.apart.tabs",
+      h(".row", { role: "tablist" }, tabs),
+      copyButton(() => pre.textContent),
+    ),
+    pre,
+  );
 }

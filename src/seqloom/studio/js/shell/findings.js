@@ -1,6 +1,12 @@
 // Findings of a check: their text taken apart, and the fixes that one button can make.
 
-const NAMES = { cp1252: "Windows-1252", cp1251: "Windows-1251", "iso-8859-1": "Latin-1", "latin-1": "Latin-1", "utf-16": "UTF-16" };
+const NAMES = {
+  cp1252: "Windows-1252",
+  cp1251: "Windows-1251",
+  "iso-8859-1": "Latin-1",
+  "latin-1": "Latin-1",
+  "utf-16": "UTF-16",
+};
 
 /** The sentence, the code frame, the details and the help of a finding, as the command line prints it. */
 export function findingParts(text) {
@@ -20,8 +26,23 @@ export function findingParts(text) {
 export function fixesOf(finding, parts) {
   return parts.help.flatMap((line) => {
     const [, name, value] = /--(encoding|columns|format)[ =]['"]?([^\s'"]+)/.exec(line) ?? [];
-    if (name) return [{ line, change: { [name]: value }, words: name === "columns" ? `Use the columns ${value}` : `Read as ${NAMES[value.toLowerCase()] ?? value}` }];
+    if (name)
+      return [
+        {
+          line,
+          change: { [name]: value },
+          words: name === "columns" ? `Use the columns ${value}` : `Read as ${NAMES[value.toLowerCase()] ?? value}`,
+        },
+      ];
     const many = finding.lines?.length > 1;
-    return /--skip-bad\b/.test(line) ? [{ line, change: { skip_bad: "true" }, words: many ? `Skip these ${finding.lines.length} lines` : "Skip bad lines" }] : [];
+    return /--skip-bad\b/.test(line)
+      ? [
+          {
+            line,
+            change: { skip_bad: "true" },
+            words: many ? `Skip these ${finding.lines.length} lines` : "Skip bad lines",
+          },
+        ]
+      : [];
   });
 }

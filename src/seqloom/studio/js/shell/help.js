@@ -32,13 +32,28 @@ export function offerHelp() {
   const open = () => {
     dialog ??= document.body.appendChild(h("dialog", { "aria-label": "Help" }));
     if (dialog.open) return dialog.close();
-    const keys = new Map([...listShortcuts().map((entry) => [entry.key, entry.help]), ["Esc", "Close, or stop what is being written"]]);
-    put(dialog,
-      h(".row.apart", h("h2", "Help"), h("button.quiet.square", { "aria-label": "Close", onclick: () => dialog.close() }, icon("close"))),
-      h("h3", "Shortcuts"), facts([...keys].map(([key, words]) => [h("kbd", key), words])),
-      h("label.check", h("input", { type: "checkbox", checked: areOn(), onchange: (event) => turn(event.target.checked) }), "Shortcuts of one key are on"),
-      h("h3", "Words"), facts(Object.entries(GLOSSARY)),
-      h("p.muted.small", "Every error has a code, and every code a page."));
+    const keys = new Map([
+      ...listShortcuts().map((entry) => [entry.key, entry.help]),
+      ["Esc", "Close, or stop what is being written"],
+    ]);
+    put(
+      dialog,
+      h(
+        ".row.apart",
+        h("h2", "Help"),
+        h("button.quiet.square", { "aria-label": "Close", onclick: () => dialog.close() }, icon("close")),
+      ),
+      h("h3", "Shortcuts"),
+      facts([...keys].map(([key, words]) => [h("kbd", key), words])),
+      h(
+        "label.check",
+        h("input", { type: "checkbox", checked: areOn(), onchange: (event) => turn(event.target.checked) }),
+        "Shortcuts of one key are on",
+      ),
+      h("h3", "Words"),
+      facts(Object.entries(GLOSSARY)),
+      h("p.muted.small", "Every error has a code, and every code a page."),
+    );
     dialog.showModal();
   };
   shortcut("?", "This help", open);

@@ -11,7 +11,11 @@ export function query({ dataset, task, models, settings = {} }) {
 
 /** The settings of a query, as the options' kinds say: {"training.steps": 200}. */
 export function settingsOf(params, options) {
-  return Object.fromEntries([...params].filter(([name]) => SETTING.test(name)).map(([name, text]) => [name, asValue(text, options.get(name)?.kind)]));
+  return Object.fromEntries(
+    [...params]
+      .filter(([name]) => SETTING.test(name))
+      .map(([name, text]) => [name, asValue(text, options.get(name)?.kind)]),
+  );
 }
 
 /** A value as its kind says; what cannot be one stays a text, and the server says what is wrong. */

@@ -15,8 +15,16 @@ export function spark(values, label) {
   if (points.length < 2) return h("span.muted", "–");
   const low = Math.min(...points);
   const span = Math.max(...points) - low;
-  const place = (value, i) => [(2 + (104 * i) / (points.length - 1)).toFixed(1), (25 - 22 * (span ? (value - low) / span : 0.5)).toFixed(1)];
+  const place = (value, i) => [
+    (2 + (104 * i) / (points.length - 1)).toFixed(1),
+    (25 - 22 * (span ? (value - low) / span : 0.5)).toFixed(1),
+  ];
   const places = points.map(place);
   const [cx, cy] = places.at(-1);
-  return s("svg.spark", { viewBox: "0 0 110 28", role: "img", "aria-label": label }, s("path", { d: `M${places.join("L")}` }), s("circle", { cx, cy, r: 2.4 }));
+  return s(
+    "svg.spark",
+    { viewBox: "0 0 110 28", role: "img", "aria-label": label },
+    s("path", { d: `M${places.join("L")}` }),
+    s("circle", { cx, cy, r: 2.4 }),
+  );
 }

@@ -27,6 +27,16 @@ export function showStatus(node) {
 
 function words(running) {
   if (!running.length) return "no training running";
-  const links = running.slice(0, 3).map((run, i) => [i ? ", " : "", h("a", { href: path("run", run.id) }, run.id), run.progress != null && `, ${percent(run.progress)}`]);
-  return [`${running.length} training${running.length > 1 ? "s" : ""} running (`, links, running.length > 3 ? ", …)" : ")"];
+  const links = running
+    .slice(0, 3)
+    .map((run, i) => [
+      i ? ", " : "",
+      h("a", { href: path("run", run.id) }, run.id),
+      run.progress != null && `, ${percent(run.progress)}`,
+    ]);
+  return [
+    `${running.length} training${running.length > 1 ? "s" : ""} running (`,
+    links,
+    running.length > 3 ? ", …)" : ")",
+  ];
 }

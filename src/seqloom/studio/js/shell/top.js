@@ -16,7 +16,8 @@ const VERBS = [
 ];
 
 // The model (or run) the address speaks of, if any.
-const currentModel = (now = place()) => (["inside", "try", "models", "run"].includes(now.page) ? now.id : now.query.get("model"));
+const currentModel = (now = place()) =>
+  ["inside", "try", "models", "run"].includes(now.page) ? now.id : now.query.get("model");
 
 /** Fill the header. */
 export function showTop(node) {
@@ -24,8 +25,24 @@ export function showTop(node) {
   node.append(
     h("a.brand", { href: "/" }, h("img", { src: "/static/icon.svg", alt: "", width: 24, height: 24 }), "Seqloom"),
     h("nav", { "aria-label": "Main", style: "display:contents" }, verbs),
-    h(".tools", ...picker(), themeButton(), h("button.quiet.square", { "aria-label": "Help", title: "Help (?)", onclick: () => document.dispatchEvent(new CustomEvent("help")) }, h("strong", "?"))));
-  const draw = () => put(verbs, VERBS.map((verb) => h("li", link(verbPath(verb), verb[0], { "aria-current": verb[2].includes(place().page) ? "page" : null }))));
+    h(
+      ".tools",
+      ...picker(),
+      themeButton(),
+      h(
+        "button.quiet.square",
+        { "aria-label": "Help", title: "Help (?)", onclick: () => document.dispatchEvent(new CustomEvent("help")) },
+        h("strong", "?"),
+      ),
+    ),
+  );
+  const draw = () =>
+    put(
+      verbs,
+      VERBS.map((verb) =>
+        h("li", link(verbPath(verb), verb[0], { "aria-current": verb[2].includes(place().page) ? "page" : null })),
+      ),
+    );
   draw();
   onChange(draw);
   VERBS.forEach((verb, i) => shortcut(String(i + 1), `Go to ${verb[0]}`, () => go(verbPath(verb))));
@@ -36,7 +53,9 @@ export function showTop(node) {
 // Look inside and Try keep the model (and the text) one is busy with.
 function verbPath([, base, [page]], now = place()) {
   const model = ["inside", "try"].includes(page) && currentModel(now);
-  return model ? path(page, model, { text: ["inside", "try"].includes(now.page) ? now.query.get("text") : null }) : base;
+  return model
+    ? path(page, model, { text: ["inside", "try"].includes(now.page) ? now.query.get("text") : null })
+    : base;
 }
 
 function focusInput() {
@@ -47,7 +66,11 @@ function focusInput() {
 
 function picker() {
   const words = h("span");
-  const list = h(".picker", { id: "picker", popover: "auto", onbeforetoggle: (event) => event.newState === "open" && fillPicker(list) });
+  const list = h(".picker", {
+    id: "picker",
+    popover: "auto",
+    onbeforetoggle: (event) => event.newState === "open" && fillPicker(list),
+  });
   const draw = () => {
     write(words, currentModel() ?? "Model");
     list.hidePopover();
@@ -64,9 +87,20 @@ async function fillPicker(list) {
   put(list, say("Looking…"));
   try {
     const { models } = await get("/models");
-    put(list, !models.length && say("No model yet. Train one first."),
-      models.map((model) => h("a", { href: path(page, model.id), "aria-current": model.id === currentModel(now) ? "true" : null }, taskIcon(model.form), h("span.picker-name", model.id, h("br"), h("span.muted.small", model.task)), h("span.small.number", model.best_shown))),
-      h("a", { href: "/models" }, icon("classify"), "All models"));
+    put(
+      list,
+      !models.length && say("No model yet. Train one first."),
+      models.map((model) =>
+        h(
+          "a",
+          { href: path(page, model.id), "aria-current": model.id === currentModel(now) ? "true" : null },
+          taskIcon(model.form),
+          h("span.picker-name", model.id, h("br"), h("span.muted.small", model.task)),
+          h("span.small.number", model.best_shown),
+        ),
+      ),
+      h("a", { href: "/models" }, icon("classify"), "All models"),
+    );
   } catch (problem) {
     put(list, say(problem.message));
   }

@@ -8,6 +8,7 @@ GETS = {
     "/api/v1/status": answers.Status,
     "/api/v1/runs": answers.Runs,
     "/api/v1/runs/judge": answers.RunDetail,
+    "/api/v1/runs/judge/command": answers.RunCommand,
     "/api/v1/models": model_answers.Models,
     "/api/v1/models/judge": model_answers.ModelDetail,
     "/api/v1/models/judge/card": model_answers.Card,
@@ -39,6 +40,7 @@ def test_every_address_is_described_in_words(described):
 def test_every_address_of_the_contract_is_there(described):
     wanted = """healthz readyz version api/v1/status api/v1/runs api/v1/runs/{run}
         api/v1/runs/{run}:stop api/v1/runs/{run}:resume api/v1/runs/{run}/events api/v1/tasks
+        api/v1/runs/{run}/command
         api/v1/tasks/{task}/models api/v1/recipes:check api/v1/datasets api/v1/datasets/{dataset}
         api/v1/datasets/{dataset}/report api/v1/examples api/v1/examples/{name} api/v1/models
         api/v1/models/{model} api/v1/models/{model}/card api/v1/models/{model}:predict

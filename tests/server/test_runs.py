@@ -1,12 +1,14 @@
 """Runs through the web: how they stand, by their files and by the jobs that train them."""
 
 import json
+import shlex
 import shutil
 import tomllib
 
 import pytest
 
-from seqloom.server.answers import RunDetail, Runs
+from seqloom.cli.main import main
+from seqloom.server.answers import RunCommand, RunDetail, Runs
 from seqloom.server.describing import problem_of_dict
 
 from .conftest import RUNS, client, until
@@ -27,9 +29,29 @@ def test_a_run_in_full(web, trained):
     assert told["recipe"]["model"]["hidden"] == 8
     assert tomllib.loads(told["toml"]) == told["recipe"]
     assert told["evaluations"] == 2 and told["best_step"] and told["start"]["examples"]["train"]
-    assert told["command"].endswith("writer/recipe.toml") and told["job"] is None
+    assert told["job"] is None
     assert "--resume" in told["resume_command"] and told["can_resume"]
     assert told["checkpoint_step"] is not None
+
+
+def test_the_command_of_a_run_gives_its_recipe(runs, files, capsys):
+    with client(runs) as web:
+        for name in RUNS:
+            told = web.get(f"{PATH}/{name}/command").json()
+            RunCommand.model_validate(told, strict=True)
+            words = shlex.split(told["command"])
+            task, file, model, _ = RUNS[name]
+            assert words[:6] == ["seqloom", "train", task, str(files / file), "-m", model]
+            assert not any(".toml" in word for word in words) and told["missing"] == []
+            assert main([*words[1:], "--dry-run"]) == 0
+            recipe = tomllib.loads(capsys.readouterr().out)
+            assert recipe == web.get(f"{PATH}/{name}").json()["recipe"], name
+        assert web.get(f"{PATH}/none/command").status_code == 404
+        recipe = (runs / "counts" / "recipe.toml").read_text()
+        (runs / "counts" / "recipe.toml").write_text(recipe.replace("text.txt", "gone.txt"))
+        assert web.get(f"{PATH}/counts/command").json()["missing"] == [str(files / "gone.txt")]
+        (runs / "judge" / "recipe.toml").write_text("[model")
+        assert web.get(f"{PATH}/judge/command").json() == {"command": "", "missing": []}
 
 
 def test_runs_inside_of_ladders_have_ids_and_nothing_else_is_reached(runs):
@@ -113,6 +135,9 @@ def test_several_models_are_trained_one_after_another(tmp_path, files):
         assert begun.json()["runs"] == ["ngram-1", "ngram-2", "ngram-3"], "known at once"
         rows = {row["id"]: row["state"] for row in web.get(PATH).json()["runs"]}
         assert rows["ngram-3"] == "waiting"
+        command = shlex.split(web.get(f"{PATH}/ngram-3/command").json()["command"])
+        assert command[:3] == ["seqloom", "train", "language"] and command[3].endswith("/t.txt")
+        assert command[4:] == ["-m", "ngram", "--set", "model.order=2"], "also while it waits"
 
         def states() -> dict:
             return {row["id"]: row["state"] for row in web.get(PATH).json()["runs"]}

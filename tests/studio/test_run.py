@@ -3,6 +3,7 @@
 import contextlib
 import json
 import re
+import shlex
 
 import seqloom
 from seqloom.errors import TrainingError
@@ -35,6 +36,11 @@ def test_a_finished_run_names_its_best_step_and_the_way_on(studio, page):
     assert f"Best at step {best['step']}" in page.inner_text("[data-ending=finished]")
     assert page.inner_text("[data-state=finished]") == "Finished"
     page.wait_for_function("() => document.querySelector('#curve-loss')?.dataset.points > 5")
+    page.wait_for_selector(".command pre")
+    command = shlex.split(page.inner_text(".command pre"))
+    file = str(studio.workshop.data("pairs.tsv"))
+    assert command[:6] == ["seqloom", "train", "translate", file, "-m", "encoder-decoder"]
+    assert {"model.width=16", "training.epochs=6"} < set(command)
     shoot(page, "12-run-finished")
     check_width(page)
 

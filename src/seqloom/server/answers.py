@@ -125,13 +125,19 @@ class RunDetail(RunRow):
     best_metrics: dict[str, float | None] = Field(description="All metrics at the best step.")
     test: dict[str, Any] | None = Field(description="On the test part, where it was measured.")
     job: JobState | None
-    command: str = Field(description="What would train it again.")
     resume_command: str
     error: Problem | None = Field(description="What ended it, where something has.")
     can_resume: bool
     checkpoint_step: int | None = Field(description="From where it would go on.")
     probes: Probes
     folder: str
+
+
+class RunCommand(BaseModel):
+    """The command that would train a run again."""
+
+    command: str = Field(description="`seqloom train …`; empty where a run was not trained.")
+    missing: list[str] = Field(description="Files that it names and that are no longer there.")
 
 
 class Note(BaseModel):

@@ -6,10 +6,11 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from ..data.names import files_of
 from ..data.settings import Data
 from ..models import MODELS
 from ..options import options
-from ..recipe import TABLES, Recipe
+from ..recipe import FILES, TABLES, Recipe
 from ..tasks import TASKS
 from ..training.settings import Training
 
@@ -27,9 +28,11 @@ def training(recipe: Recipe) -> str:
     return shlex.join(words)
 
 
-def again(recipe: Path) -> str:
-    """`seqloom train` of a recipe that is a file: it needs no model to be imported."""
-    return shlex.join(["seqloom", "train", shown_path(str(recipe.absolute()))])
+def gone(recipe: Recipe) -> list[str]:
+    """The files that a recipe names and that are no longer there."""
+    named = [getattr(recipe, table).get(name) for table, names in FILES.items() for name in names]
+    files = [one for name in named if isinstance(name, str) and name for one in files_of(name)]
+    return [shown_path(str(file)) for file in files if not file.exists()]
 
 
 def resuming(folder: Path, runs: Path) -> str:
@@ -61,9 +64,10 @@ def shortened(recipe: Recipe) -> Recipe:
 def shown_path(file: str) -> str:
     """A file as it is called from where the server was started."""
     try:
-        return str(Path(file).relative_to(Path.cwd()))
+        shown = str(Path(file).relative_to(Path.cwd()))
     except ValueError:
         return file
+    return f"./{shown}" if shown.startswith("-") else shown  # else it would be taken for an option
 
 
 def _defaults(table: str, given: dict[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """One run in full, from its files and from what the job says that works on it."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from ..card import metrics_in
 from ..climbed import RESULT, read_climbed
@@ -10,7 +10,7 @@ from ..explanations import pages
 from ..recipe import TABLES, Recipe
 from ..record import Record
 from ..run import CHECKPOINT, RECIPE
-from .commands import again, resuming
+from .commands import gone, resuming, training
 from .jobs import Step
 from .shelf import probes_of, stands, waiting_row
 from .studio import Studio
@@ -33,7 +33,6 @@ def described(studio: Studio, name: str, folder: Path, step: Step | None) -> dic
         "best_metrics": metrics_in(best),
         "test": _test(folder, step),
         "job": _job(step),
-        "command": again(folder / RECIPE),
         "resume_command": resuming(folder, studio.settings.runs),
         "error": _error(record, step, state),
         "can_resume": state in RESUMABLE and record.state != "damaged",
@@ -59,7 +58,6 @@ def waiting(studio: Studio, name: str, step: Step | None) -> dict[str, Any]:
         "best_metrics": {},
         "test": None,
         "job": _job(step),
-        "command": again(step.folder / f"{step.run}.toml"),
         "resume_command": "",
         "error": problem_of_job(step) if state in ("crashed", "vanished") else None,
         "can_resume": False,
@@ -67,6 +65,18 @@ def waiting(studio: Studio, name: str, step: Step | None) -> dict[str, Any]:
         "probes": {"steps": [], "inputs": [], "views": []},
         "folder": str(studio.settings.runs / name),
     }
+
+
+def command_of(studio: Studio, name: str) -> dict[str, Any]:
+    """What would train a run again; nothing for one that was made of others, not trained."""
+    folder, step = studio.shelf.known(name)
+    record = studio.shelf.record(folder) if folder is not None else None
+    if record is not None and (record.state == "damaged" or record.start.get("converted")):
+        return {"command": "", "missing": []}
+    if record is None and step is None:
+        raise studio.shelf.missing(name)
+    recipe = record.recipe if record is not None else _ordered(cast(Step, step))
+    return {"command": training(recipe), "missing": gone(recipe)}
 
 
 def problem_of_job(step: Step) -> dict[str, Any] | None:

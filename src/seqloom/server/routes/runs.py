@@ -8,9 +8,9 @@ from fastapi import APIRouter, Header, Path, Query
 from starlette.responses import Response, StreamingResponse
 
 from ...run import EVENTS
-from ..answers import Begun, RunDetail, Runs, StateNow
+from ..answers import Begun, RunCommand, RunDetail, Runs, StateNow
 from ..bodies import Resumed, Started, Stopped
-from ..describing import described, waiting
+from ..describing import command_of, described, waiting
 from ..starting import begin, delete, go_on, stop
 from ..studio import Here, Json, Studio
 from ..tailing import frames
@@ -65,6 +65,15 @@ def run(run: RunId, studio: Here) -> Response:
     if folder is None:
         return Json(waiting(studio, run, step))
     return Json(described(studio, run, folder, step))
+
+
+@router.get("/{run}/command", response_model=RunCommand)
+def command(run: RunId, studio: Here) -> Response:
+    """The command that would train it again, with every setting that is not as it would be anyway.
+
+    It needs the model's own defaults, so it is asked for by itself: the first time takes a moment.
+    """
+    return Json(command_of(studio, run))
 
 
 @router.get("/{run}/events", responses=STREAM, response_class=Response)

@@ -23,7 +23,9 @@ const NO_METRIC = ["t", "kind", "step", "epoch", "best", "seconds", "symbols"];
 /** Fill the page and keep it true until it is left. */
 export async function show(main, place, signal) {
   const run = await waiting(main, get(at`/runs/${place.id}`, { signal }), { height: 480 });
-  new View(main, run, place, signal).listen();
+  const view = new View(main, run, place, signal);
+  view.listen();
+  view.tellCommand();
 }
 
 class View {
@@ -71,6 +73,7 @@ class View {
       curveControls(this.settings, () => this.draw()),
     );
     this.samples = samples();
+    this.command = h("div");
     main.append(
       h(".run-head", h("h1", run.name), this.state, this.lost),
       h("p.muted", `${run.task} · ${run.model}`, this.size),
@@ -86,10 +89,21 @@ class View {
       h("section", this.curves.rest),
       section(
         "The same on the command line",
-        run.command && command(run.command),
+        this.command,
         run.toml && h("details", h("summary", "The whole recipe"), h("pre.log", run.toml)),
         h("p.small", h("a", { href: path("train", null, { from: run.id }) }, "Train another with these settings")),
       ),
+    );
+  }
+
+  // The defaults of the model decide what it has to say, so it comes after all else.
+  async tellCommand() {
+    const found = await get(at`/runs/${this.run.id}/command`, { signal: this.signal }).catch(() => ({}));
+    put(
+      this.command,
+      found.command && command(found.command),
+      found.missing?.length > 0 &&
+        h("p.small.warm", `No longer there, so it would not train now: ${found.missing.join(", ")}`),
     );
   }
 

@@ -28,6 +28,10 @@ MORE = [
     {"attention": "multi-head", "heads": 2, "attention_window": 1},
     {"query": "previous", "attention": "location", "input_feeding": True, "cell": "gru"},
     {"filters": "1,3", "layers": 2, "padding": "valid", "stride": 2, "pooling": "max"},
+    {"output": "student", "center": "last", "look_back": 3},
+    {"output": "quantile", "center": "standard", "ahead": "direct"},
+    {"ahead": "direct", "patch": 2, "look_back": 5},
+    {"ahead": "direct", "directions": "both"},
 ]
 LIMIT = 8  # symbols that a search may write
 FEW = [

@@ -14,11 +14,15 @@ _BORDERS = ("<s>", "</s>", "<pad>", "<unk>")
 
 @dataclass(frozen=True, eq=False)
 class Feature:
-    """Something that holds at some places, or a number at each; `words` completes a sentence."""
+    """Something that holds at some places, or a number at each; `words` completes a sentence.
+
+    Of a number, `ends` say where it is small and where it is large.
+    """
 
     words: str
     values: Float[np.ndarray, " time"]
     is_number: bool = False
+    ends: tuple[str, str] = ("at first", "later")
 
 
 def features(symbols: Sequence[str], labels: Sequence[str] = ()) -> list[Feature]:
@@ -45,6 +49,22 @@ def features(symbols: Sequence[str], labels: Sequence[str] = ()) -> list[Feature
         found.append(Feature("position in the line", _since(plain, _breaks), is_number=True))
     for label in dict.fromkeys(labels):
         found.append(Feature(f"on {label}", np.array([float(one == label) for one in labels])))
+    return [one for one in found if len(np.unique(one.values)) > 1]
+
+
+def features_of_series(numbers: Float[np.ndarray, " time"]) -> list[Feature]:
+    """All that differs along a series: how large its numbers are, whether they rise, gaps."""
+    known = np.isfinite(numbers)
+    if not known.any():
+        return []
+    filled = np.where(known, numbers, np.median(numbers[known]))
+    change = np.diff(filled, prepend=filled[:1])
+    found = [
+        Feature("number that is read", filled, is_number=True, ends=("where low", "where high")),
+        Feature("where the numbers rise", (change > 0).astype(np.float64)),
+        Feature("where a number is missing", (~known).astype(np.float64)),
+        Feature("position in the past", np.arange(len(numbers), dtype=np.float64), is_number=True),
+    ]
     return [one for one in found if len(np.unique(one.values)) > 1]
 
 

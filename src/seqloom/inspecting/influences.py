@@ -14,6 +14,7 @@ from .chances import place
 from .kind import Kind
 from .layers import chosen
 from .options import LAST
+from .past import Reach
 from .subject import Looking, Subject
 
 OBSERVATIONS, AHEAD = 100, 24  # steps of a past and of a future that are shown
@@ -54,7 +55,8 @@ def _resting(looking: Looking) -> InfluenceView:
     window = task.ahead(series, 0)
     rows = np.asarray(task.ask(window), dtype=np.float64)
     past = window.cut - window.begin
-    first = max(0, past - OBSERVATIONS)
+    reach = Reach.of(looking.model).rows or past
+    first = max(0, past - min(OBSERVATIONS, reach))
     with looking.model.at_rest():
         weights = _weights(looking, rows, first, past)
     steps = range(weights.shape[0])
@@ -66,7 +68,7 @@ def _resting(looking: Looking) -> InfluenceView:
     notes = ["by how much the forecast rises where an observation is one higher"]
     notes += [f"the first of {len(several)} series"] * (len(several) > 1)
     notes += ["of its first number alone"] * (space.width > 1)
-    notes += [f"the last {OBSERVATIONS} of {past} steps"] * (first > 0)
+    notes += [f"the last {past - first} of {past} steps"] * (first > 0)
     return InfluenceView(
         list(times[window.begin + first : window.cut]),
         [Moved(ahead[step], step + 1) for step in steps],
@@ -115,14 +117,15 @@ def _gradient_flow(looking: Looking) -> MemoryView:
 
     names = [f"layer {number + 1}" for number in range(_layers(looking.subject))]
     number = chosen(looking.options.layer, names, "layer") + 1
-    batch = looking.task.batch([looking.task.answered(looking.question, looking.answer)])
-    found = memory_of_model(looking.model, [batch], looking.name, clip=looking.clip, layer=number)
-    return MemoryView([found], [names[number - 1]] * (len(names) > 1))
+    found = memory_of_model(
+        looking.model, [looking.lesson], looking.name, clip=looking.clip, layer=number
+    )
+    return MemoryView([found], layers=names, layer=number - 1)
 
 
 def _layers(subject: Subject) -> int:
     """How many recurrent layers there are through which gradients can be followed."""
-    if subject.form is Form.FORECAST or not hasattr(subject.model, "named_modules"):
+    if not hasattr(subject.model, "named_modules"):
         return 0
     from ..anatomy.models import measured_layers  # noqa: PLC0415
 

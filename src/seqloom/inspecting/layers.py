@@ -17,7 +17,7 @@ from ..forms import BEGIN, Form
 from ..trace import Record, Trace
 from ..why.attention import assembled
 from .options import LAST
-from .subject import READ, WRITTEN, Looking, Subject
+from .subject import WRITTEN, Looking, Subject
 
 Side = Literal["source", "target", "whole"]
 Matrix = Float[np.ndarray, "rows columns"]
@@ -123,9 +123,9 @@ def _look_sides(subject: Subject) -> Iterator[tuple[tuple[str, int], tuple[Side,
     known = set(subject.sample.paths.values())
     for key, record in _numbered(subject.sample.of_kind("attention")):
         *_, time, places = record.value.shape
-        in_blocks = subject.form is Form.NEXT and len(record.value) > 1
-        rows = "source" if in_blocks else _side(time, subject.form)
-        columns = "source" if in_blocks else _side(places, subject.form)
+        in_blocks = subject.goes_on and len(record.value) > 1
+        rows = "source" if in_blocks else _side(time, subject)
+        columns = "source" if in_blocks else _side(places, subject)
         if record.path in known and rows and columns and columns != "whole":
             yield key, (rows, columns)
 
@@ -133,30 +133,32 @@ def _look_sides(subject: Subject) -> Iterator[tuple[tuple[str, int], tuple[Side,
 def _step_sides(subject: Subject, family: str) -> dict[str, tuple[Side, int]]:
     """By its path the side on which a layer goes, and how often it goes over it."""
     found: dict[str, tuple[Side, int]] = {}
-    for path, kinds in _grouped(subject.sample, family, _length(subject, READ)).items():
+    for path, kinds in _grouped(
+        subject.sample, family, _length(subject, subject.sample_places)
+    ).items():
         counts = {len(values) for values in kinds.values()}
         if len(counts) == 1:
             (count,) = counts
             for calls in range(1, count + 1):
-                side = _side(count // calls, subject.form) if count % calls == 0 else None
+                side = _side(count // calls, subject) if count % calls == 0 else None
                 if side and side != "whole":
                     found[path] = (side, calls)
                     break
     return found
 
 
-def _side(places: int, form: Form) -> Side | None:
-    sides: dict[int, Side] = {READ: "source"}
-    if form is Form.TRANSDUCE:
+def _side(places: int, subject: Subject) -> Side | None:
+    sides: dict[int, Side] = {subject.sample_places: "source"}
+    if subject.form is Form.TRANSDUCE:
         sides[WRITTEN] = "target"
-    if form is Form.WHOLE:
+    if subject.form is Form.WHOLE:
         sides[1] = "whole"
     return sides.get(places)
 
 
 def _length(subject: Subject, read: int) -> int:
     """How long a text is that may be read in blocks; 0 where there are no blocks."""
-    return read if subject.form is Form.NEXT else 0
+    return read if subject.goes_on else 0
 
 
 def _grouped(trace: Trace, family: str, read: int) -> dict[str, dict[str, np.ndarray]]:

@@ -5,7 +5,7 @@ import numpy as np
 from ..forms import Form, Labels
 from ..views import CellView, StatesView
 from .chances import names_of
-from .features import features
+from .features import Feature, features, features_of_series
 from .kind import Kind
 from .layers import Steps, can_step, chosen, names_read, steps
 from .options import LAST
@@ -48,12 +48,13 @@ def _cell(looking: Looking) -> CellView:
         number = last_forward(names)
     layer, values = layers[number]
     symbols = names_read(looking, layer.side)
-    found = stories(values, features(symbols, _labels(looking)))
+    found = stories(values, _features(looking, symbols))
     if options.cell != LAST:
         cell = chosen(options.cell, [f"cell {n}" for n in range(values.shape[1])], "cell")
     else:
         cell = found[0].cell if found else int(values.std(0).argmax())
-    notes = [f"of {layer.path}; stories are of these {len(symbols)} symbols alone"]
+    what = "steps" if looking.subject.form is Form.FORECAST else "symbols"
+    notes = [f"of {layer.path}; stories are of these {len(symbols)} {what} alone"]
     return CellView(
         symbols,
         values[:, cell],
@@ -66,6 +67,13 @@ def _cell(looking: Looking) -> CellView:
         predictions=_predictions(looking),
         notes=notes,
     )
+
+
+def _features(looking: Looking, symbols: list[str]) -> list[Feature]:
+    """What a cell may follow: of series their numbers, of texts their symbols and labels."""
+    if looking.subject.form is Form.FORECAST:
+        return features_of_series(looking.past.numbers)
+    return features(symbols, _labels(looking))
 
 
 def _labels(looking: Looking) -> list[str]:

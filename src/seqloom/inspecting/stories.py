@@ -92,7 +92,8 @@ def _story(
             values[feature.values <= low].mean(),
         )
         verb = "rises with the" if inside > outside else "falls with the"
-        told = f"Cell {cell} {verb} {feature.words} ({outside:.2f} at first, {inside:.2f} later)."
+        small, large = feature.ends
+        told = f"Cell {cell} {verb} {feature.words} ({outside:.2f} {small}, {inside:.2f} {large})."
     else:
         inside, outside = values[feature.values > 0].mean(), values[feature.values <= 0].mean()
         level = "high" if inside > outside else "low"

@@ -9,12 +9,15 @@ from jaxtyping import Float
 
 from ..batch import Batch, Sequences
 from ..data.vocabulary import SPECIAL
+from ..forecasting import chosen_series
 from ..forms import BEGIN, END, UNKNOWN, Bits, Columns, Form, Labels, Letters, Series, Space, Tokens
 from ..model import Generator, Model, Stepper, Streams
 from ..task import Task
 from ..trace import Trace, watching
 from ..training.evaluation import predict
 from .options import Inspecting
+from .past import Past
+from .past import sample as sample_series
 
 READ, WRITTEN = 5, 4  # symbols of the sample; different, so that sides can be told apart
 
@@ -48,17 +51,32 @@ class Subject:
         """Whether it says which symbol is next."""
         return self.form is Form.NEXT and isinstance(self.target, Tokens)
 
+    @property
+    def goes_on(self) -> bool:
+        """Whether it reads from the left what has no end, where need be in blocks."""
+        return self.form in (Form.NEXT, Form.FORECAST)
+
     @cached_property
+    def _sampled(self) -> tuple[Batch, int]:
+        if self.form is Form.FORECAST:
+            return sample_series(self.model, self.source, self.target, READ)
+        return _sample(self), READ
+
+    @property
     def sample_batch(self) -> Batch:
         """The sample; what is read and what is written differ in length."""
-        return _sample(self)
+        return self._sampled[0]
+
+    @property
+    def sample_places(self) -> int:
+        """How many places of the sample are read."""
+        return self._sampled[1]
 
     @cached_property
     def sample(self) -> Trace:
-        """All that is recorded while the sample is read; nothing where series are forecast."""
+        """All that is recorded while the sample is read."""
         with self.model.at_rest(), watching(self.model) as trace:
-            if self.form is not Form.FORECAST:
-                self.model.log_prob(self.sample_batch)
+            self.model.log_prob(self.sample_batch)
         return trace
 
     def label(self, number: int) -> str:
@@ -106,8 +124,16 @@ class Looking:
         return asked
 
     @cached_property
+    def past(self) -> Past:
+        """What is read of the first series, where series are forecast."""
+        series = chosen_series(self.question, self.series)[0]
+        return Past.of(self.model, self.task, series)
+
+    @cached_property
     def source(self) -> list[str]:
-        """What the symbols are called that are read: the rail."""
+        """What the symbols are called that are read, of series the steps: the rail."""
+        if self.subject.form is Form.FORECAST:
+            return self.past.names
         if not self.subject.is_next:
             return list(self.task.symbols(self.question, self.answer)[0])
         text = self.read[1:]
@@ -118,15 +144,26 @@ class Looking:
 
     @cached_property
     def target(self) -> list[str]:
-        """What the symbols or labels are called that are answered."""
+        """What the symbols or labels are called that are answered; of series none is read."""
+        if self.subject.form is Form.FORECAST:
+            return []
         return list(self.task.symbols(self.question, self.answer)[1])
 
     @cached_property
     def batch(self) -> Batch:
         """The question with its answer; a text ends, so that all of it is read."""
+        if self.subject.form is Form.FORECAST:
+            return self.past.batch
         if self.subject.is_next:
             whole = Sequences.pad([np.append(self.read[1:], END)])
             return Batch(whole, whole)
+        return self.task.batch([self.task.answered(self.question, self.answer)])
+
+    @property
+    def lesson(self) -> Batch:
+        """The question with what a loss is taken of; of series that is the last number."""
+        if self.subject.form is Form.FORECAST:
+            return self.past.lesson()
         return self.task.batch([self.task.answered(self.question, self.answer)])
 
     @cached_property

@@ -158,6 +158,11 @@ class Reader(Neural, ABC):
             raise AttributeError(f"{type(self).__name__} forecasts nothing here")
         return self.forecaster.look_back
 
+    @property
+    def patch(self) -> int:
+        """How many steps of a series it reads as one."""
+        return 1 if self.forecaster is None else self.forecaster.outlook.patch
+
     def door(self) -> nn.Module | None:
         """What a forecast reads are the last rows of a past, not all of its places."""
         return super().door() if self.forecaster is None else None
@@ -165,8 +170,8 @@ class Reader(Neural, ABC):
     def tell(self, piece: Piece) -> Float[Tensor, "batch ahead width count"]:
         """All steps of a horizon, from the state after the last row of the past."""
         rows, lengths = piece.read()[:, : int(piece.pasts.max())], piece.pasts
-        if self.forecaster is not None and (patch := self.forecaster.outlook.patch) > 1:
-            rows, lengths = patches(rows, lengths, self.forecaster.width, patch)
+        if self.forecaster is not None and self.patch > 1:
+            rows, lengths = patches(rows, lengths, self.forecaster.width, self.patch)
         vectors = self.input(rows)
         if self.looks_ahead and isinstance(self.body, Ended):  # each direction where it ended
             last = self.body.read(vectors, lengths)[1]

@@ -86,15 +86,25 @@ class MemoryView(View):
     Args:
         memories: one for each model or cell.
         notes: how the numbers came about.
+        layers: the names of all layers that could be measured, where they are of one model.
+        layer: which of them was.
     """
 
     kind: ClassVar[str] = "gradient_flow"
 
-    def __init__(self, memories: Sequence[Memory], notes: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        memories: Sequence[Memory],
+        notes: Sequence[str] = (),
+        *,
+        layers: Sequence[str] = (),
+        layer: int = 0,
+    ) -> None:
         if not memories or any(not memory.state for memory in memories):
             raise ValueError("expected at least one memory, each with at least one lag")
-        self.memories = list(memories)
+        self.memories, self.layers, self.layer = list(memories), list(layers), layer
         names = ", ".join(memory.name for memory in memories)
+        notes = [*notes, *self.layers[layer : layer + 1] * (len(layers) > 1)]
         told = list(dict.fromkeys([*notes, *_told(self.memories)]))
         self.given = tuple(notes)
         super().__init__(names, _caption(self.memories), {"memories": self.memories}, told)
@@ -106,7 +116,8 @@ class MemoryView(View):
         return MemoryView(memories, list(dict.fromkeys(n for view in views for n in view.given)))
 
     def content(self) -> dict[str, Any]:
-        return {"models": [_plain(memory) for memory in self.memories]}
+        of = {"layers": self.layers, "layer": self.layer} if self.layers else {}
+        return {"models": [_plain(memory) for memory in self.memories], **of}
 
     def to_table(self) -> list[list[str]]:
         heading = ["lag"]

@@ -2,7 +2,7 @@
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any, ClassVar
@@ -26,6 +26,7 @@ class View(ABC):
     kind: ClassVar[str]
     version: ClassVar[int] = 1
     as_kept: dict[str, Any] | None = None  # its JSON, where that was kept and is drawn again
+    numbers: Mapping[str, str] | None = None  # what was observed at the steps of a series, by name
 
     def __init__(
         self, model: str, caption: str, data: dict[str, Any], notes: Sequence[str] = ()
@@ -53,7 +54,11 @@ class View(ABC):
         head = {"view": self.kind, "version": self.version, "model": self.model}
         if self.as_kept is not None:
             return self.as_kept
-        return {**head, **self.content(), "caption": self.caption, "notes": list(self.notes)}
+        told = {**head, **self.content(), "caption": self.caption, "notes": list(self.notes)}
+        if self.numbers and "tokens" in told:
+            shown = [self.numbers.get(name, "") for name in told["tokens"]["src"]]
+            told["tokens"] = {**told["tokens"], "numbers": shown}
+        return told
 
     def to_text(self, width: int = 80, ascii: bool = False) -> str:
         """The view for a terminal, with the caption and the notes below.

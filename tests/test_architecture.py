@@ -49,7 +49,7 @@ LAYERS = [  # lowest first; names in one set may not import each other
     {"run", "sample_rows", "examples"},
     {"card", "answering", "examining"},
     {"fitting", "record"},
-    {"converting", "exporting", "arpa", "mixing", "climbing", "comparing"},
+    {"converting", "exporting", "arpa", "mixing", "climbing", "comparing", "estimating"},
     {"series"},
     {"laddering", "folding"},
     {"server"},

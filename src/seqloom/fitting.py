@@ -26,7 +26,7 @@ from .task import Task
 from .tasks import TASKS
 from .training.checkpoints import cannot_write, load_arrays, locked, save_arrays, write_whole
 from .training.events import Event, Story, read_events
-from .training.grading import graded
+from .training.grading import Graded, graded
 from .training.learning import Learner, learn, way_of
 from .training.way import Snapshot
 
@@ -176,6 +176,17 @@ def new_folder(recipe: Recipe, name: str, runs: Path) -> Path:
     return runs / f"{stem}-{number}"
 
 
+def made(recipe: Recipe, task: Task, parts: Parts) -> tuple[Model, Graded]:
+    """The model before it has learned anything, and what it is to learn from."""
+    settings, model = recipe.build_training(), recipe.build_model(task.signature())
+    easier: list[Sequence[Any]] = []
+    if settings.curriculum != "none":
+        easier = easier_parts(task, recipe.build_data(), parts)
+    train = graded(model, task, parts.train, easier, settings)
+    model.check_length(max(task.length(example) for example in train.examples))
+    return model, train
+
+
 class _Training:
     """One training process in one folder: it keeps what the loop makes."""
 
@@ -185,12 +196,7 @@ class _Training:
         self.folder, self.recipe, self.task, self.parts = folder, recipe, task, parts
         self.watcher, self.notes = watcher, [*parts.notes, *task.notes(), *_odd(task, parts)]
         self.settings = recipe.build_training()
-        self.model: Model = recipe.build_model(task.signature())
-        easier: list[Sequence[Any]] = []
-        if self.settings.curriculum != "none":
-            easier = easier_parts(task, recipe.build_data(), parts)
-        self.train = graded(self.model, task, parts.train, easier, self.settings)
-        self.model.check_length(max(task.length(example) for example in self.train.examples))
+        self.model, self.train = made(recipe, task, parts)
 
     def run(self, snapshot: Snapshot | None) -> Run:
         """Learn to the end or until asked to stop; the run with its best weights."""

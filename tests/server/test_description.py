@@ -41,7 +41,8 @@ def test_every_address_of_the_contract_is_there(described):
     wanted = """healthz readyz version api/v1/status api/v1/runs api/v1/runs/{run}
         api/v1/runs/{run}:stop api/v1/runs/{run}:resume api/v1/runs/{run}/events api/v1/tasks
         api/v1/runs/{run}/command
-        api/v1/tasks/{task}/models api/v1/recipes:check api/v1/datasets api/v1/datasets/{dataset}
+        api/v1/tasks/{task}/models api/v1/recipes:check api/v1/recipes:estimate
+        api/v1/datasets api/v1/datasets/{dataset}
         api/v1/datasets/{dataset}/report api/v1/examples api/v1/examples/{name} api/v1/models
         api/v1/models/{model} api/v1/models/{model}/card api/v1/models/{model}:predict
         api/v1/models/{model}:stream api/v1/models/{model}/views/{view} api/v1/compare

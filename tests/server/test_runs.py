@@ -9,7 +9,7 @@ import pytest
 
 from seqloom.cli.main import main
 from seqloom.server.answers import RunCommand, RunDetail, Runs
-from seqloom.server.describing import problem_of_dict
+from seqloom.server.problems import problem_of_dict
 
 from .conftest import RUNS, client, until
 

@@ -40,6 +40,22 @@ def test_models_are_cards_and_the_command_names_those_that_are_ticked(studio, pa
     assert ticked(page) == ["ngram", "recurrent", "transformer"]
 
 
+def test_cards_say_how_long_they_take_here_those_that_are_ticked_first(studio, page):
+    data = open_form(studio, page, models="ngram,window", **{"training.max_time": "5s"})
+    time = "[data-model={}] [data-time]"
+    assert {page.inner_text(time.format(name)) for name in ("recurrent", "hidden-states")} == {"…"}
+    for name in ("ngram", "window"):
+        page.wait_for_selector(f"{time.format(name)}:not([data-time=''])", timeout=150_000)
+        asked = {"task": "language", "data": data, "model": name}
+        asked["settings"] = {"training.max_time": "5s"}
+        told = studio.post("/recipes:estimate", asked)
+        assert page.inner_text(time.format(name)) == told["words"] != "not known"
+        assert float(page.get_attribute(time.format(name), "data-time")) == told["seconds"]
+    assert page.inner_text(time.format("transformer")) == "…", "it comes after those"
+    shoot(page, "08-train-times")
+    check_width(page)
+
+
 def test_a_wrong_setting_is_told_at_its_field_in_the_words_of_the_command_line(studio, page, watch):
     watch.allow("422")
     open_form(studio, page, models="recurrent")

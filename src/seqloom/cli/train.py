@@ -51,6 +51,11 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--dry-run", action="store_true", help="print the whole recipe and stop there"
     )
     parser.add_argument(
+        "--estimate",
+        action="store_true",
+        help="learn for two seconds, print how long training would take here, and stop there",
+    )
+    parser.add_argument(
         "--resume", nargs="?", const="", metavar="RUN", help="go on with a run, or the newest"
     )
     parser.add_argument(
@@ -64,10 +69,14 @@ def run(given: argparse.Namespace) -> int:
         return _resume(given)
     recipes = [recipe.with_settings(_settings(given)).checked() for recipe in _recipes(given)]
     if times := times_of(given):
+        if given.estimate:
+            raise UsageError("U001", "--estimate is for one training: leave --folds, --repeat out")
         return train_times(recipes, times, given)
     if given.dry_run:
         show("\n".join(recipe.to_toml() for recipe in recipes).rstrip())
         return 0
+    if given.estimate:
+        return _estimate(recipes, given)
     outcomes = _train_all(recipes, given)
     if outcomes[-1].exit_code:
         return outcomes[-1].exit_code
@@ -97,7 +106,22 @@ def _train_all(recipes: list[Recipe], given: argparse.Namespace) -> list[Outcome
     return outcomes
 
 
+def _estimate(recipes: list[Recipe], given: argparse.Namespace) -> int:
+    """How long each training would take on this machine."""
+    from ..estimating import estimate
+
+    room = max(len(str(recipe.model["name"])) for recipe in recipes)
+    for recipe in recipes:
+        found, model = estimate(recipe), str(recipe.model["name"])
+        told = {"model": model, **found.as_dict()}
+        show(to_json(told) if given.json else f"{model:<{room}}  {found.words()}")
+        sys.stdout.flush()
+    return 0
+
+
 def _resume(given: argparse.Namespace) -> int:
+    if given.estimate:
+        raise UsageError("U001", "--estimate is for trainings that have not begun")
     if given.what or given.file or given.model or given.name:
         raise UsageError(
             "U001",

@@ -229,6 +229,15 @@ class CheckedRecipe(BaseModel):
     tables: dict[str, dict[str, Any]]
 
 
+class Estimated(BaseModel):
+    """How long a training would take on this machine."""
+
+    seconds: float | None = Field(description="With reading and judging; null where not known.")
+    words: str = Field(description="Such as: about 4 min, instant, not known.")
+    reason: str = Field(description="Why it is not known.")
+    problem: Problem | None = Field(description="The error that training would end with.")
+
+
 class CodePage(BaseModel):
     """What `seqloom explain CODE` tells."""
 

@@ -6,12 +6,12 @@ from typing import Any, cast
 from ..card import metrics_in
 from ..climbed import RESULT, read_climbed
 from ..errors import SeqloomError
-from ..explanations import pages
 from ..recipe import TABLES, Recipe
 from ..record import Record
 from ..run import CHECKPOINT, RECIPE
 from .commands import gone, resuming, training
 from .jobs import Step
+from .problems import problem_of_dict
 from .shelf import probes_of, stands, waiting_row
 from .studio import Studio
 
@@ -83,30 +83,6 @@ def problem_of_job(step: Step) -> dict[str, Any] | None:
     """The error that ended a training, as a problem; None where it said nothing."""
     told = step.error()
     return None if told is None else problem_of_dict(told)
-
-
-def problem_of_dict(told: dict[str, Any]) -> dict[str, Any]:
-    """An error as the command line tells it to machines, as a problem."""
-    code, sentence = str(told.get("code", "")), str(told.get("problem", ""))
-    notes, help = list(told.get("notes", [])), list(told.get("help", []))
-    page = pages().get(code)
-    place = {"file": told["file"], "line": told.get("line")} if told.get("file") else None
-    arrow = (
-        [f"--> {place['file']}" + (f":{place['line']}" if place["line"] else "")] if place else []
-    )
-    lines = [f"error[{code}]: {sentence}", *(f"  {line}" for line in [*arrow, *notes])]
-    return {
-        "type": f"/help/{code}",
-        "title": page.title if page else sentence,
-        "status": 422,
-        "detail": "\n".join([*lines, *(f"  help: {line}" for line in help)]),
-        "code": code,
-        "problem": sentence,
-        "place": place,
-        "notes": notes,
-        "help": help,
-        "errors": [],
-    }
 
 
 def _error(record: Record, step: Step | None, state: str) -> dict[str, Any] | None:

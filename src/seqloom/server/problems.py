@@ -61,6 +61,30 @@ def problem_of(error: SeqloomError, errors: list[dict[str, Any]] | None = None) 
     }
 
 
+def problem_of_dict(told: dict[str, Any]) -> dict[str, Any]:
+    """An error as the command line tells it to machines, as a problem."""
+    code, sentence = str(told.get("code", "")), str(told.get("problem", ""))
+    notes, help = list(told.get("notes", [])), list(told.get("help", []))
+    page = pages().get(code)
+    place = {"file": told["file"], "line": told.get("line")} if told.get("file") else None
+    arrow = (
+        [f"--> {place['file']}" + (f":{place['line']}" if place["line"] else "")] if place else []
+    )
+    lines = [f"error[{code}]: {sentence}", *(f"  {line}" for line in [*arrow, *notes])]
+    return {
+        "type": f"/help/{code}",
+        "title": page.title if page else sentence,
+        "status": 422,
+        "detail": "\n".join([*lines, *(f"  help: {line}" for line in help)]),
+        "code": code,
+        "problem": sentence,
+        "place": place,
+        "notes": notes,
+        "help": help,
+        "errors": [],
+    }
+
+
 def answer(error: SeqloomError, errors: list[dict[str, Any]] | None = None) -> Response:
     """An error as a response."""
     problem = problem_of(error, errors)

@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from ..record import to_json
 from .datasets import DataSets
+from .estimates import Estimates
 from .jobs import Jobs
 from .limits import Gate
 from .loaded import Loaded
@@ -33,6 +34,7 @@ class Studio:
         self.gate = Gate(settings.limits)
         self._is_warm = False
         self.is_closing = asyncio.Event()  # streams end when the server does
+        self.estimates = Estimates(self.scratch, self.limits, self.is_closing)
 
     @property
     def scratch(self) -> Path:

@@ -1,11 +1,12 @@
 """Tasks, the models that can do them, and recipes."""
 
+import asyncio
 from typing import Annotated
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Path, Request
 from starlette.responses import Response
 
-from ..answers import CheckedRecipe, ModelChoices, Tasks
+from ..answers import CheckedRecipe, Estimated, ModelChoices, Tasks
 from ..bodies import RecipeAsked
 from ..offering import models_for, tasks
 from ..recipes import answered, recipe_of
@@ -33,3 +34,14 @@ def check(asked: RecipeAsked, studio: Here) -> Response:
     It comes back whole, short, and as the command that does the same.
     """
     return Json(answered(recipe_of(studio, asked, {})))
+
+
+@router.post("/recipes:estimate", response_model=Estimated)
+async def estimate(asked: RecipeAsked, studio: Here, request: Request) -> Response:
+    """How long a training would take here, as `seqloom train --estimate` finds out in seconds.
+
+    A process of its own learns for about two seconds and keeps nothing. One is asked at a time, and
+    it ends when you leave. Where it cannot tell, `reason` says why.
+    """
+    recipe = await asyncio.to_thread(recipe_of, studio, asked, {})
+    return Json(await studio.estimates.of(recipe, request.is_disconnected))

@@ -9,12 +9,13 @@ import { command } from "../shell/copying.js";
 import { query, settingsOf } from "../shell/recipes.js";
 import { field, markWrong, optionsOf, usual } from "../train/fields.js";
 import { checked, commandOf, differing, recipes } from "../train/order.js";
+import { Estimates } from "../train/estimates.js";
 
 export const title = "Train";
 const LEARNS = {
-  counting: "counts once: instant",
+  counting: "counts once",
   passes: "in passes over the data",
-  gradients: "by gradients: takes longest",
+  gradients: "by gradients",
 };
 
 /** Fill the page. */
@@ -128,6 +129,7 @@ class Form {
   }
 
   modelCards() {
+    this.times = new Map(this.found.models.map(({ name }) => [name, h("span.number", { dataset: { time: "" } }, "…")]));
     const card = (model) =>
       h(
         "label.card.model-card",
@@ -140,7 +142,7 @@ class Form {
         }),
         h("strong", model.name, model.is_baseline && h("span.muted", " · the baseline")),
         h("p.small", model.summary),
-        h("p.small.muted", LEARNS[model.learns]),
+        h("p.small.muted", LEARNS[model.learns], " · ", this.times.get(model.name)),
       );
     this.cards = h(".grid", this.found.models.map(card));
     return [
@@ -279,6 +281,16 @@ class Form {
     this.fillToml();
     write(this.note, models.length > 1 ? `${models.length} models, one after another: ${models.join(", ")}.` : "");
     this.command.write(commandOf(answers));
+    this.estimate();
+  }
+
+  // Those that are ticked first; a model is told its own settings only.
+  estimate() {
+    const ticked = this.choice.models;
+    const names = [...ticked, ...[...this.times.keys()].filter((name) => !ticked.includes(name))];
+    const bodies = recipes({ ...this.choice, models: names }, optionsOf(this.found, this.task, names));
+    this.estimates ??= new Estimates(this.signal);
+    this.estimates.want(bodies.map((body) => [body, this.times.get(body.model)]));
   }
 
   close(words = "Training can start once the problem above is solved.") {
@@ -288,6 +300,7 @@ class Form {
 
   async train() {
     this.close("Starting…");
+    this.estimates?.stop();
     try {
       const { runs } = await post("/runs", { recipes: recipes(this.choice, this.options) }, { signal: this.signal });
       document.dispatchEvent(new CustomEvent("runs-changed"));

@@ -91,6 +91,18 @@ PLANS: dict[str, Plan] = {
     ),
     "classifier": Plan("classify", "labels.csv", "bag", {"training.epochs": 3}),
     "sales": Plan("forecast", "series.csv", "kalman"),
+    "sales-lstm": Plan(
+        "forecast",
+        "series.csv",
+        "recurrent",
+        {**SMALL, "model.look_back": 24, "model.layers": 2, "training.epochs": 12},
+    ),
+    "sales-transformer": Plan(
+        "forecast",
+        "series.csv",
+        "transformer",
+        {"model.width": 16, "model.heads": 2, "model.look_back": 20, "training.epochs": 4},
+    ),
     "tunes": Plan("music", "pieces.json", "recurrent", {**SMALL, "training.epochs": 1}),
 }
 

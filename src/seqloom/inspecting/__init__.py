@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import ModelError, UsageError, unknown
-from ..forms import Form
 from ..model import Model
 from ..task import Task
 from ..views import View
@@ -69,10 +68,7 @@ def show(  # noqa: PLR0913 - keyword-only but for the first three
     """The view that is asked for, or the first there is."""
     kind = _chosen(subject, asked)
     looking = Looking(subject, question, asked, answer=answer, series=series, clip=clip)
-    view = kind.make(looking)
-    if subject.form is Form.FORECAST:
-        view.numbers = looking.past.shown()
-    return view
+    return kind.of(looking)
 
 
 def _chosen(subject: Subject, asked: Inspecting) -> Kind:

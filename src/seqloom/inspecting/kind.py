@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ..forms import Form
 from ..options import Option, options
 from ..views import View
 from .options import Inspecting
@@ -19,6 +20,13 @@ class Kind:
     can: Callable[[Subject], bool]
     make: Callable[[Looking], View]
     takes: tuple[str, ...] = ()
+
+    def of(self, looking: Looking) -> View:
+        """The view of a question; of a series with the numbers that were observed."""
+        view = self.make(looking)
+        if looking.subject.form is Form.FORECAST:
+            view.numbers = looking.past.shown()
+        return view
 
     def options(self) -> list[Option]:
         """Its options, in the order of all of them."""

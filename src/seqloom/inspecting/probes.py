@@ -59,7 +59,7 @@ class Prober:
         views = {}
         for kind in self._kinds():
             try:
-                view = KINDS[kind].make(looking).to_json()
+                view = KINDS[kind].of(looking).to_json()
             except (SeqloomError, ValueError, ArithmeticError):
                 continue  # what cannot be shown must not stop what is learned
             views[kind] = {**_small(view), "step": step}

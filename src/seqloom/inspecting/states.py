@@ -105,8 +105,8 @@ STATES = Kind(
 )
 CELL = Kind(
     "cell",
-    "Text by one cell",
-    "The text coloured by one cell, and the cells that follow something that words can tell.",
+    "By one cell",
+    "What was read, coloured by one cell; and the cells that follow what words can tell.",
     lambda subject: can_step(subject, FAMILY),
     _cell,
     ("layer", "cell", "beam"),

@@ -28,7 +28,8 @@ export function cursorsOf({ line, moved }) {
   function shift(side, tokens) {
     const own = sides[side]?.tokens;
     if (!own || !tokens) return null;
-    for (const by of [0, 1, -1, 2, -2]) if (fits(own, tokens, by)) return by;
+    // Of a series one view may look further back than another: all of them end with its end.
+    for (const by of [0, 1, -1, 2, -2, tokens.length - own.length]) if (fits(own, tokens, by)) return by;
     return null;
   }
   function learn(json) {
@@ -41,16 +42,17 @@ export function cursorsOf({ line, moved }) {
       const worth = json.tokens.tgt ? 2 : 1;
       if (sides[side]?.fresh && (sides[side].worth >= worth || shift(side, tokens) !== null)) continue;
       if (!sides[side]?.fresh && side === "src" && worth === 1 && shift("tgt", tokens) !== null) continue;
-      add(side, tokens, worth);
+      add(side, tokens, worth, side === "src" ? json.tokens.numbers : undefined);
     }
   }
-  function add(side, tokens, worth) {
+  function add(side, tokens, worth, numbers) {
     const element = rail({
       tokens,
+      numbers,
       label: side === "src" ? "what was read" : "what was written",
       onMove: (i) => move(side, i),
     });
-    sides[side] = { tokens, rail: element, columns: columnsOf(tokens), fresh: true, worth };
+    sides[side] = { tokens, rail: element, columns: columnsOf(numbers || tokens), fresh: true, worth };
     element.setCursor(at(side));
     const rows = ["src", "tgt"].filter((name) => sides[name]);
     clear(line).append(

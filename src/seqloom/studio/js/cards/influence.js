@@ -8,11 +8,17 @@ import { short } from "../figures/scales.js";
 import { quoted, visible } from "../figures/symbols.js";
 import { coloured } from "./time.js";
 
-const UNITS = { nats: "nats: blue speaks for it, orange against it", number: "how much it moves the answer" };
+// Of a forecast every step ahead is a row, and the cursor is on what was observed.
+const isAhead = (json) => json?.unit === "weight";
+const UNITS = {
+  weight: "by how much a forecast rises where an observation is one higher",
+  nats: "nats: blue speaks for it, orange against it",
+  number: "how much it moves the answer",
+};
 
 export const influence = {
   height: 240,
-  at: (page) => page.cursors.at("src") ?? undefined,
+  at: (page) => (page.model.form === "forecast" ? undefined : (page.cursors.at("src") ?? undefined)),
   draw(json, api) {
     const others = (api.local("with") || "").split(",").filter(Boolean),
       limit = largest(json);
@@ -76,7 +82,7 @@ function one(json, api, name) {
           columnWord: "symbol",
           onCell: (_, column) => api.move("src", column),
         })
-      : coloured(src, api, "what was read, coloured by its influence", (i) => ({
+      : coloured(json.tokens, api, "what was read, coloured by its influence", (i) => ({
           background: line[i] === null ? "" : signed(line[i] / limit, { behindText: true }),
           title: `${visible(src[i])}: ${line[i] === null ? "unknown" : short(line[i], 3)}`,
         }));
@@ -92,6 +98,7 @@ function one(json, api, name) {
 
 function rowAt(json, api) {
   if (json.influence.length === 1) return 0;
+  if (isAhead(json)) return null;
   const row = (json.places || []).indexOf((api.at("src") ?? -2) + 1);
   return row < 0 ? null : row;
 }

@@ -10,7 +10,7 @@ const FRAME = 250;
 export function timeLapse(page, changed, signal) {
   const steps = page.model.probes?.steps || [],
     inputs = page.model.probes?.inputs || [];
-  if (steps.length < 2 || !inputs.length || page.model.form === "forecast") return { element: "", tell() {} };
+  if (steps.length < 2 || !inputs.length) return { element: "", tell() {} };
   let timer = 0;
   const slider = h("input", {
     type: "range",
@@ -60,7 +60,7 @@ export function timeLapse(page, changed, signal) {
   const here = () => (page.step() === null ? steps.length : Math.max(0, steps.indexOf(page.step())));
   function tell() {
     const at = here(),
-      text = page.input().text;
+      text = page.probe();
     slider.value = String(at);
     if (inputs.includes(text)) probe.value = text;
     shown.textContent =
@@ -72,14 +72,12 @@ export function timeLapse(page, changed, signal) {
   }
   function choose(at, text = null) {
     const wanted = Math.max(0, Math.min(steps.length, at)),
-      now = page.input().text;
+      now = page.probe();
     // What training kept are the probe inputs: another text goes back to the first of them.
     const probed = text ?? (inputs.includes(now) ? now : inputs[0]);
+    const isNow = wanted === steps.length;
     set(
-      {
-        step: wanted === steps.length ? null : steps[wanted],
-        text: wanted === steps.length && text === null ? now : probed,
-      },
+      { step: isNow ? null : steps[wanted], ...page.probed(isNow && text === null ? now : probed, isNow) },
       { replace: true },
     );
     changed();

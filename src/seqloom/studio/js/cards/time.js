@@ -16,10 +16,10 @@ const percent = (share) => `${Math.round(100 * share)} %`;
 const bare = (name) => name.replace(/^gate\./, "");
 
 /** Panels one below another under a copy of the rail, all in one line that scrolls with the others. */
-function inTime(tokens, panels, api) {
-  const columns = columnsOf(tokens),
+function inTime({ src, numbers }, panels, api) {
+  const columns = columnsOf(numbers || src),
     onMove = (i) => api.move("src", i);
-  const line = rail({ tokens, onMove, label: "what was read, above the cells" });
+  const line = rail({ tokens: src, numbers, onMove, label: "what was read, above the cells" });
   const pictures = panels.map((panel) => heat({ ...panel, columns, onMove })),
     status = h("div", pictures[0]?.status);
   for (const picture of pictures)
@@ -38,8 +38,8 @@ function inTime(tokens, panels, api) {
 }
 
 /** A text whose background tells a number of each symbol. */
-export function coloured(tokens, api, label, paint, below) {
-  const text = rail({ tokens, wrap: true, label, paint, below, onMove: (i) => api.move("src", i) });
+export function coloured({ src, numbers }, api, label, paint, below) {
+  const text = rail({ tokens: src, numbers, wrap: true, label, paint, below, onMove: (i) => api.move("src", i) });
   return { drawing: text, follow: () => text.setCursor(api.at("src")) };
 }
 
@@ -52,7 +52,7 @@ export const gates = {
     const means = (time) => names.map((name) => two(mean(json.gates[name].values[time])));
     return {
       ...inTime(
-        src,
+        json.tokens,
         names
           .filter((name) => shown === "all" || bare(name) === shown)
           .map((name) => ({
@@ -82,7 +82,7 @@ export const states = {
       told = (line) => [two(mean(line)), two(Math.min(...line)), two(Math.max(...line))];
     return {
       ...inTime(
-        json.tokens.src,
+        json.tokens,
         [
           {
             name: "state",
@@ -136,7 +136,7 @@ export const cell = {
     );
     return {
       ...coloured(
-        src,
+        json.tokens,
         api,
         `the text, coloured by cell ${json.cell}`,
         (i) => ({
@@ -186,7 +186,7 @@ export function bitsOf({ tokens: { src }, bits, ranks = [] }) {
 export const surprise = {
   height: 200,
   draw: (json, api) => ({
-    ...coloured(json.tokens.src, api, "the text, coloured by how much it surprises", bitsOf(json)),
+    ...coloured(json.tokens, api, "the text, coloured by how much it surprises", bitsOf(json)),
     legend: rampLegend("0", `${MOST_BITS} bits and more`, "", shade),
     values: () => (json.bits[api.at("src")] == null ? [] : [["surprise", `${two(json.bits[api.at("src")])} bits`]]),
   }),

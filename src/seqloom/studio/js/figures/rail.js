@@ -6,13 +6,14 @@ import { columnsOf, visible } from "./symbols.js";
 let counter = 0;
 
 /**
- * rail({tokens, at, onMove, label, wrap, paint?: (i) => {background, title}, below?: (i) => Element})
+ * rail({tokens, numbers?, at, onMove, label, wrap, paint?: (i) => {background, title}, below?: (i) => Element})
  * → element with `setCursor(i)` and `repaint(paint)`. `wrap` folds it like a text; else it is one
- * line whose columns line up with the canvases below it.
+ * line whose columns line up with the canvases below it. Of a series, whose tokens are times, the
+ * numbers that were observed then are shown.
  */
-export function rail({ tokens, at = null, onMove, label = "what was read", wrap, paint, below }) {
+export function rail({ tokens, numbers, at = null, onMove, label = "what was read", wrap, paint, below }) {
   const name = `rail-${++counter}`,
-    columns = wrap ? null : columnsOf(tokens);
+    columns = wrap ? null : columnsOf(numbers || tokens);
   const options = tokens.map((token, i) =>
     h(
       "span",
@@ -22,9 +23,10 @@ export function rail({ tokens, at = null, onMove, label = "what was read", wrap,
         id: `${name}-${i}`,
         dataset: { place: i },
         "aria-selected": "false",
+        title: numbers ? `${tokens[i]}: ${numbers[i]}` : "",
         style: columns && `width:${columns.widths[i]}px`,
       },
-      h("bdi", columns ? columns.shown[i] : visible(token)),
+      h("bdi", columns ? columns.shown[i] : visible(numbers ? numbers[i] : token)),
       below?.(i),
     ),
   );

@@ -49,7 +49,10 @@ function pageOf(model, signal) {
     column,
     aside,
     kept: new Map(),
-    input: () => ({ [series ? "series" : "text"]: text() }),
+    // A series that was probed is known by its name alone; what was typed waits until it is over.
+    input: () => (page.step() !== null ? { text: page.probe() } : { [series ? "series" : "text"]: text() }),
+    probe: () => (series ? (query().get("probe") ?? "") : text()),
+    probed: (name, isNow) => (series ? { probe: isNow ? null : name } : { text: name }),
     step: () => (query().has("step") ? Number(query().get("step")) : null),
     option: (view, name) =>
       query().get(`${view}.${name}`) ?? (["layer", "head", "cell"].includes(name) ? query().get(name) : null),
@@ -83,12 +86,13 @@ function pageOf(model, signal) {
     page,
     () => {
       form.value(text());
+      cursors.forget();
       reload();
     },
     signal,
   );
   const form = inputForm(model, series, text, (value) => {
-    set({ text: value, at: null, to: null, step: null });
+    set({ text: value, at: null, to: null, step: null, probe: null });
     cursors.forget();
     reload();
   });
@@ -130,7 +134,7 @@ function pageOf(model, signal) {
   signal.addEventListener("abort", () => watcher.disconnect());
 
   async function load(one) {
-    if (!text()) return;
+    if (!text() && page.step() === null) return;
     await one.load();
     tellValues();
   }

@@ -11,7 +11,7 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Page
+from playwright.sync_api import Browser, Page
 
 from .prepared import Workshop
 
@@ -21,6 +21,7 @@ FLAGS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--process-per-site",  # a page that stays keeps the process that draws: see Window
 )
 WIDE, NARROW = {"width": 1200, "height": 900}, {"width": 360, "height": 740}
 PATIENCE = 20_000  # milliseconds: the machine may be busy
@@ -92,6 +93,39 @@ class Server:
         )
         with urllib.request.urlopen(request, timeout=60) as answer:
             return json.load(answer)
+
+
+class Window:
+    """A browser's window in which one test after another opens a page.
+
+    To start the process that draws a page takes longer than most tests do on it. Here one page stays
+    open, so that the process stays, with all script compiled; a page of the same site, whatever its
+    port, is drawn by it, too. What pages have kept is cleared after each test.
+    """
+
+    def __init__(self, browser: Browser) -> None:
+        self.context = browser.new_context(viewport=WIDE, reduced_motion="reduce")
+        self.context.set_default_timeout(PATIENCE)
+        self._stays = self.context.new_page()
+        self._stays.route("**/*", lambda it: it.fulfill(content_type="text/html", body="stays"))
+        self._stays.goto("http://127.0.0.1/")
+        self._storage = self.context.new_cdp_session(self._stays)
+
+    def clear(self) -> None:
+        """Close what a test has opened, and forget what its pages have kept."""
+        seen = {page.url for page in self.context.pages if page is not self._stays}
+        for page in self.context.pages:
+            if page is not self._stays:
+                page.close()
+        self.context.clear_cookies()
+        for url in {"/".join(address.split("/")[:3]) for address in seen}:
+            if url.startswith("http"):
+                kept = {"origin": url, "storageTypes": "local_storage,indexeddb,cache_storage"}
+                self._storage.send("Storage.clearDataForOrigin", kept)
+
+    def close(self) -> None:
+        """Close all."""
+        self.context.close()
 
 
 class Watch:

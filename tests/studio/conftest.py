@@ -14,7 +14,7 @@ pytest.importorskip("playwright", reason="playwright is not installed: pip insta
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from .browsing import FLAGS, PATIENCE, WIDE, Server, Watch, chromium
+from .browsing import FLAGS, Server, Watch, Window, chromium
 from .prepared import Workshop
 
 
@@ -61,14 +61,20 @@ def serve(tmp_path: Path, workshop: Workshop, browser: Browser) -> Iterator[Call
         server.stop()
 
 
+@pytest.fixture(scope="session")
+def window(browser: Browser) -> Iterator[Window]:
+    """Where the pages of all tests are opened."""
+    opened = Window(browser)
+    yield opened
+    opened.close()
+
+
 @pytest.fixture
-def watch(browser: Browser) -> Iterator[Watch]:
+def watch(window: Window) -> Iterator[Watch]:
     """What the page of this test does; asked at its end."""
-    context = browser.new_context(viewport=WIDE, reduced_motion="reduce")
-    context.set_default_timeout(PATIENCE)
-    watching = Watch(context.new_page())
+    watching = Watch(window.context.new_page())
     yield watching
-    context.close()
+    window.clear()
     watching.check()
 
 

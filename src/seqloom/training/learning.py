@@ -30,11 +30,12 @@ from .evaluation import carrying, evaluate
 from .events import Event
 from .expectation import Expectation
 from .grading import Graded
-from .settings import Training
+from .settings import Training, worked
 from .way import Snapshot, Step, Way
 
 SAMPLES = 4
 NEWS_SECONDS = 1.0
+LEARNING_PER_JUDGING = 2  # seconds: evaluations by the clock take a third of all time at most
 
 
 @runtime_checkable
@@ -141,7 +142,7 @@ class Learner:
         self.model, self.task, self.way, self.settings = model, task, way, settings
         self.valid = list(valid[: settings.evaluate_examples])
         self.standing = Standing()
-        self._judged_at = self._noted_at = time.monotonic()
+        self._noted_at, self._judged_at, self._judging = time.monotonic(), worked(), 0.0
 
     def note(self, step: Step) -> None:
         """A step was taken."""
@@ -155,8 +156,8 @@ class Learner:
         """Whether to evaluate after this step."""
         settings = self.settings
         if settings.evaluate_seconds:
-            waited = time.monotonic() - self._judged_at
-            if waited >= settings.evaluate_seconds:
+            often = max(settings.evaluate_seconds, LEARNING_PER_JUDGING * self._judging)
+            if worked() - self._judged_at >= often:
                 return True
         if settings.evaluate_steps:
             return step.number % settings.evaluate_steps == 0
@@ -164,6 +165,7 @@ class Learner:
 
     def judge(self, keeper: Keeper) -> Iterator[Event]:
         """Evaluate; keep the model if it is the best so far, and the place in any case."""
+        began = worked()
         with self.way.judged():
             found = evaluate(self.model, self.task, self.valid, Search())
             if self.way.runs_away and not found.is_sound():
@@ -175,7 +177,8 @@ class Learner:
                 keeper.keep_best()
             samples = self._samples(found.examples, found.answers)
             keeper.keep_probes(self.standing.step)
-        self._judged_at = time.monotonic()
+        self._judged_at = worked()
+        self._judging = self._judged_at - began
         standing = self.standing
         standing.evaluated_step, standing.owes = standing.step, False
         if is_best:

@@ -51,7 +51,8 @@ class Training:
             is evaluated and kept, as 5; 0 is off.
         patience: After how many evaluations without improvement training stops; 0 is never.
         evaluate_steps: After how many steps the model is evaluated; 0 is once an epoch.
-        evaluate_seconds: After how many seconds the model is evaluated as well; 0 is off.
+        evaluate_seconds: After how many seconds of learning the model is evaluated as well, or more
+            where evaluations would take over a third of all time; 0 is off.
         evaluate_examples: The most validation examples an evaluation during training looks at.
         choose: The metric of the validation part by which the best step is chosen, as crps where
             bands matter more than a single number; empty is the first that the task measures.

@@ -13,7 +13,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page
 
-from .prepared import Workshop
+from tests.workshop import Workshop
 
 FLAGS = (
     "--no-sandbox",

@@ -14,8 +14,10 @@ pytest.importorskip("playwright", reason="playwright is not installed: pip insta
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from tests.workshop import Workshop, shared
+
 from .browsing import FLAGS, Server, Watch, Window, chromium
-from .prepared import Workshop
+from .prepared import PLANS, write
 
 
 @pytest.fixture(scope="session")
@@ -32,9 +34,9 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def workshop(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Workshop:
-    """Prepared runs; pytest-xdist gives each worker a folder inside one that they share."""
-    base = tmp_path_factory.getbasetemp()
-    return Workshop((base if worker_id == "master" else base.parent) / "studio-workshop")
+    """Prepared runs."""
+    folder = shared(tmp_path_factory, worker_id) / "studio-workshop"
+    return Workshop(folder, PLANS, write, **{"training.probes": 2})
 
 
 @pytest.fixture(scope="session")

@@ -5,13 +5,15 @@ and can do, never from what the model is called.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..errors import ModelError, UsageError, unknown
 from ..model import Model
 from ..task import Task
+from ..trace import changing
 from ..views import View
+from .edits import edit_of
 from .kind import Kind
 from .kinds import KINDS
 from .options import Inspecting
@@ -67,8 +69,17 @@ def show(  # noqa: PLR0913 - keyword-only but for the first three
 ) -> View:
     """The view that is asked for, or the first there is."""
     kind = _chosen(subject, asked)
-    looking = Looking(subject, question, asked, answer=answer, series=series, clip=clip)
-    return kind.of(looking)
+
+    def looking(question: Any, asked: Inspecting) -> Looking:
+        return Looking(subject, question, asked, answer=answer, series=series, clip=clip)
+
+    if not asked.edit:
+        return kind.of(looking(question, asked))
+    edit = edit_of(looking(question, asked))
+    before = kind.of(looking(question, replace(asked, edit="")))
+    with changing(subject.model, edit.changes):
+        after = kind.of(looking(edit.question, asked))
+    return after.edited(before, asked.edit, edit.told)
 
 
 def _chosen(subject: Subject, asked: Inspecting) -> Kind:
@@ -83,11 +94,11 @@ def _chosen(subject: Subject, asked: Inspecting) -> Kind:
         if not able:
             raise _lacks(subject, "inside")
         kind = KINDS[next((view for view in FIRST if view in able), able[0])]
-    if strange := [name for name in asked.given() if name not in kind.takes]:
+    if strange := [name for name in asked.given() if name not in kind.allowed]:
         raise UsageError(
             "U350",
             f"{strange[0]}: the view {kind.view} has no such option",
-            help=[f"it takes: {', '.join(kind.takes)}" if kind.takes else "leave it out"],
+            help=[f"it takes: {', '.join(kind.allowed)}" if kind.allowed else "leave it out"],
         )
     return kind
 

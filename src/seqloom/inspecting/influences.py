@@ -147,4 +147,5 @@ GRADIENT_FLOW = Kind(
     lambda subject: _layers(subject) > 0,
     _gradient_flow,
     ("layer", "beam"),
+    edits=False,  # gradients are followed through a copy
 )

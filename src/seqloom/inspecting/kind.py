@@ -12,7 +12,10 @@ from .subject import Looking, Subject
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of view; `about` is a sentence for people, `takes` names its options."""
+    """One kind of view; `about` is a sentence for people, `takes` names its options.
+
+    A view of which `edits` is true can also be had of a model that is changed inside.
+    """
 
     view: str
     title: str
@@ -20,6 +23,7 @@ class Kind:
     can: Callable[[Subject], bool]
     make: Callable[[Looking], View]
     takes: tuple[str, ...] = ()
+    edits: bool = True
 
     def of(self, looking: Looking) -> View:
         """The view of a question; of a series with the numbers that were observed."""
@@ -30,4 +34,9 @@ class Kind:
 
     def options(self) -> list[Option]:
         """Its options, in the order of all of them."""
-        return [option for option in options(Inspecting) if option.name in self.takes]
+        return [option for option in options(Inspecting) if option.name in self.allowed]
+
+    @property
+    def allowed(self) -> tuple[str, ...]:
+        """The names of all its options."""
+        return (*self.takes, "edit") if self.edits else self.takes

@@ -53,12 +53,24 @@ def looks(looking: Looking) -> list[Seen]:
     found = []
     for key, record in _numbered(looking.trace.of_kind("attention")):
         if key in sides:
-            weights = _whole(record, looking)
+            weights = _whole(record, len(looking.source))
             if weights.shape[1:] == tuple(len(names_on(looking, one)) for one in sides[key]):
                 in_blocks = len(record.value) > 1
                 found.append(Seen("", record.path, weights, *sides[key], in_blocks))
-    names = _unique([_look_name(one) for one in found])
-    return [replace(one, name=name) for name, one in zip(names, found, strict=True)]
+    return _named_looks(found)
+
+
+def sampled_looks(subject: Subject) -> list[Seen]:
+    """The same layers while they read the sample."""
+    sides = dict(_look_sides(subject))
+    records = _numbered(subject.sample.of_kind("attention"))
+    return _named_looks(
+        [
+            Seen("", record.path, _whole(record, subject.sample_places), *sides[key])
+            for key, record in records
+            if key in sides
+        ]
+    )
 
 
 def can_look(subject: Subject) -> bool:
@@ -74,14 +86,18 @@ def steps(looking: Looking, family: str) -> list[Steps]:
     for path, (side, calls) in sides.items():
         time = len(names_on(looking, side))
         kinds = grouped.get(path, {})
-        if any(len(values) != calls * time for values in kinds.values()) or not kinds:
-            continue
-        for call in range(calls):
-            here = slice(call * time, (call + 1) * time)
-            values = {kind: values[here] for kind, values in kinds.items()}
-            found.append(Steps(_step_name(path, call, calls), path, values, side))
-    names = _unique([one.name for one in found])
-    return [Steps(n, one.path, one.values, one.side) for n, one in zip(names, found, strict=True)]
+        if not any(len(values) != calls * time for values in kinds.values()):
+            found += _passes(path, kinds, side, calls)
+    return _named_steps(found)
+
+
+def sampled_steps(subject: Subject, family: str) -> list[Steps]:
+    """The same layers while they read the sample."""
+    grouped = _grouped(subject.sample, family, _length(subject, subject.sample_places))
+    found: list[Steps] = []
+    for path, (side, calls) in _step_sides(subject, family).items():
+        found += _passes(path, grouped[path], side, calls)
+    return _named_steps(found)
 
 
 def can_step(subject: Subject, family: str) -> bool:
@@ -116,6 +132,29 @@ def chosen(number: int, names: Sequence[str], what: str) -> int:
         f"{what} {number}: there are {len(names)}, the first being 0",
         help=[f"they are: {listed}{more}"],
     )
+
+
+def _passes(path: str, kinds: dict[str, np.ndarray], side: Side, calls: int) -> list[Steps]:
+    """What a layer recorded each time that it went over a side."""
+    if not kinds:
+        return []
+    time = len(next(iter(kinds.values()))) // calls
+    found = []
+    for call in range(calls):
+        here = slice(call * time, (call + 1) * time)
+        values = {kind: values[here] for kind, values in kinds.items()}
+        found.append(Steps(_step_name(path, call, calls), path, values, side))
+    return found
+
+
+def _named_looks(found: list[Seen]) -> list[Seen]:
+    names = _unique([_look_name(one) for one in found])
+    return [replace(one, name=name) for name, one in zip(names, found, strict=True)]
+
+
+def _named_steps(found: list[Steps]) -> list[Steps]:
+    names = _unique([one.name for one in found])
+    return [replace(one, name=name) for name, one in zip(names, found, strict=True)]
 
 
 def _look_sides(subject: Subject) -> Iterator[tuple[tuple[str, int], tuple[Side, Side]]]:
@@ -194,13 +233,12 @@ def _numbered(records: Sequence[Record]) -> Iterator[tuple[tuple[str, int], Reco
         yield (record.path, number), record
 
 
-def _whole(record: Record, looking: Looking) -> Float[np.ndarray, "heads rows columns"]:
+def _whole(record: Record, read: int) -> Float[np.ndarray, "heads rows columns"]:
     """The weights of each head; of a text that was read in blocks, put together."""
     value = np.asarray(record.value, dtype=np.float64)
     heads = value if value.ndim == 4 else value[:, None]
     if len(heads) == 1:
         return np.asarray(heads[0])
-    read = len(looking.source)
     return np.stack([assembled(heads[:, head], read) for head in range(heads.shape[1])])
 
 

@@ -40,6 +40,9 @@ class Inspecting:
         prefix: The text that every answer of the view beam begins with.
         limit: The most symbols an answer has in the view beam; 0 allows 100, and 12 where a text
             goes on.
+        edit: What is changed inside, or in what is read, and compared with before: mute layer=0
+            head=1, clamp layer=0 cell=5 value=0, or replace at=3 by=word; several one after
+            another.
     """
 
     view: str = ""
@@ -56,6 +59,7 @@ class Inspecting:
     length_penalty: float = 1.0
     prefix: str = ""
     limit: int = 0
+    edit: str = ""
 
     def __post_init__(self) -> None:
         for name in (*NUMBERED, "beam", "limit"):

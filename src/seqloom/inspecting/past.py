@@ -1,13 +1,11 @@
 """What of a series is read before a forecast: the rows at its end, and what they are called."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
 
 from ..batch import Batch, Sequences
-from ..data.origins import Window
 from ..data.recorded import Recorded
 from ..forecasting import AsksAhead
 from ..forms import Series, Space
@@ -47,10 +45,12 @@ class Past:
         names: what its places are called: their times, of several rows the first and the last.
         numbers: what was observed there, in the units of the file; of several rows their mean, of
             several numbers the first.
-        batch: the rows with the step ahead.
+        rows: of the series, for each place.
+        batch: the rows that are read, with the step ahead.
     """
 
     names: list[str]
+    rows: list[range]
     numbers: Float[np.ndarray, " place"]
     batch: Batch
 
@@ -61,11 +61,13 @@ class Past:
             raise TypeError(f"{type(task).__name__} forecasts nothing")
         window = task.ahead(series, 1)
         rows = np.asarray(task.ask(window), dtype=np.float64)
-        places = Reach.of(model).places(len(rows) - 1)
+        past = Reach.of(model).places(len(rows) - 1)
+        places = [range(window.begin + few[0], window.begin + few[-1] + 1) for few in past]
         ahead = np.zeros((1, series.values.shape[1]))
         return cls(
-            [_name(window, place) for place in places],
-            np.array([_mean(window, place) for place in places]),
+            [_name(window.series, place) for place in places],
+            places,
+            np.array([_mean(window.series, place) for place in places]),
             Batch(Sequences.pad([rows]), Sequences.pad([ahead])),
         )
 
@@ -100,13 +102,12 @@ def sample(model: Model, source: Space, target: Space, most: int) -> tuple[Batch
     return Batch(Sequences.pad([rows]), ahead), len(reach.places(past))
 
 
-def _name(window: Window, place: range) -> str:
-    times: Sequence[str] = window.series.times
-    first, last = window.begin + place[0], window.begin + place[-1]
-    return times[first] if first == last else f"{times[first]} … {times[last]}"
+def _name(series: Recorded, rows: range) -> str:
+    first, last = series.times[rows[0]], series.times[rows[-1]]
+    return first if len(rows) == 1 else f"{first} … {last}"
 
 
-def _mean(window: Window, place: range) -> float:
-    few = window.series.values[[window.begin + row for row in place], 0]
+def _mean(series: Recorded, rows: range) -> float:
+    few = series.values[rows[0] : rows[-1] + 1, 0]
     few = few[np.isfinite(few)]
     return float(few.mean()) if len(few) else float("nan")

@@ -1,13 +1,17 @@
 """What layers hold while they read: all cells of one, or one of them behind the text."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
+from jaxtyping import Float
 
 from ..forms import Form, Labels
 from ..views import CellView, StatesView
 from .chances import names_of
 from .features import Feature, features, features_of_series
 from .kind import Kind
-from .layers import Steps, can_step, chosen, names_read, steps
+from .layers import Side, Steps, can_step, chosen, names_read, steps
 from .options import LAST
 from .recorded import last_forward
 from .stories import stories
@@ -17,36 +21,49 @@ FAMILY = "state.*"
 NEXT = 5  # of the likeliest symbols after each
 
 
-def _layers(looking: Looking) -> tuple[list[str], list[tuple[Steps, np.ndarray]]]:
-    """What each layer shows, and beside it what stays inside, by name."""
-    names, found = [], []
-    for layer in steps(looking, FAMILY):
+@dataclass(frozen=True, eq=False)
+class Held:
+    """What a layer shows, or what stays inside of it, at each step."""
+
+    name: str
+    path: str
+    kind: str
+    values: Float[np.ndarray, "time cells"]
+    side: Side
+
+
+def held(layers: Sequence[Steps]) -> list[Held]:
+    """What each layer shows, and beside it what stays inside."""
+    found = []
+    for layer in layers:
         for kind, values in layer.values.items():
             word = kind.removeprefix("state.")
-            names.append(layer.name if word == "hidden" else f"{layer.name} {word}")
-            found.append((layer, values))
-    return names, found
+            name = layer.name if word == "hidden" else f"{layer.name} {word}"
+            found.append(Held(name, layer.path, kind, values, layer.side))
+    return found
 
 
-def _states(looking: Looking) -> StatesView:
-    names, layers = _layers(looking)
+def _chosen(looking: Looking) -> tuple[list[str], int, Held]:
+    """The names of all layers, and the one that was asked for with its number."""
+    layers = held(steps(looking, FAMILY))
+    names = [layer.name for layer in layers]
     number = chosen(looking.options.layer, names, "layer")
     if looking.options.layer == LAST:
         number = last_forward(names)
-    layer, values = layers[number]
+    return names, number, layers[number]
+
+
+def _states(looking: Looking) -> StatesView:
+    names, number, layer = _chosen(looking)
     notes = [f"of {layer.path}"]
     symbols = names_read(looking, layer.side)
-    return StatesView(symbols, values, looking.name, layers=names, layer=number, notes=notes)
+    return StatesView(symbols, layer.values, looking.name, layers=names, layer=number, notes=notes)
 
 
 def _cell(looking: Looking) -> CellView:
     """One cell; left to itself, the one with the clearest story."""
-    names, layers = _layers(looking)
-    options = looking.options
-    number = chosen(options.layer, names, "layer")
-    if options.layer == LAST:
-        number = last_forward(names)
-    layer, values = layers[number]
+    names, number, layer = _chosen(looking)
+    options, values = looking.options, layer.values
     symbols = names_read(looking, layer.side)
     found = stories(values, _features(looking, symbols))
     if options.cell != LAST:

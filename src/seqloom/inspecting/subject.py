@@ -170,7 +170,8 @@ class Looking:
     def after(self) -> Float[np.ndarray, "time symbols"]:
         """log p of all symbols after each that was read, or at each place that is written."""
         model = cast(Generator, self.model)
-        if self.subject.is_next and isinstance(self.model, Streams):
+        is_plain = not self.options.edit  # quick steps know of no edits
+        if is_plain and self.subject.is_next and isinstance(self.model, Streams):
             return self._streamed(self.model.stepper())
         if self.subject.is_next:
             source, reads = Sequences.pad([self.read]), self.read

@@ -17,7 +17,7 @@ from ..nn.inputs import input_layer
 from ..nn.pooling import Summary
 from ..nn.recurrence import Recurrence
 from ..nn.wiring import PLAIN, Wiring
-from ..trace import is_watched, record
+from ..trace import changed, is_watched, record
 from .whole import Whole
 
 FEWEST = 8  # sentences up to this length are read together
@@ -78,6 +78,7 @@ class HierarchicalAttention(Whole):
         lengths = torch.from_numpy(cut.counts)
         states = self.sentences(self.dropout(documents), lengths)
         weights = self.sentence_attention.weights(states, real)
+        weights = changed(self.sentence_attention, "attention", weights[:, None])[:, 0]
         if is_watched():
             self._record(cut, word_weights, weights)
         return self.dropout((weights[:, None] @ states).squeeze(1))

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear, pad
 
 from ..errors import ModelError
-from ..trace import record
+from ..trace import changed, record
 from .dropout import SequenceDropout
 from .taps import joined
 
@@ -109,8 +109,7 @@ class TemporalConvolution(nn.Module):
                 behind = one.before // 2 if self.both else 0
                 seen = pad(seen, (0, 0, one.before - behind, behind))
                 inside = block.dropout(torch.relu(one(seen)))
-            x = block.around_it(x, inside)
-            record(block, "state.hidden", x)
+            x = record(block, "state.hidden", block.around_it(x, inside))
         return x
 
     def carry(
@@ -125,7 +124,7 @@ class TemporalConvolution(nn.Module):
                 seen = torch.cat([next(past), inside], dim=1)
                 new.append(seen[:, seen.shape[1] - one.before :])
                 inside = block.dropout(torch.relu(one(seen)))
-            x = block.around_it(x, inside)
+            x = changed(block, "state.hidden", block.around_it(x, inside))
         return x, tuple(new)
 
     def step(

@@ -160,10 +160,10 @@ class Layer(nn.Module):
         new = self.cell.step(a, own, recur)
         if self.wiring.zoneout:
             new = tuple(self._zoned(old, one) for old, one in zip(own, new, strict=True))
+        shown = zip(_STATES, new, strict=False)
+        new = (*(record(self.cell, kind, value) for kind, value in shown), *new[len(_STATES) :])
         if self.shortcut is not None:
             rest[-1] = torch.cat([rest[-1][:, 1:], new[0][:, None]], dim=1)
-        for kind, value in zip(_STATES, new, strict=False):
-            record(self.cell, kind, value)
         return (*new, *rest)
 
     def products(self, x: Tensor) -> Tensor:

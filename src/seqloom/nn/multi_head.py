@@ -59,8 +59,7 @@ class Heads(nn.Module):
             past = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
             scores = scores.masked_fill(~past, -torch.inf)
         weights = scores.softmax(-1)
-        record(self, "attention", weights)
-        return weights @ v
+        return record(self, "attention", weights) @ v
 
 
 class SelfAttention(Heads):

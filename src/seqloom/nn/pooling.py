@@ -49,9 +49,8 @@ class Summary(nn.Module):
     def forward(
         self, states: Float[Tensor, "batch time hidden"], real: Bool[Tensor, "batch time"]
     ) -> Float[Tensor, "batch hidden"]:
-        weights = self.weights(states, real)
-        record(self, "attention", weights[:, None])
-        return (weights[:, None] @ states).squeeze(1)
+        weights = record(self, "attention", self.weights(states, real)[:, None])
+        return (weights @ states).squeeze(1)
 
     def weights(
         self, states: Float[Tensor, "batch time hidden"], real: Bool[Tensor, "batch time"]

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn.functional import gelu, relu
 
 from ..errors import ModelError
-from ..trace import record
+from ..trace import changed, record
 from .multi_head import CrossAttention, SelfAttention, Sight
 from .positions import START, Learned, PositionsName, Rotary, Sinusoid
 
@@ -88,8 +88,7 @@ class TransformerLayer(nn.Module):
         ready = self._ready(x, self.attention_norm)
         queries, keys, values = self.attention.products(ready, sight.turns)
         found = self.attention.look(queries, keys, values, sight)
-        above = self._above(x, found, memory)
-        record(self, "state.hidden", above)
+        above = record(self, "state.hidden", self._above(x, found, memory))
         return above, (keys, values)
 
     def step(
@@ -106,7 +105,7 @@ class TransformerLayer(nn.Module):
         rows[:, -1, 0], rows[:, -1, 1] = keys[:, 0].flatten(1), values[:, 0].flatten(1)
         seen = rows[:, -window:].unflatten(-1, queries.shape[2:])
         found = self.attention.look(queries, seen[:, :, 0], seen[:, :, 1], Sight())
-        return self._above(x, found, memory)
+        return changed(self, "state.hidden", self._above(x, found, memory))
 
     def _above(self, x: Tensor, found: Tensor, memory: Memory | None) -> Tensor:
         """All of the layer after its look at itself."""

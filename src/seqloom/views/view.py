@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ..errors import MachineError, UsageError
+from .difference import effect
 from .drawing import Picture
 from .symbols import fold, to_ascii
 from .text_grid import text_width
@@ -26,6 +27,8 @@ class View(ABC):
     kind: ClassVar[str]
     version: ClassVar[int] = 1
     as_kept: dict[str, Any] | None = None  # its JSON, where that was kept and is drawn again
+    edit: dict[str, str] | None = None  # what was changed in the run, in words
+    before: "View | None" = None  # the same view of the run as it is, where this one is of an edit
     numbers: Mapping[str, str] | None = None  # what was observed at the steps of a series, by name
 
     def __init__(
@@ -55,10 +58,23 @@ class View(ABC):
         if self.as_kept is not None:
             return self.as_kept
         told = {**head, **self.content(), "caption": self.caption, "notes": list(self.notes)}
+        if self.before is not None:
+            told |= {"edit": self.edit, "before": self.before.to_json()}
         if self.numbers and "tokens" in told:
             shown = [self.numbers.get(name, "") for name in told["tokens"]["src"]]
             told["tokens"] = {**told["tokens"], "numbers": shown}
         return told
+
+    def edited(self, before: "View", edit: str, told: str) -> "View":
+        """This view as one of an edited run, beside the same of the run as it is."""
+        self.edit = {
+            "text": edit,
+            "told": told,
+            "effect": effect(before.to_table(), self.to_table()),
+        }
+        self.before = before
+        self.caption = f"Edited run: {told}. {self.edit['effect']} {self.caption}"
+        return self
 
     def to_text(self, width: int = 80, ascii: bool = False) -> str:
         """The view for a terminal, with the caption and the notes below.

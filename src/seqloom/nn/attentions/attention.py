@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from ...trace import record
+from ...trace import changed, record
 from .attending import Attending
 
 Queries = Float[Tensor, "batch time query"]
@@ -81,7 +81,7 @@ class Scored(Attention):
         self, queries: Queries, seen: Seen, before: Scores | None = None, weighed: bool = True
     ) -> Found:
         weights = over_real(self.scores(queries, seen), seen.real)
-        return Found(weights @ seen.memory, weights)
+        return Found(changed(self, "attention", weights) @ seen.memory, weights)
 
 
 def over_real(scores: Scores, real: Bool[Tensor, "batch place"]) -> Scores:

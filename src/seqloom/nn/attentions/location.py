@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
+from ...trace import changed
 from .attending import Attending
 from .attention import Found, Queries, Scores, Seen, over_real
 from .scores import Additive
@@ -40,13 +41,13 @@ class Location(Additive):
         asked = self.query(queries)[:, :, None]
         if before is not None:
             weights = self._weights(asked, seen, before)
-            return Found(weights @ seen.memory, weights)
+            return Found(changed(self, "attention", weights) @ seen.memory, weights)
         now, found = queries.new_zeros(len(queries), 1, seen.keys.shape[1]), []
         for one in asked.split(1, dim=1):
             now = self._weights(one, seen, now)
             found.append(now)
         weights = torch.cat(found, dim=1)
-        return Found(weights @ seen.memory, weights)
+        return Found(changed(self, "attention", weights) @ seen.memory, weights)
 
     def _weights(self, asked: Tensor, seen: Seen, before: Scores) -> Scores:
         """α of one step, `asked` being W₂ h."""

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
 from ...errors import ModelError
-from ...trace import is_watched
+from ...trace import changed, is_watched
 from .attending import Attending
 from .attention import Attention, Found, Queries, Scores, Seen
 
@@ -56,7 +56,7 @@ class ManyHeaded(Attention):
         else:
             scores = q @ k.transpose(-1, -2) * q.shape[-1] ** -0.5
             weights = scores.masked_fill(~real, -torch.inf).softmax(-1)
-            found = weights @ v
+            found = changed(self, "attention", weights) @ v
         return Found(self.join(found.transpose(1, 2).flatten(2)), weights)
 
     def _parts(self, queries: Queries, seen: Seen) -> tuple[Tensor, Tensor, Tensor]:

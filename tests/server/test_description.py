@@ -46,6 +46,7 @@ def test_every_address_of_the_contract_is_there(described):
         api/v1/datasets/{dataset}/report api/v1/examples api/v1/examples/{name} api/v1/models
         api/v1/models/{model} api/v1/models/{model}/card api/v1/models/{model}:predict
         api/v1/models/{model}:stream api/v1/models/{model}/views/{view} api/v1/compare
+        api/v1/models/{model}:rename api/v1/models/{model}/export
         api/v1/compare:inputs api/v1/requests"""
     assert {f"/{path}" for path in wanted.split()} <= set(described["paths"])
 

@@ -204,3 +204,19 @@ def test_a_job_that_is_damaged_spoils_nothing(runs):
         (folder / "job.json").write_text(text)
         with client(runs) as web:
             assert len(web.get(PATH).json()["runs"]) == len(RUNS)
+
+
+def test_what_is_discarded_is_gone_whether_it_runs_or_waits(tmp_path, files):
+    with client(tmp_path / "runs") as web:
+        text = (files / "text.txt").read_text()
+        data = web.post("/api/v1/datasets", json={"text": text, "name": "t.txt"}).json()["id"]
+        settings = {"training.epochs": 100_000, "model.hidden": 8, "training.max_time": "300s"}
+        long = {"task": "language", "data": data, "model": "recurrent", "settings": settings}
+        first, second = web.post(PATH, json={"recipes": [long, long]}).json()["runs"]
+        until(lambda: web.get(f"{PATH}/{first}").json()["state"] == "running", 90)
+        for name in (second, first):
+            answer = web.post(f"{PATH}/{name}:stop", json={"discard": True})
+            assert (answer.status_code, answer.json()["state"]) == (202, "discarded"), name
+            assert web.get(f"{PATH}/{name}").status_code == 404
+        assert web.get(PATH).json()["runs"] == []
+    assert not (tmp_path / "runs" / first).exists() and not (tmp_path / "runs" / second).exists()

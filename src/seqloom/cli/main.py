@@ -78,9 +78,10 @@ COMMANDS = {
     ),
     "export": Command(
         "export",
-        "write a Transformer that translates for CTranslate2",
-        "export my-run --to ctranslate2 -o folder",
+        "write a run as one file, or for CTranslate2",
+        "export my-run -o my-run.zip",
     ),
+    "rename": Command("rename", "give a run another name", "rename my-run my-better-run"),
     "models": Command("models", "list the models and their options", "models"),
     "tasks": Command("tasks", "list the tasks and the files they read", "tasks"),
     "explain": Command("explain", "explain an error code or an option", "explain D011"),
@@ -106,7 +107,7 @@ GROUPS = {
         "anatomy",
     ),
     "See": ("studio",),
-    "Keep": ("runs", "show", "compare", "mix", "convert", "export"),
+    "Keep": ("runs", "show", "compare", "mix", "convert", "export", "rename"),
     "Know": ("models", "tasks", "explain", "doctor"),
 }
 EXAMPLES = (

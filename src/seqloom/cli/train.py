@@ -68,15 +68,13 @@ def run(given: argparse.Namespace) -> int:
     if given.resume is not None:
         return _resume(given)
     recipes = [recipe.with_settings(_settings(given)).checked() for recipe in _recipes(given)]
+    if given.estimate:
+        return _estimate(recipes, given)
     if times := times_of(given):
-        if given.estimate:
-            raise UsageError("U001", "--estimate is for one training: leave --folds, --repeat out")
         return train_times(recipes, times, given)
     if given.dry_run:
         show("\n".join(recipe.to_toml() for recipe in recipes).rstrip())
         return 0
-    if given.estimate:
-        return _estimate(recipes, given)
     outcomes = _train_all(recipes, given)
     if outcomes[-1].exit_code:
         return outcomes[-1].exit_code
@@ -110,6 +108,8 @@ def _estimate(recipes: list[Recipe], given: argparse.Namespace) -> int:
     """How long each training would take on this machine."""
     from ..estimating import estimate
 
+    if times_of(given):
+        raise UsageError("U001", "--estimate is for one training: leave --folds, --repeat out")
     room = max(len(str(recipe.model["name"])) for recipe in recipes)
     for recipe in recipes:
         found, model = estimate(recipe), str(recipe.model["name"])

@@ -171,6 +171,12 @@ class StateNow(BaseModel):
     state: str
 
 
+class Named(BaseModel):
+    """What a run is called now."""
+
+    id: str
+
+
 class Opt(BaseModel):
     """One setting, as a field of a form."""
 

@@ -52,6 +52,12 @@ class Stopped(Body):
     discard: bool = Field(False, description="Delete the run once it has stopped.")
 
 
+class Renamed(Body):
+    """What a run is to be called."""
+
+    name: Name = Field(description="Small letters, digits and hyphens; at most 64.")
+
+
 class Resumed(Body):
     """How to go on."""
 

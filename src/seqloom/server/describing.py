@@ -118,7 +118,7 @@ def _saved(record: Record) -> int | None:
 def _ordered(step: Step) -> Recipe:
     """The recipe that a job was given."""
     try:
-        return Recipe.read(step.folder / f"{step.run}.toml")
+        return Recipe.read(step.folder / f"{step.stem}.toml")
     except SeqloomError:
         return Recipe(task={"name": step.task}, model={"name": step.model})
 

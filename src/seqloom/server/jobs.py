@@ -6,6 +6,7 @@
 .studio/jobs/JOB/RUN.log       what its training said
 .studio/jobs/JOB/RUN.json      its result, as `seqloom train --json` prints it
 .studio/jobs/JOB/RUN.left      it is not to be begun, or no longer to be shown
+.studio/jobs/JOB/RUN.renamed   what the run is called now; the other files keep their names
 """
 
 import contextlib
@@ -23,13 +24,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..errors import StudioError
 from ..record import is_locked
 from ..training.checkpoints import write_whole
 
 JOB, LOCK = "job.json", "lock"
 LOG_LINES, LOG_BYTES = 20, 64_000
-STOP_SECONDS, POLL_SECONDS = 60.0, 0.1
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,8 @@ class Step:
 
     job: str
     folder: Path  # of the job
-    run: str
+    run: str  # what it is called now
+    stem: str  # what it was called when it was asked for: the files of the job still are
     task: str
     model: str
     command: tuple[str, ...]
@@ -54,13 +54,13 @@ class Step:
 
     def log(self) -> list[str]:
         """The last lines that training has said."""
-        text = _tail(self.folder / f"{self.run}.log")
+        text = _tail(self.folder / f"{self.stem}.log")
         lines = [line for line in text.splitlines() if line.strip()]
         return [line for line in lines if not line.startswith('{"error"')][-LOG_LINES:]
 
     def error(self) -> dict[str, Any] | None:
         """The error that ended it, as the command line tells it to machines."""
-        for line in reversed(_tail(self.folder / f"{self.run}.log").splitlines()):
+        for line in reversed(_tail(self.folder / f"{self.stem}.log").splitlines()):
             if line.startswith('{"error"'):
                 with contextlib.suppress(ValueError, KeyError):
                     return dict(json.loads(line)["error"])
@@ -69,7 +69,7 @@ class Step:
     def result(self) -> dict[str, Any] | None:
         """What training printed at its end; None where it did not come so far."""
         try:
-            found = json.loads(_tail(self.folder / f"{self.run}.json"))
+            found = json.loads(_tail(self.folder / f"{self.stem}.json"))
         except ValueError:
             return None
         return found if isinstance(found, dict) else None
@@ -101,7 +101,7 @@ class Jobs:
         found: dict[str, Step] = {}
         for folder in self._jobs():
             for step in self._steps(folder):
-                if not (folder / f"{step.run}.left").exists():
+                if not (folder / f"{step.stem}.left").exists():
                     found[step.run] = step
         return found
 
@@ -137,15 +137,24 @@ class Jobs:
     def stop(self, step: Step) -> None:
         """End a training in order; one that has not begun never will."""
         if step.pid is None:
-            (step.folder / f"{step.run}.left").touch()
+            (step.folder / f"{step.stem}.left").touch()
         elif step.exit_code is None and step.is_alive:
             interrupt(step.pid)
 
     def forget(self, run: str) -> None:
         """The run is deleted: none of the jobs that worked on it shows it any more."""
-        for folder in self._jobs():
-            if any(step.run == run for step in _read(folder)):
-                (folder / f"{run}.left").touch()
+        for step in self._of(run):
+            (step.folder / f"{step.stem}.left").touch()
+
+    def rename(self, run: str, name: str) -> None:
+        """The run has another name from now on; a job that is under way knows only the old one."""
+        for step in self._of(run):
+            write_whole(step.folder / f"{step.stem}.renamed", name.encode())
+            self._read.pop(step.folder, None)
+
+    def _of(self, run: str) -> list[Step]:
+        """Every training of a run, also those that are no longer shown."""
+        return [step for folder in self._jobs() for step in _read(folder) if step.run == run]
 
     def running(self) -> int:
         """How many jobs have a process."""
@@ -200,20 +209,6 @@ def holder(folder: Path) -> int | None:
         return None
 
 
-def wait_until_free(folder: Path) -> None:
-    """Until no process trains in a folder any more."""
-    end = time.monotonic() + STOP_SECONDS
-    while is_locked(folder):
-        if time.monotonic() > end:
-            raise StudioError(
-                "S263",
-                f"{folder.name} is still being trained {STOP_SECONDS:.0f} s after it was stopped",
-                status=409,
-                help=["try again when its step is done"],
-            )
-        time.sleep(POLL_SECONDS)
-
-
 def _read(folder: Path) -> list[Step]:
     """The trainings of a job; a damaged file has none."""
     try:
@@ -223,7 +218,8 @@ def _read(folder: Path) -> list[Step]:
             Step(
                 folder.name,
                 folder,
-                **{**one, "command": tuple(one["command"])},
+                **{**one, "run": _called(folder, one["run"]), "command": tuple(one["command"])},
+                stem=one["run"],
                 is_alive=is_alive,
                 asked=asked,
             )
@@ -231,6 +227,14 @@ def _read(folder: Path) -> list[Step]:
         ]
     except (OSError, ValueError, KeyError, TypeError):
         return []
+
+
+def _called(folder: Path, run: str) -> str:
+    """What a run is called now."""
+    try:
+        return (folder / f"{run}.renamed").read_text(encoding="utf-8")
+    except OSError:
+        return run
 
 
 def _is_held(folder: Path) -> bool:

@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,14 +10,17 @@ from typing import Any
 from ..errors import StudioError, UsageError
 from ..fitting import new_folder
 from ..recipe import Recipe
+from ..record import INSIDE
+from ..renaming import rename as rename_folder
 from ..run import RECIPE
 from .bodies import Started
 from .commands import written
-from .jobs import Order, holder, interrupt, wait_until_free
+from .jobs import Order, holder, interrupt
 from .recipes import recipe_of, with_known_files
 from .shelf import State, stands
 from .studio import Studio
 
+STOP_SECONDS, POLL_SECONDS = 60.0, 0.1
 OVER = ("finished", "stopped", "diverged", "crashed", "vanished", "damaged")
 
 
@@ -76,11 +80,32 @@ def stop(studio: Studio, name: str, *, discard: bool) -> State:
         interrupt(pid)
     elif step is not None and state == "waiting":
         studio.jobs.stop(step)
-    if discard:
-        if folder is not None:
-            wait_until_free(folder)
+    if discard and _is_left_over(studio, name):
         delete(studio, name)
     return state
+
+
+def _is_left_over(studio: Studio, name: str) -> bool:
+    """Wait until nothing trains a run any more; whether there is anything of it then.
+
+    The folder is free a moment before the job has noted how the training ended.
+    """
+    end = time.monotonic() + STOP_SECONDS
+    while True:
+        try:
+            state = studio.shelf.state(name)
+        except UsageError:
+            return False
+        if state in OVER:
+            return True
+        if time.monotonic() > end:
+            raise StudioError(
+                "S263",
+                f"{name} is still being trained {STOP_SECONDS:.0f} s after it was stopped",
+                status=409,
+                help=["try again when its step is done"],
+            )
+        time.sleep(POLL_SECONDS)
 
 
 def delete(studio: Studio, name: str) -> None:
@@ -91,6 +116,21 @@ def delete(studio: Studio, name: str) -> None:
     studio.jobs.forget(name)
     if folder is not None:
         _remove(folder)
+
+
+def rename(studio: Studio, name: str, wanted: str) -> str:
+    """Give a run another name; what jobs know of it goes with it."""
+    folder = studio.shelf.folder(name)
+    _must_be_over(studio, name)
+    if INSIDE in name:
+        whole = name.split(INSIDE)[0]
+        raise StudioError("S265", f"{folder.name} is a part of {whole}", status=409)
+    if wanted in studio.shelf.ids():
+        raise UsageError("U009", f"there is a run called {wanted!r} already")
+    rename_folder(folder, wanted)
+    studio.loaded.forget(name)
+    studio.jobs.rename(name, wanted)
+    return wanted
 
 
 def _remove(folder: Path) -> None:

@@ -12,13 +12,15 @@ from ...errors import SeqloomError, StudioError
 from ...inspecting.rebuilt import rebuilt
 from ...record import to_json
 from ...run import CARD, Run
+from ..answers import Named
 from ..asking import drawing, predict
-from ..bodies import Asked, Looked, Prompted
+from ..bodies import Asked, Looked, Prompted, Renamed
+from ..downloading import archived
 from ..exhibiting import exhibited, listed
 from ..looking import DRAWN, drawn, kept_view, look
 from ..model_answers import Answered, Card, ModelDetail, Models, ViewShown
 from ..problems import problem_of
-from ..starting import delete
+from ..starting import delete, rename
 from ..studio import Here, Json, Studio
 
 router = APIRouter(prefix="/api/v1/models", tags=["models"])
@@ -26,6 +28,9 @@ ModelId = Annotated[str, Path(description="The id of a model: that of its run.",
 Responses = dict[int | str, dict[str, Any]]
 STREAM: Responses = {
     200: {"content": {"text/event-stream": {}}, "description": "Symbols as they are drawn."}
+}
+ARCHIVE: Responses = {
+    200: {"content": {"application/zip": {}}, "description": "One folder: the run."}
 }
 PICTURES: Responses = {200: {"content": {kind: {} for kind in DRAWN}}}
 T = TypeVar("T")
@@ -54,6 +59,19 @@ def card(model: ModelId, studio: Here) -> Response:
     if not path.is_file():
         raise StudioError("S262", f"{model} has no card yet", status=409)
     return Json({"markdown": path.read_text(encoding="utf-8", errors="replace")})
+
+
+@router.post("/{model}:rename", response_model=Named)
+def rename_model(model: ModelId, asked: Renamed, studio: Here) -> Response:
+    """Give a run another name, as `seqloom rename` does; refused while it is trained."""
+    return Json({"id": rename(studio, model, asked.name)})
+
+
+@router.get("/{model}/export", response_class=Response, responses=ARCHIVE)
+async def export(model: ModelId, studio: Here) -> Response:
+    """The model as one file to give away: what `seqloom export RUN -o NAME.zip` writes."""
+    folder = await asyncio.to_thread(studio.shelf.folder, model)
+    return await studio.gate.run(archived, studio, model, folder)
 
 
 @router.delete("/{model}", status_code=204)

@@ -1,11 +1,11 @@
 // Models: the list of all that can answer, and the card of one.
 
 import { h, icon, put, sheet, taskIcon } from "../dom.js";
-import { at, del, get, problemBox } from "../api.js";
+import { at, del, get, post, problemBox } from "../api.js";
 import { go, path } from "../address.js";
 import { waiting } from "../shell/waiting.js";
 import { bytes } from "../shell/words.js";
-import { confirmed, undoable } from "../shell/asking.js";
+import { asked, confirmed, undoable } from "../shell/asking.js";
 import { copyButton } from "../shell/copying.js";
 import { markdown } from "../shell/markdown.js";
 
@@ -56,12 +56,25 @@ async function showCard(main, id, signal) {
       told,
       undoable(`${id} will be deleted in 10 s.`, () =>
         del(at`/models/${id}`).then(
-          () => go("/models"),
+          () => signal.aborted || go("/models"), // who is elsewhere by now stays there
           (problem) => put(told, problemBox(problem)),
         ),
       ),
     );
   };
+  const rename = () =>
+    asked({
+      title: `Rename ${id}`,
+      label: "Its new name",
+      help: "Small letters, digits and hyphens. Addresses with the old name will not find it any more.",
+      value: id,
+      yes: "Rename",
+      act: async (name) => {
+        await post(at`/models/${id}:rename`, { name });
+        document.dispatchEvent(new CustomEvent("runs-changed"));
+        go(path("models", name), { replace: true });
+      },
+    });
   main.append(
     h(
       ".row.apart",
@@ -73,6 +86,8 @@ async function showCard(main, id, signal) {
         h("a.button", { href: path("run", id) }, "Curves"),
         h("a.button", { href: path("serve", null, { model: id }) }, "Serve"),
         copyButton(() => card, "Copy card"),
+        h("a.button.small", { href: `/api/v1${at`/models/${id}/export`}`, download: `${id}.zip` }, "Export"),
+        h("button.small", { id: "rename", onclick: rename }, "Rename"),
         h("button.quiet.danger.small", { onclick: remove }, "Delete"),
       ),
     ),

@@ -1,0 +1,79 @@
+"""The page of a model: its card, another name, one file to give away, and deleting with undo."""
+
+import zipfile
+
+from .browsing import check_width, ready, shoot
+
+
+def open_model(studio, page, name):
+    page.goto(f"{studio.address}/models/{name}")
+    ready(page)
+
+
+def test_a_model_is_renamed_where_it_is_and_told_why_not(serve, page, watch):
+    watch.allow("409")
+    studio = serve()
+    studio.need("writer-3-gram", "tagger-hmm")
+    open_model(studio, page, "writer-3-gram")
+    page.click("#rename")
+    assert page.input_value("#asked") == "writer-3-gram"
+    for name, told in (
+        ("tagger-hmm", "there is a run called 'tagger-hmm' already"),
+        ("My Writer", "'My Writer' cannot name a run: use a-z, 0-9 and -, at most 64 of them"),
+    ):
+        page.fill("#asked", name)
+        page.keyboard.press("Enter")
+        page.wait_for_selector(f"dialog .problem-box >> text={told}")
+    shoot(page, "47-rename-refused")
+    check_width(page)
+    page.fill("#asked", "my-writer")
+    page.click("dialog button.primary")
+    page.wait_for_url("**/models/my-writer")
+    page.wait_for_selector("h1:has-text('my-writer')")
+    assert page.locator("dialog[open]").count() == 0
+    assert {model["id"] for model in studio.get("/models")["models"]} == {"my-writer", "tagger-hmm"}
+    assert not (studio.runs / "writer-3-gram").exists()
+    shoot(page, "47-model-card")
+    check_width(page)
+
+
+def test_a_model_is_downloaded_as_one_file(studio, page):
+    name = studio.need("writer-3-gram")
+    open_model(studio, page, name)
+    with page.expect_download() as coming:
+        page.click("text=Export")
+    assert coming.value.suggested_filename == f"{name}.zip"
+    with zipfile.ZipFile(coming.value.path()) as archive:
+        weights = archive.read(f"{name}/weights.safetensors")
+    assert weights == (studio.runs / name / "weights.safetensors").read_bytes()
+
+
+def test_deleting_asks_names_what_goes_and_can_be_undone(serve, page):
+    studio = serve()
+    name = studio.need("writer-3-gram")
+    folder = studio.runs / name
+    page.clock.install()
+    open_model(studio, page, name)
+
+    def delete():
+        page.click("text=Delete")
+        assert "the weights, the curves and the card" in page.inner_text("dialog")
+        page.click("dialog button.danger")
+        page.wait_for_selector(f".notice >> text={name} will be deleted in 10 s.")
+
+    page.click("text=Delete")
+    page.click("dialog >> text=Cancel")
+    assert page.locator(".notice").count() == 0
+    delete()
+    shoot(page, "47-delete-undo")
+    page.clock.fast_forward(9_000)
+    page.click("text=Undo")
+    assert page.inner_text("#announcer") == "Undone."
+    page.clock.fast_forward(60_000)
+    assert page.locator(".notice").count() == 0
+    assert folder.exists() and studio.get(f"/models/{name}/card")["markdown"], "it was undone"
+    delete()
+    page.clock.fast_forward(10_000)
+    page.wait_for_url("**/models")
+    page.wait_for_selector("text=No model yet.")
+    assert not folder.exists() and studio.get("/models")["models"] == []

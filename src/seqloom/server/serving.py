@@ -12,6 +12,7 @@ import uvicorn
 
 from ..errors import StudioError
 from .app import make_app
+from .connections import Connection
 from .settings import Settings
 from .studio import Studio
 
@@ -41,7 +42,7 @@ def serve(settings: Settings, listener: socket.socket, tell: Callable[[Studio], 
     app, studio = make_app(settings)
     config = uvicorn.Config(
         app,
-        http="h11",
+        http=Connection,
         ws="none",
         log_config=None,
         log_level="critical",

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -128,13 +129,19 @@ class Window:
         self.context.close()
 
 
+FRAME = "() => new Promise(requestAnimationFrame)"
+
+
 class Watch:
     """Everything that a page did wrong: requests elsewhere, errors in the console, exceptions."""
 
     def __init__(self, page: Page) -> None:
         self.page, self.wrong = page, []
         self.allowed: set[str] = set()
+        self._asked: set[Any] = set()
         page.on("request", self._request)
+        page.on("requestfinished", lambda request: self._asked.discard(request))
+        page.on("requestfailed", lambda request: self._asked.discard(request))
         page.on("console", self._console)
         page.on("pageerror", lambda error: self.wrong.append(f"exception: {error}"))
 
@@ -146,6 +153,17 @@ class Watch:
         local = ("http://127.0.0.1:", "data:", "blob:http://127.0.0.1:")
         if not request.url.startswith(local):
             self.wrong.append(f"request outside: {request.url}")
+        if not request.url.partition("?")[0].endswith(("/events", ":estimate")):  # those last
+            self._asked.add(request)
+
+    def settle(self) -> None:
+        """Wait until all that the page has asked for is answered and shown."""
+        end = time.monotonic() + PATIENCE / 1000
+        quiet = 0
+        while quiet < 2:
+            assert time.monotonic() < end, [request.url for request in self._asked]
+            self.page.evaluate(FRAME)
+            quiet = 0 if self._asked else quiet + 1
 
     def _console(self, message: Any) -> None:
         if message.type == "error":
@@ -157,7 +175,8 @@ class Watch:
         assert not wrong, "\n".join(wrong)
 
 
-SIDEWAYS = """() => {
+SIDEWAYS = """async () => {
+  for (let frame = 0; frame < 3; frame++) await new Promise(requestAnimationFrame); // figures draw themselves anew
   const wide = document.documentElement.clientWidth;
   if (document.documentElement.scrollWidth <= wide) return [];
   return [...document.querySelectorAll("body *")]
@@ -171,7 +190,6 @@ def check_width(page: Page) -> None:
     before = page.viewport_size
     for size in (WIDE, NARROW):
         page.set_viewport_size(size)
-        page.wait_for_timeout(60)  # figures draw themselves anew
         found = page.evaluate(SIDEWAYS)
         assert not found, f"wider than {size['width']} px: {found}"
     page.set_viewport_size(before)

@@ -5,8 +5,6 @@ import json
 import re
 import shlex
 
-import seqloom
-from seqloom.errors import TrainingError
 from tests.processes import start
 
 from .browsing import check_width, ready, shoot
@@ -25,6 +23,11 @@ def ended(process):
 
 def events_of(folder):
     return [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
+
+
+def numbers_of(folder, kind, *names):
+    """What the events of a kind have told, one tuple an event."""
+    return [tuple(e[name] for name in names) for e in events_of(folder) if e["kind"] == kind]
 
 
 def test_a_finished_run_names_its_best_step_and_the_way_on(studio, page):
@@ -94,6 +97,7 @@ def test_a_run_of_the_command_line_is_seen_live_and_a_restart_loses_nothing(serv
         assert len(page.query_selector_all(".sample")) >= 1
         check_width(page)
         shoot(page, "15-run-of-the-command-line")
+        page.wait_for_selector(".command pre")  # nothing is asked for when the server goes
 
         studio.stop()
         page.wait_for_selector("text=Reconnecting… (training is not affected)")
@@ -103,30 +107,19 @@ def test_a_run_of_the_command_line_is_seen_live_and_a_restart_loses_nothing(serv
         page.wait_for_selector("text=Reconnecting…", state="hidden")
         wait_for_points(page, before + 15)
         seen = [tuple(point) for point in drawn(page)]
-        told = [
-            (e["step"], e["loss"])
-            for e in events_of(studio.runs / "outside")
-            if e["kind"] == "train"
-        ]
+        told = numbers_of(studio.runs / "outside", "train", "step", "loss")
         assert seen == told[: len(seen)], "a gap, or an event that was seen twice"
 
         training.kill()
         page.wait_for_selector("[data-ending=vanished]")
         words = page.inner_text("[data-ending=vanished]")
-        saved = [e["step"] for e in events_of(studio.runs / "outside") if e["kind"] == "checkpoint"]
+        saved = numbers_of(studio.runs / "outside", "checkpoint", "step")
         assert "The training process is gone" in words
-        assert f"Last checkpoint: step {saved[-1]:,}." in words
+        assert f"Last checkpoint: step {saved[-1][0]:,}." in words
         shoot(page, "14-run-vanished")
         check_width(page)
 
-        page.click("[data-act=continue]")
-        page.wait_for_selector(".run-head [data-state=running]", timeout=150_000)
-        page.wait_for_selector("[data-part=health] >> text=Continued at step")
-        page.wait_for_function(
-            "step => [...document.querySelectorAll('.sample')].some(s => +s.dataset.step > step)",
-            arg=saved[-1],
-            timeout=150_000,
-        )
+        go_on(page, saved[-1][0])
         steps = [step for step, _ in drawn(page)]
         assert steps == sorted(set(steps)), "what the resume undid is still on the curve"
         page.click("[data-act=keep]")
@@ -135,8 +128,20 @@ def test_a_run_of_the_command_line_is_seen_live_and_a_restart_loses_nothing(serv
         shoot(page, "14-continued-then-stopped")
 
 
+def go_on(page, step):
+    """Continue a run, until it shows what it has learned beyond a step."""
+    page.click("[data-act=continue]")
+    page.wait_for_selector(".run-head [data-state=running]", timeout=150_000)
+    page.wait_for_selector("[data-part=health] >> text=Continued at step")
+    page.wait_for_function(
+        "step => [...document.querySelectorAll('.sample')].some(s => +s.dataset.step > step)",
+        arg=step,
+        timeout=150_000,
+    )
+
+
 def test_a_diverged_run_says_why_and_offers_smaller_steps(studio, page):
-    run = diverged(studio)
+    run = studio.need("too-fast")
     page.goto(f"{studio.address}/run/{run}")
     page.wait_for_selector("[data-ending=diverged]")
     end = events_of(studio.runs / run)[-1]
@@ -148,29 +153,16 @@ def test_a_diverged_run_says_why_and_offers_smaller_steps(studio, page):
     shoot(page, "13-run-diverged")
     check_width(page)
 
-
-def diverged(studio):
-    """A run whose steps were far too large."""
-    with contextlib.suppress(TrainingError):
-        seqloom.train(
-            "language",
-            studio.workshop.data("text.txt"),
-            model="recurrent",
-            name="too-fast",
-            runs=studio.runs,
-            settings={
-                **SMALL,
-                "training.learning_rate": 3.0,
-                "training.optimizer": "sgd",
-                "training.clip": 0.0,
-                "training.epochs": 30,
-                "training.batch_size": 4,
-                "training.window": 16,
-                "model.cell": "elman",
-                "model.activation": "relu",
-            },
-        )
-    return "too-fast"
+    page.click("text=Start again with learning rate 0.3")
+    page.wait_for_url(lambda address: not address.endswith(f"/run/{run}"))
+    again = page.url.rsplit("/", 1)[1]
+    page.wait_for_selector(f"h1:has-text('{again}')")
+    over = ".run-head [data-state=finished], .run-head [data-state=diverged]"
+    page.wait_for_selector(over, timeout=150_000)
+    before, after = (studio.get(f"/runs/{one}")["recipe"] for one in (run, again))
+    assert after["training"].pop("learning_rate") == 0.3
+    assert before["training"].pop("learning_rate") == 3.0
+    assert after == before, "and nothing else is changed"
 
 
 def test_a_training_that_crashed_says_why_first_and_folds_its_log(studio, page):
@@ -186,3 +178,25 @@ def test_a_training_that_crashed_says_why_first_and_folds_its_log(studio, page):
     assert page.inner_text(".run-head [data-state]") == "Crashed"
     shoot(page, "13-run-crashed")
     check_width(page)
+
+
+def test_stop_and_discard_leaves_no_run(serve, page):
+    studio = serve()
+    text = studio.workshop.data("pairs.tsv").read_text()
+    data = studio.post("/datasets", {"text": text, "name": "pairs.tsv"})["id"]
+    recipe = {"task": "translate", "data": data, "model": "encoder-decoder"}
+    recipe["settings"] = {**SMALL, **STEPS, "training.max_time": "300s"}
+    (run,) = studio.post("/runs", {"recipes": [recipe], "names": ["unwanted"]})["runs"]
+    page.goto(f"{studio.address}/run/{run}")
+    page.wait_for_selector(".run-head [data-state=running]", timeout=150_000)
+    page.click("[data-act=discard]")
+    page.click("dialog >> text=Cancel")
+    assert page.inner_text(".run-head [data-state]") == "Running"
+    page.click("[data-act=discard]")
+    assert "with its weights and curves, will be deleted" in page.inner_text("dialog")
+    shoot(page, "10-run-discard")
+    page.click("dialog button.danger")
+    page.wait_for_url(f"{studio.address}/", timeout=150_000)
+    ready(page)
+    assert page.locator("tr[data-run=unwanted]").count() == 0
+    assert not (studio.runs / run).exists() and studio.get("/runs")["runs"] == []

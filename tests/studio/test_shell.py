@@ -49,11 +49,11 @@ def pages(studio):
     ]
 
 
-def test_text_is_readable_and_controls_have_names_in_light_and_dark(studio, page):
+def test_text_is_readable_and_controls_have_names_in_light_and_dark(studio, page, watch):
     for path in pages(studio):
         page.goto(studio.address + path)
         ready(page)
-        page.wait_for_timeout(300)
+        watch.settle()
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)
             assert page.evaluate(INK) == [], f"{path}, {scheme}"
@@ -113,13 +113,13 @@ def test_the_picker_leads_to_a_model(studio, page):
     assert page.get_attribute(".verbs a:has-text('Look inside')", "href") == "/inside/reverse"
 
 
-def test_narrow_screens_still_motion_and_forced_colours(studio, page):
+def test_narrow_screens_still_motion_and_forced_colours(studio, page, watch):
     run = studio.need("reverse")
     page.set_viewport_size(NARROW)
     for number, path in (("01", "/"), ("10", f"/run/{run}"), ("08", pages(studio)[2])):
         page.goto(studio.address + path)
         ready(page)
-        page.wait_for_timeout(300)
+        watch.settle()
         shoot(page, f"49-narrow-{number}")
         small = page.locator("main button:visible, main a.button:visible").evaluate_all(
             "all => all.filter(x => x.getBoundingClientRect().height < 24).map(x => x.outerHTML)"
@@ -158,8 +158,7 @@ def test_a_studio_with_a_token_asks_for_it(serve, page, watch):
     assert cookie["httpOnly"] and cookie["sameSite"] == "Strict"
 
 
-def test_one_can_walk_from_an_example_to_the_inside_without_a_mouse(serve, page):
-    studio = serve()
+def test_one_can_walk_from_an_example_to_the_inside_without_a_mouse(studio, page):
     page.goto(f"{studio.address}/")
     page.wait_for_selector(".example")
     page.keyboard.press("Tab")

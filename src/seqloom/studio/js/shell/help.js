@@ -2,6 +2,7 @@
 
 import { facts, h, icon, put } from "../dom.js";
 import { areOn, listShortcuts, shortcut, turn } from "../keys.js";
+import { beginTour, resumeTour, TOURS } from "./touring.js";
 
 const GLOSSARY = {
   Symbol: "One piece of a sequence: a character, a word, a sound, a note.",
@@ -43,6 +44,14 @@ export function offerHelp() {
         h("h2", "Help"),
         h("button.quiet.square", { "aria-label": "Close", onclick: () => dialog.close() }, icon("close")),
       ),
+      h("h3", "Tours"),
+      h("p.small.muted", "Each points at things on the pages, and goes on when you have done what it says."),
+      h(
+        ".row",
+        Object.entries(TOURS).map(([name, words]) =>
+          h("button", { dataset: { tour: name }, onclick: () => dialog.close() ?? beginTour(name) }, words),
+        ),
+      ),
       h("h3", "Shortcuts"),
       facts([...keys].map(([key, words]) => [h("kbd", key), words])),
       h(
@@ -58,4 +67,5 @@ export function offerHelp() {
   };
   shortcut("?", "This help", open);
   document.addEventListener("help", open);
+  resumeTour();
 }

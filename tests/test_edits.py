@@ -9,6 +9,8 @@ import torch
 from seqloom.errors import UsageError
 from seqloom.forms import END, Form
 from seqloom.inspecting import Inspecting, Subject, offers, show
+from seqloom.inspecting.edits import place_in
+from seqloom.inspecting.layers import sampled_looks
 from seqloom.views.difference import effect
 from tests.contracts.cases import SIGNATURES, build, small
 from tests.contracts.plain_task import Plain
@@ -77,8 +79,6 @@ def test_all_heads_mute_is_a_model_whose_heads_find_nothing(name, form, options)
 
 
 def _paths(subject):
-    from seqloom.inspecting.layers import sampled_looks
-
     return [layer.path for layer in sampled_looks(subject)]
 
 
@@ -177,11 +177,27 @@ def test_edits_that_cannot_be_made_are_told(edit):
     assert caught.value.code in {"U351", "U353"}
 
 
+def test_a_symbol_is_found_in_its_text():
+    """Also the second of two that are alike, and where symbols are in small letters."""
+    text = "The dog, the Dog"
+    for place, (begin, end) in {0: (0, 3), 1: (4, 7), 3: (9, 12), 4: (13, 16)}.items():
+        names = ["the", "dog", ",", "the", "dog"]
+        assert place_in(text, names, place) == (begin, end)
+    assert place_in("abab", ["<s>", *"abab"], 3) == (2, 3)
+    with pytest.raises(UsageError) as caught:
+        place_in("abab", ["<s>", *"abab"], 0)
+    assert caught.value.code == "U353"
+
+
 def test_the_effect_is_the_largest_change():
     before = [["symbol", "bits", "rank"], ["a", "1.00", "3"], ["b", "2.00", "70"]]
     after = [["symbol", "bits", "rank"], ["a", "3.00", "3"], ["b", "2.10", "60"]]
     assert effect(before, after) == "Most changed: bits of a, from 1.00 to 3.00."
     assert effect(before, before) == "Nothing that is shown here changes."
+    replaced = [["symbol", "bits", "rank"], ["c", "9.00", "3"], ["b", "2.00", "70"]]
+    told = effect(before, replaced, ["c", "b"])
+    assert told == "Most changed: bits of c, from 1.00 to 9.00."
+    assert "made up otherwise" in effect(before[:2], replaced[:2])
     words = [["word", "tag"], ["a", "DET"], ["a", "NOUN"]]
     others = [["word", "tag"], ["a", "DET"], ["a", "VERB"]]
     assert effect(words, others) == "tag of a (2): NOUN becomes VERB."

@@ -16,7 +16,7 @@ from ..views import View
 from .edits import edit_of
 from .kind import Kind
 from .kinds import KINDS
-from .options import Inspecting
+from .options import LAST, Inspecting
 from .subject import Looking, Subject
 
 __all__ = ["KINDS", "Inspecting", "Kind", "Offers", "Subject", "look", "offers", "show"]
@@ -78,8 +78,19 @@ def show(  # noqa: PLR0913 - keyword-only but for the first three
     edit = edit_of(looking(question, asked))
     before = kind.of(looking(question, replace(asked, edit="")))
     with changing(subject.model, edit.changes):
-        after = kind.of(looking(edit.question, asked))
+        try:
+            after = kind.of(looking(edit.question, _settled(kind, asked, before)))
+        except UsageError:  # what is written now has no such place
+            after = kind.of(looking(edit.question, asked))
     return after.edited(before, asked.edit, edit.told)
+
+
+def _settled(kind: Kind, asked: Inspecting, before: View) -> Inspecting:
+    """With the cell or the place that the view chose by itself, so that both show the same."""
+    left = [name for name in ("cell", "at") if name in kind.takes and getattr(asked, name) == LAST]
+    told = before.to_json() if left else {}
+    found = {name: told.get(name) for name in left}
+    return replace(asked, **{name: value for name, value in found.items() if value is not None})
 
 
 def _chosen(subject: Subject, asked: Inspecting) -> Kind:

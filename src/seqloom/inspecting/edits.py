@@ -119,12 +119,12 @@ def _replaced(looking: Looking, question: Any, given: Given) -> tuple[Any, str]:
             f"{names[place]} is {by} instead of {written(looking.past.numbers[place])}"
         )
     text = looking.task.shown_question(question)
-    begin, end = _place_in(text, names, place)
+    begin, end = place_in(text, names, place)
     told = f'"{visible(names[place])}" is "{visible(by)}"' if by else f'"{names[place]}" is gone'
     return looking.task.question(text[:begin] + by + text[end:]), told
 
 
-def _place_in(text: str, names: Sequence[str], place: int) -> tuple[int, int]:
+def place_in(text: str, names: Sequence[str], place: int) -> tuple[int, int]:
     """Where a symbol begins and ends in its text: symbols come in the order of the text."""
     low = text.lower()
     is_folded = len(low) == len(text)

@@ -7,16 +7,23 @@ Table = Sequence[Sequence[str]]
 Cells = dict[tuple[str, str], str]
 
 
-def effect(before: Table, after: Table) -> str:
-    """The number that changed most, next to the spread of its column; and words that changed."""
+def effect(before: Table, after: Table, places: Sequence[str] = ()) -> str:
+    """The number that changed most, next to the spread of its column; and words that changed.
+
+    Rows go together by their names; where they are the places of what was read, by these.
+    """
+    names = [[row[0] for row in table[1:]] for table in (before, after)]
+    if len(names[0]) == len(names[1]) and names[1] == list(places):
+        renamed = zip(names[1], before[1:], strict=True)
+        before = [before[0], *([name, *row[1:]] for name, row in renamed)]
     old, new = _cells(before), _cells(after)
     both = [key for key in new if key in old and old[key] != new[key]]
     if old == new:
         return "Nothing that is shown here changes."
-    if not both:
+    numbers = [key for key in both if None not in (_number(old[key]), _number(new[key]))]
+    words = [key for key in both if _is_word(old[key]) and _is_word(new[key])]
+    if not numbers and not words:
         return "What is shown here is made up otherwise."
-    words = [key for key in both if _number(new[key]) is None or _number(old[key]) is None]
-    numbers = [key for key in both if key not in words]
     told = []
     if words:
         (row, column), count = words[0], len(words)
@@ -49,6 +56,11 @@ def _number(text: str) -> float | None:
         return float(text.removesuffix("%").strip().lstrip("<").replace(",", ""))
     except ValueError:
         return None
+
+
+def _is_word(text: str) -> bool:
+    """A label or a symbol, not several of them with their numbers."""
+    return not any(character.isdigit() for character in text)
 
 
 def _change(key: tuple[str, str], old: Cells, new: Cells) -> float:

@@ -37,6 +37,8 @@ class Head:
         weights = np.asarray(weights, dtype=np.float64)
         if not weights.size:
             return cls(weights, "nothing to look at", 0.0, 0.0)
+        if not weights.any():
+            return cls(weights, "mute", 1.0, 0.0)
         found = _shares(weights, is_same)
         behaviour, share = max(found.items(), key=lambda one: one[1])
         entropy, evenness = _entropy(weights)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from ..errors import MachineError, UsageError
 from .difference import effect
 from .drawing import Picture
-from .symbols import fold, to_ascii
+from .symbols import fold, to_ascii, visible
 from .text_grid import text_width
 
 
@@ -67,13 +67,11 @@ class View(ABC):
 
     def edited(self, before: "View", edit: str, told: str) -> "View":
         """This view as one of an edited run, beside the same of the run as it is."""
-        self.edit = {
-            "text": edit,
-            "told": told,
-            "effect": effect(before.to_table(), self.to_table()),
-        }
+        places = [visible(name) for name in self.content().get("tokens", {}).get("src", [])]
+        found = effect(before.to_table(), self.to_table(), places)
+        self.edit = {"text": edit, "told": told, "effect": found}
         self.before = before
-        self.caption = f"Edited run: {told}. {self.edit['effect']} {self.caption}"
+        self.caption = f"Edited run: {told}. {found} {self.caption}"
         return self
 
     def to_text(self, width: int = 80, ascii: bool = False) -> str:

@@ -14,6 +14,20 @@ import { tree } from "../figures/tree.js";
 import { trellis as drawTrellis } from "../figures/trellis.js";
 import { check, choice } from "./controls.js";
 
+/** Bars of an edited run, each with a mark where it was before. */
+function besideBefore(json, nameOf, count, options = {}) {
+  const before = new Map(json.before.choices.map((one) => [nameOf(one), one.p]));
+  return {
+    drawing: bars(
+      json.choices
+        .slice(0, count)
+        .map((one) => ({ name: nameOf(one), value: before.get(nameOf(one)) ?? one.p, after: one.p })),
+      { label: "how likely each is in the edited run", ...options },
+    ),
+    legend: [swatch("var(--accent)", "edited"), h("span", h("span.share-mark.in-legend"), "before")],
+  };
+}
+
 export const next = {
   height: 300,
   at(page, json) {
@@ -31,6 +45,7 @@ export const next = {
         );
   },
   draw(json) {
+    if (json.before?.at === json.at) return besideBefore(json, ({ symbol }) => symbol, 12);
     const changed = json.choices.some(({ kept, p, after }) => !kept || Math.abs(after - p) > 0.002);
     return {
       drawing: bars(
@@ -51,12 +66,15 @@ export const next = {
 
 export const choices = {
   height: 180,
-  draw: (json) => ({
-    drawing: bars(
-      json.choices.slice(0, 20).map(({ label, p }) => ({ name: label, value: p })),
-      { most: 1, plain: true, label: "how likely each label is" },
-    ),
-  }),
+  draw: (json) =>
+    json.before
+      ? besideBefore(json, ({ label }) => label, 20, { most: 1, plain: true })
+      : {
+          drawing: bars(
+            json.choices.slice(0, 20).map(({ label, p }) => ({ name: label, value: p })),
+            { most: 1, plain: true, label: "how likely each label is" },
+          ),
+        },
 };
 
 export const beam = {
@@ -101,6 +119,13 @@ export const tags = {
   draw(json, api) {
     const { src } = json.tokens,
       drawing = drawTags({ ...json, tokens: src, onMove: (i) => api.move("src", i) });
+    const was = json.before?.tags;
+    if (was?.length === json.tags.length)
+      for (const word of drawing.querySelectorAll(".tagged-word")) {
+        const { label } = was[word.dataset.place];
+        if (label !== json.tags[word.dataset.place].label)
+          word.append(h("span.tag-before", { title: "before the edit" }, label));
+      }
     return {
       drawing,
       legend: muted("the line below a word is as thick as the model is sure"),
@@ -160,13 +185,13 @@ export const trellis = {
 
 export const forecast = {
   height: 320,
-  draw({ series }) {
+  draw({ series, before }) {
     const several = series.length > 1;
     return {
       drawing: h(
         "div",
         { class: several ? "fans" : "", dataset: { active: "true" } },
-        series.map((one) => fan(one, { height: several ? 170 : 260 })),
+        series.map((one, i) => fan(one, { height: several ? 170 : 260, before: before?.series[i]?.mean })),
       ),
       legend: ["50", "80", "95"].map((share) =>
         h("span", h("span", { class: `swatch band-${share}` }), `holds ${share} %`),

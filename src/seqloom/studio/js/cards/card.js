@@ -53,7 +53,12 @@ export function card(view, page) {
     const body = { ...page.input() };
     for (const option of view.options || []) {
       if (option.name === "view") continue;
-      const value = option.name === "at" ? kind?.at?.(page, state.json) : page.option(view.view, option.name);
+      const value =
+        option.name === "at"
+          ? kind?.at?.(page, state.json)
+          : option.name === "edit"
+            ? page.edit()
+            : page.option(view.view, option.name);
       if (value !== undefined && value !== null && value !== "") body[option.name] = typed(option, value);
     }
     return body;
@@ -93,7 +98,8 @@ export function card(view, page) {
       if (page.kept.size > 200) page.kept.clear();
       page.kept.set(`${view.view} ${key}`, json);
       state.json = json;
-      page.setTokens(json, view.view);
+      page.setTokens(json);
+      if (json.edit) page.edits.tell(json.edit.told);
       draw();
       element.dataset.state = "ready";
     } catch (problem) {
@@ -122,7 +128,7 @@ export function card(view, page) {
       title: view.title || view.view,
       json,
       caption: json.caption,
-      notes: json.notes,
+      notes: page.edit() && !json.edit ? [...json.notes, "of the run as it is, without the edit"] : json.notes,
       drawing: drawn.drawing,
       legend: drawn.legend,
       table: async () => rowsOf(await served("text/html")),

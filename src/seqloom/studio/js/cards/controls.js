@@ -11,7 +11,7 @@ const WAYS = ["", "posterior", "occlusion", "gradient", "attention"];
 
 /** The controls of a view; `at` is the cursor, and what a card shows in another way is left out. */
 export function controls(view, json, page, kind, api) {
-  const hidden = new Set(["at", "view", view.view === "beam" ? "" : "beam", ...(kind?.hides || [])]);
+  const hidden = new Set(["at", "view", "edit", view.view === "beam" ? "" : "beam", ...(kind?.hides || [])]);
   return (view.options || [])
     .filter((option) => !hidden.has(option.name))
     .map((option) => {

@@ -52,7 +52,14 @@ export function cursorsOf({ line, moved }) {
       label: side === "src" ? "what was read" : "what was written",
       onMove: (i) => move(side, i),
     });
-    sides[side] = { tokens, rail: element, columns: columnsOf(numbers || tokens), fresh: true, worth };
+    sides[side] = {
+      tokens,
+      rail: element,
+      shown: numbers || tokens,
+      columns: columnsOf(numbers || tokens),
+      fresh: true,
+      worth,
+    };
     element.setCursor(at(side));
     const rows = ["src", "tgt"].filter((name) => sides[name]);
     clear(line).append(
@@ -71,7 +78,9 @@ export function cursorsOf({ line, moved }) {
   }
   /** The rail that a list of symbols of a view lies on: its own, or that of what is written. */
   const sideOf = (side, tokens) => (shift(side, tokens) === null && shift("tgt", tokens) !== null ? "tgt" : side);
-  return { at, move, shift, sideOf, learn, forget };
+  /** The symbol under the cursor, as the rail shows it. */
+  const symbol = (side) => sides[side]?.shown[at(side)];
+  return { at, move, symbol, shift, sideOf, learn, forget };
 }
 
 function fits(own, tokens, by) {

@@ -77,7 +77,7 @@ export function timeLapse(page, changed, signal) {
     const probed = text ?? (inputs.includes(now) ? now : inputs[0]);
     const isNow = wanted === steps.length;
     set(
-      { step: isNow ? null : steps[wanted], ...page.probed(isNow && text === null ? now : probed, isNow) },
+      { edit: null, step: isNow ? null : steps[wanted], ...page.probed(isNow && text === null ? now : probed, isNow) },
       { replace: true },
     );
     changed();

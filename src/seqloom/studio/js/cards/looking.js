@@ -1,11 +1,13 @@
 // Cards of attention: the matrix or the ribbons, all heads in small, sentences and their words.
 import { h } from "../dom.js";
 import { shade } from "../colours.js";
-import { matrix, paintCells, rampLegend } from "../figures/matrix.js";
+import { matrix, paintCells, rampLegend, signedLegend } from "../figures/matrix.js";
 import { muted, two } from "../figures/parts.js";
 import { ribbons } from "../figures/ribbons.js";
+import { short } from "../figures/scales.js";
 import { visible } from "../figures/symbols.js";
 import { choice, slider } from "./controls.js";
+import { gained, intervene } from "./edits.js";
 
 export const attention = {
   height: 420,
@@ -14,7 +16,8 @@ export const attention = {
       isSame = src.length === tgt.length && src.every((symbol, i) => symbol === tgt[i]);
     // Where a text looks at itself, both sides are the one rail.
     const side = isSame ? "src" : "tgt",
-      asRibbons = api.local("as") === "ribbons",
+      gain = gained(json, ({ weights }) => weights, api),
+      asRibbons = api.local("as") === "ribbons" && !gain,
       share = Number(api.local("share", 0.9));
     const onRow = (row) => api.move(side, row),
       onColumn = (column) => isSame || api.move("src", column);
@@ -23,9 +26,8 @@ export const attention = {
       : matrix({
           rows: tgt,
           columns: src,
-          values: json.weights,
-          outline: true,
-          entropy: json.entropy,
+          values: gain ? gain.values : json.weights,
+          ...(gain ? { kind: "signed", limit: gain.limit } : { outline: true, entropy: json.entropy }),
           onCell: (row, column) => {
             onRow(row);
             onColumn(column);
@@ -34,15 +36,16 @@ export const attention = {
     return {
       drawing,
       controls: [
-        choice(
-          "attention as",
-          [
-            ["matrix", "Matrix"],
-            ["ribbons", "Ribbons"],
-          ],
-          asRibbons ? "ribbons" : "matrix",
-          (value) => api.setLocal("as", value === "matrix" ? null : value),
-        ),
+        gain === null &&
+          choice(
+            "attention as",
+            [
+              ["matrix", "Matrix"],
+              ["ribbons", "Ribbons"],
+            ],
+            asRibbons ? "ribbons" : "matrix",
+            (value) => api.setLocal("as", value === "matrix" ? null : value),
+          ),
         asRibbons &&
           slider(
             {
@@ -55,10 +58,18 @@ export const attention = {
             (value) => api.setLocal("share", value),
             "attention.share",
           ),
+        intervene(
+          api,
+          "mute",
+          json.head === "mean" ? (json.heads > 1 ? "Mute all heads" : "Mute it") : "Mute this head",
+          () => `mute layer=${json.layer}${json.head === "mean" ? "" : ` head=${json.head}`}`,
+        ),
       ],
-      legend: asRibbons
-        ? muted("as wide as the weight; above: what is looked at, below: what looks")
-        : rampLegend("0", "1", "weight; outlined: the largest of its row; bars: how spread out a row is, in bits"),
+      legend: gain
+        ? signedLegend(short(gain.limit, 2), "what the edit added to a weight")
+        : asRibbons
+          ? muted("as wide as the weight; above: what is looked at, below: what looks")
+          : rampLegend("0", "1", "weight; outlined: the largest of its row; bars: how spread out a row is, in bits"),
       follow: () => drawing.setCursor({ row: api.at(side), column: isSame ? null : api.at("src") }),
       values() {
         const row = api.at(side),

@@ -10,6 +10,7 @@ import { rail, scroller } from "../figures/rail.js";
 import { short } from "../figures/scales.js";
 import { columnsOf, visible } from "../figures/symbols.js";
 import { check, choice } from "./controls.js";
+import { gained, intervene } from "./edits.js";
 
 const mean = (values) => values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
 const percent = (share) => `${Math.round(100 * share)} %`;
@@ -49,6 +50,7 @@ export const gates = {
     const { src } = json.tokens,
       names = Object.keys(json.gates),
       shown = api.local("gate", "all");
+    const gain = gained(json, ({ gates: all }) => names.map((name) => all[name]?.values), api);
     const means = (time) => names.map((name) => two(mean(json.gates[name].values[time])));
     return {
       ...inTime(
@@ -58,15 +60,18 @@ export const gates = {
           .map((name) => ({
             name: bare(name),
             title: `${bare(name)}: ${percent(json.gates[name].open)} open (>0.9), ${percent(json.gates[name].shut)} shut (<0.1)`,
-            values: json.gates[name].values,
+            values: gain ? gain.values[names.indexOf(name)] : json.gates[name].values,
             order: json.order,
+            ...(gain && { kind: "signed", range: [-gain.limit, gain.limit] }),
           })),
         api,
       ),
       controls: choice("gate", [["all", "All"], ...names.map((name) => [bare(name), bare(name)])], shown, (value) =>
         api.setLocal("gate", value === "all" ? null : value),
       ),
-      legend: rampLegend("0", "1", "value of the gate: 0 shut, 1 open; each row is a cell"),
+      legend: gain
+        ? signedLegend(short(gain.limit), "what the edit added; each row is a cell")
+        : rampLegend("0", "1", "value of the gate: 0 shut, 1 open; each row is a cell"),
       values: () =>
         src[api.at("src")] === undefined
           ? []
@@ -78,7 +83,8 @@ export const gates = {
 export const states = {
   height: 320,
   draw(json, api) {
-    const limit = Math.max(...(json.range || [1]).map(Math.abs)),
+    const gain = gained(json, ({ values }) => values, api),
+      limit = gain ? gain.limit : Math.max(...(json.range || [1]).map(Math.abs)),
       told = (line) => [two(mean(line)), two(Math.min(...line)), two(Math.max(...line))];
     return {
       ...inTime(
@@ -87,7 +93,7 @@ export const states = {
           {
             name: "state",
             title: json.layers?.[json.layer] || "state",
-            values: json.values,
+            values: gain ? gain.values : json.values,
             order: json.order,
             kind: "signed",
             range: [-limit, limit],
@@ -96,7 +102,10 @@ export const states = {
         ],
         api,
       ),
-      legend: signedLegend(short(limit), "state of a cell; a click colours the text by it"),
+      legend: signedLegend(
+        short(limit),
+        gain ? "what the edit added to a cell" : "state of a cell; a click colours the text by it",
+      ),
       values: () => (json.values[api.at("src")] ? [["state, mean", told(json.values[api.at("src")])[0]]] : []),
     };
   },
@@ -107,7 +116,9 @@ export const cell = {
   hides: ["cell"],
   draw(json, api) {
     const { src } = json.tokens,
-      limit = Math.max(1e-9, ...(json.range || [1]).map(Math.abs)),
+      gain = json.cell === json.before?.cell ? gained(json, ({ values }) => values, api) : null,
+      shown = gain ? gain.values : json.values,
+      limit = gain ? gain.limit : Math.max(1e-9, ...(json.range || [1]).map(Math.abs)),
       guesses = json.predictions && api.local("guesses") === "yes";
     const number = h("input", {
       type: "number",
@@ -116,6 +127,13 @@ export const cell = {
       value: json.cell,
       dataset: { control: "cell.cell" },
       on: { change: (event) => api.setOption("cell", event.target.value) },
+    });
+    const level = h("input.short", {
+      type: "number",
+      step: "0.1",
+      value: "0",
+      "aria-label": "the value that the cell is held at",
+      dataset: { control: "edit.value" },
     });
     const stories = (json.stories || []).map((story) =>
       h(
@@ -140,8 +158,8 @@ export const cell = {
         api,
         `the text, coloured by cell ${json.cell}`,
         (i) => ({
-          background: signed((json.values[i] ?? 0) / limit, { behindText: true }),
-          title: `${visible(src[i])}: ${two(json.values[i])}`,
+          background: signed((shown[i] ?? 0) / limit, { behindText: true }),
+          title: `${visible(src[i])}: ${two(shown[i])}`,
         }),
         guesses
           ? (i) =>
@@ -158,9 +176,24 @@ export const cell = {
         h("label.control", { title: "↑ and ↓ step from cell to cell." }, h("span", "cell"), number),
         json.predictions &&
           check("guesses below", guesses, (on) => api.setLocal("guesses", on ? "yes" : null), "cell.guesses"),
+        h(
+          "span.row",
+          intervene(
+            api,
+            "clamp",
+            "Hold it at",
+            () => `clamp layer=${json.layer} cell=${json.cell} value=${Number(level.value) || 0}`,
+          ),
+          level,
+        ),
       ],
       legend: [
-        signedLegend(short(limit), `state of cell ${json.cell}: orange is negative, blue positive`),
+        signedLegend(
+          short(limit),
+          gain
+            ? `what the edit added to cell ${json.cell}`
+            : `state of cell ${json.cell}: orange is negative, blue positive`,
+        ),
         stories.length > 0 &&
           h("details.stories", { open: true }, h("summary", "Cells with a story"), h("ol", stories)),
       ],
@@ -185,11 +218,21 @@ export function bitsOf({ tokens: { src }, bits, ranks = [] }) {
 
 export const surprise = {
   height: 200,
-  draw: (json, api) => ({
-    ...coloured(json.tokens, api, "the text, coloured by how much it surprises", bitsOf(json)),
-    legend: rampLegend("0", `${MOST_BITS} bits and more`, "", shade),
-    values: () => (json.bits[api.at("src")] == null ? [] : [["surprise", `${two(json.bits[api.at("src")])} bits`]]),
-  }),
+  draw(json, api) {
+    const { src } = json.tokens,
+      gain = gained(json, ({ bits }) => bits, api);
+    const more = (i) => ({
+      background: signed((gain.values[i] ?? 0) / gain.limit, { behindText: true }),
+      title: `${visible(src[i])}: ${gain.values[i] > 0 ? "+" : ""}${two(gain.values[i])} bits`,
+    });
+    return {
+      ...coloured(json.tokens, api, "the text, coloured by how much it surprises", gain ? more : bitsOf(json)),
+      legend: gain
+        ? signedLegend(short(gain.limit, 2), "bits that the edit added: blue surprises more, orange less")
+        : rampLegend("0", `${MOST_BITS} bits and more`, "", shade),
+      values: () => (json.bits[api.at("src")] == null ? [] : [["surprise", `${two(json.bits[api.at("src")])} bits`]]),
+    };
+  },
 };
 
 export const gradient = {

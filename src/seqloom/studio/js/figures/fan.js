@@ -8,8 +8,8 @@ const BANDS = [
   [0.5, "0.25", "0.75"],
 ];
 
-/** fan(series of the view `forecast`, {height}) → element. */
-export function fan(series, { height = 220 } = {}) {
+/** fan(series of the view `forecast`, {height, before: what was expected before an edit}) → element. */
+export function fan(series, { height = 220, before } = {}) {
   const keep = Math.min(series.past.length, Math.max(3 * series.mean.length, 40)),
     past = series.past.slice(-keep);
   const times = [...series.times.past.slice(-keep), ...series.times.ahead];
@@ -28,6 +28,7 @@ export function fan(series, { height = 220 } = {}) {
     series: [
       { name: "past", plain: true, points: past.map((value, i) => [i, value]) },
       { name: "forecast", colour: 0, points: ahead(series.mean), bands },
+      ...(before ? [{ name: "before", colour: 1, points: ahead(before) }] : []),
       ...(series.actual ? [{ name: "came", colour: 1, dots: "only", points: ahead(series.actual) }] : []),
     ],
   });

@@ -7,6 +7,7 @@ import { shortcut } from "../keys.js";
 import { toggleTable } from "../figures/figure.js";
 import { card } from "../cards/card.js";
 import { cursorsOf } from "../cards/cursors.js";
+import { editing, replacing } from "../cards/edits.js";
 import { timeLapse } from "../cards/lapse.js";
 import { chooseModel, exampleChips } from "../cards/choosing.js";
 
@@ -21,7 +22,9 @@ export async function show(main, now, signal) {
     h("h1", "Inside ", h("span.wrap", model.id)),
     page.form,
     page.lapse.element,
+    page.edits.element,
     page.railLine,
+    page.replace.element,
     page.jump,
     h(".inside", page.column, page.aside),
     page.missing,
@@ -53,6 +56,12 @@ function pageOf(model, signal) {
     input: () => (page.step() !== null ? { text: page.probe() } : { [series ? "series" : "text"]: text() }),
     probe: () => (series ? (query().get("probe") ?? "") : text()),
     probed: (name, isNow) => (series ? { probe: isNow ? null : name } : { text: name }),
+    edit: () => (page.step() === null ? page.edits.edit() : ""),
+    edits: editing(query, () => {
+      cursors.forget();
+      reload();
+      cards.forEach((one) => one.redraw());
+    }),
     step: () => (query().has("step") ? Number(query().get("step")) : null),
     option: (view, name) =>
       query().get(`${view}.${name}`) ?? (["layer", "head", "cell"].includes(name) ? query().get(name) : null),
@@ -67,6 +76,7 @@ function pageOf(model, signal) {
     },
     setTokens(json) {
       cursors.learn(json);
+      tellCursor();
     },
     curl: (view, body) =>
       `curl -s ${location.origin}/api/v1/models/${encodeURIComponent(model.id)}/views/${view} \\\n  -H 'Content-Type: application/json' \\\n  -d '${JSON.stringify(body).replaceAll("'", "'\\''")}'`,
@@ -77,9 +87,12 @@ function pageOf(model, signal) {
     moved: () => {
       cards.forEach((one) => one.follow());
       tellValues();
+      tellCursor();
     },
   });
   page.cursors = cursors;
+  page.replace = replacing(page.edits, series);
+  const tellCursor = () => page.replace.tell(page.step() === null ? cursors.at("src") : null, cursors.symbol("src"));
   const cards = (model.views || []).map((view) => card(view, page));
   page.cards = cards;
   page.lapse = timeLapse(
@@ -92,7 +105,7 @@ function pageOf(model, signal) {
     signal,
   );
   const form = inputForm(model, series, text, (value) => {
-    set({ text: value, at: null, to: null, step: null, probe: null });
+    set({ text: value, at: null, to: null, step: null, probe: null, edit: null });
     cursors.forget();
     reload();
   });
@@ -140,6 +153,7 @@ function pageOf(model, signal) {
   }
   function reload() {
     page.lapse.tell();
+    page.edits.tell();
     for (const one of cards) if (one.seen) load(one);
   }
   function jumpTo(event, one) {
@@ -160,6 +174,7 @@ function pageOf(model, signal) {
       watcher.observe(one.element);
     }
     valueCard.hidden = true;
+    page.edits.tell();
     const wanted = query().get("view");
     if (wanted)
       requestAnimationFrame(() => document.getElementById(`card-${wanted}`)?.scrollIntoView({ block: "start" }));

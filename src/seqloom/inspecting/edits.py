@@ -126,13 +126,10 @@ def _replaced(looking: Looking, question: Any, given: Given) -> tuple[Any, str]:
 
 def place_in(text: str, names: Sequence[str], place: int) -> tuple[int, int]:
     """Where a symbol begins and ends in its text: symbols come in the order of the text."""
-    low = text.lower()
-    is_folded = len(low) == len(text)
+    is_folded = len(text.lower()) == len(text)
     begin = end = 0
     for number, name in enumerate(names[: place + 1]):
-        found = text.find(name, end)
-        if found < 0 and is_folded:
-            found = low.find(name.lower(), end)
+        found = text.lower().find(name.lower(), end) if is_folded else text.find(name, end)
         if found >= 0:
             begin, end = found, found + len(name)
         elif number == place:

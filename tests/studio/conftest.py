@@ -21,13 +21,23 @@ from .prepared import PLANS, write
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """Chromium without a window."""
+def program() -> str:
+    """Where Chromium is."""
     found = chromium()
     if found is None:
         pytest.skip("Chromium is not installed, so the pages of the studio are not tested")
+    return found
+
+
+@pytest.fixture(scope="package")
+def browser(program: str) -> Iterator[Browser]:
+    """Chromium without a window.
+
+    It is closed when other tests follow: as long as it is there, its loop runs in this thread, and
+    no other can. With pytest-xdist tests of the server may well come after those of the studio.
+    """
     with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=found, args=list(FLAGS))
+        launched = playwright.chromium.launch(executable_path=program, args=list(FLAGS))
         yield launched
         launched.close()
 
@@ -41,7 +51,7 @@ def workshop(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Worksh
 
 @pytest.fixture(scope="session")
 def studio(
-    tmp_path_factory: pytest.TempPathFactory, workshop: Workshop, browser: Browser
+    tmp_path_factory: pytest.TempPathFactory, workshop: Workshop, program: str
 ) -> Iterator[Server]:
     """One server for all tests that only look."""
     server = Server(tmp_path_factory.mktemp("studio") / "runs", workshop)
@@ -50,7 +60,7 @@ def studio(
 
 
 @pytest.fixture
-def serve(tmp_path: Path, workshop: Workshop, browser: Browser) -> Iterator[Callable[..., Server]]:
+def serve(tmp_path: Path, workshop: Workshop, program: str) -> Iterator[Callable[..., Server]]:
     """Servers of this test's own: serve("--token", "secret")."""
     started: list[Server] = []
 
@@ -63,7 +73,7 @@ def serve(tmp_path: Path, workshop: Workshop, browser: Browser) -> Iterator[Call
         server.stop()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def window(browser: Browser) -> Iterator[Window]:
     """Where the pages of all tests are opened."""
     opened = Window(browser)

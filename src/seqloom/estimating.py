@@ -1,27 +1,32 @@
 """How long training takes on this machine, from a probe of a few seconds that keeps nothing."""
 
+import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
+from pathlib import Path
 from typing import Any, Literal
 
 from .fitting import made
+from .inspecting.probes import ALLOWANCE, SHARE, Prober
 from .model import LearnsFromStatistics, LearnsInPasses, Model
 from .parts import read_parts, with_known_labels
 from .recipe import Recipe
 from .search import Search
 from .task import Task
+from .training.checkpoints import save_arrays
 from .training.evaluation import evaluate
 from .training.grading import Graded
-from .training.learning import way_of
+from .training.learning import Learner, way_of
 from .training.settings import Training
-from .training.way import Step, Way
+from .training.way import Snapshot, Step, Way
 
 PROBE_SECONDS = 2.0
 JUDGED_SECONDS = 0.5
 MORE = 4  # times as many examples are tried while that takes no time worth mentioning
-SHARE = 64  # of the examples, to begin with
+PART = 64  # of the examples are counted to begin with
+FEW = 4  # examples for an evaluation that is only timed
 INSTANT = 1.0
 MINUTE, HOUR, TINY = 60, 3600, 1e-9
 
@@ -59,6 +64,7 @@ class Estimate:
 class _Probed:
     """What the probe saw of learning: how long all of it takes, and how often it is judged."""
 
+    way: Way
     seconds: float
     evaluations: float
     is_cut: bool = False  # whether the probe ended before learning did
@@ -89,6 +95,10 @@ def estimate(recipe: Recipe, seconds: float = PROBE_SECONDS) -> Estimate:
     test = with_known_labels(task, parts.test)
     each = _judged(model, task, valid or test)
     judging = each * (probed.evaluations * len(valid) + len(test))
+    if valid:
+        beside = _beside(Learner(model, task, probed.way, valid[:FEW], settings), valid)
+        judging += beside.whole(probed.evaluations, reading + probed.seconds + judging)
+        judging -= each * min(FEW, len(valid)) * probed.evaluations  # they were in it
     return Estimate(reading, probed.seconds, judging, _bound(model, settings))
 
 
@@ -102,15 +112,15 @@ def _counted(
 ) -> _Probed:
     """Count more and more of the examples, until a second or so is spent or none are left."""
     count = len(train.examples)
-    some = max(1, count // SHARE)
+    some = max(1, count // PART)
     while True:
         began = time.monotonic()
-        fewer = train._replace(examples=train.examples[:some])
-        for _ in way_of(model, task, fewer, settings).steps():
+        way = way_of(model, task, train._replace(examples=train.examples[:some]), settings)
+        for _ in way.steps():
             pass  # the model is set from its counts at the last step
         took = time.monotonic() - began
         if some == count or took * MORE > seconds:
-            return _Probed(took * count / some, 1)
+            return _Probed(way, took * count / some, 1)
         some = min(count, some * MORE)
 
 
@@ -126,13 +136,13 @@ def _stepped(way: Way, settings: Training, seconds: float) -> _Probed:
             break
     else:
         spent, last = seen[-1]
-        return _Probed(spent, _evaluations(last, 1.0, spent, settings))
+        return _Probed(way, spent, _evaluations(last, 1.0, spent, settings))
     (start, first), (spent, last) = seen[0], seen[-1]
     pace = (last.progress - first.progress) / max(spent - start, TINY)
     if pace <= 0:
         pace = last.progress / spent
     whole = spent + max(0.0, 1 - last.progress) / max(pace, TINY)
-    return _Probed(whole, _evaluations(last, last.progress, whole, settings), is_cut=True)
+    return _Probed(way, whole, _evaluations(last, last.progress, whole, settings), is_cut=True)
 
 
 def _evaluations(step: Step, progress: float, seconds: float, settings: Training) -> float:
@@ -156,6 +166,55 @@ def _judged(model: Model, task: Task, examples: Sequence[Any]) -> float:
             return took / min(some, len(examples))
         some, is_ready = some * MORE if is_ready else some, True
     return 0.0
+
+
+@dataclass(frozen=True)
+class _Beside:
+    """What an evaluation takes beside judging examples: samples, checkpoints, and views."""
+
+    each: float
+    views: float
+
+    def whole(self, evaluations: float, work: float) -> float:
+        """All evaluations; views may take no more than a share of the work."""
+        return self.each * evaluations + min(self.views * evaluations, ALLOWANCE + SHARE * work)
+
+
+def _beside(learner: Learner, valid: Sequence[Any]) -> _Beside:
+    """Two evaluations for a few examples, in a folder that goes again; the first makes ready."""
+    with tempfile.TemporaryDirectory() as name:
+        about = learner.model, learner.task, valid, learner.settings.probes
+        keeper = _Keeper(learner, Prober(Path(name), *about))
+        times = []
+        for _ in range(2):
+            began = time.monotonic()
+            for _ in learner.judge(keeper):
+                pass
+            times.append((time.monotonic() - began - keeper.views, keeper.views))
+            if times[0][0] > PROBE_SECONDS:
+                break
+    return _Beside(*times[-1])
+
+
+class _Keeper:
+    """Keeps everything as training does, where it is soon forgotten."""
+
+    def __init__(self, learner: Learner, prober: Prober) -> None:
+        self.learner, self.prober, self.views = learner, prober, 0.0
+
+    def keep_best(self) -> None:
+        save_arrays(self.prober.folder.parent / "best", self.learner.model.weights())
+
+    def keep_place(self, snapshot: Snapshot) -> None:
+        save_arrays(self.prober.folder.parent / "last", snapshot.arrays, snapshot.facts)
+
+    def keep_good(self) -> None:
+        return
+
+    def keep_probes(self, step: int) -> None:
+        began = time.monotonic()
+        self.prober.keep(step)
+        self.views = time.monotonic() - began
 
 
 def _bound(model: Model, settings: Training) -> Bound:

@@ -1,6 +1,8 @@
 """How long training would take: probed in a process of its own, which ends with whoever asked."""
 
+import asyncio
 import json
+import os
 import time
 from http.client import HTTPConnection
 from pathlib import Path
@@ -8,7 +10,10 @@ from pathlib import Path
 import httpx
 import pytest
 
+from seqloom.errors import StudioError
+from seqloom.recipe import Recipe
 from seqloom.server.answers import Estimated
+from seqloom.server.estimates import WAITING, Estimates
 from seqloom.server.settings import Limits
 
 from .conftest import client, until
@@ -21,15 +26,15 @@ def put(web, file):
     return answer.json()["id"]
 
 
-def probes() -> list[int]:
-    """The processes of this moment that estimate, by what /proc tells of them."""
+def probes(runs) -> list[int]:
+    """The processes that estimate for a studio at this moment, by what /proc tells of them."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             words = path.read_bytes().split(b"\0")
         except OSError:
             continue
-        if b"--estimate" in words:
+        if b"--estimate" in words and any(word.startswith(os.fsencode(runs)) for word in words):
             found.append(int(path.parent.name))
     return found
 
@@ -67,7 +72,7 @@ def test_a_probe_that_takes_too_long_is_ended(tmp_path, files):
         asked = {"task": "language", "data": put(web, files / "text.txt"), "model": "recurrent"}
         told = web.post(PATH, json=asked).json()
         assert told["words"] == "not known" and "0 s" in told["reason"]
-    assert probes() == []
+    assert probes(tmp_path) == []
 
 
 @pytest.mark.parametrize(
@@ -91,10 +96,36 @@ def test_a_page_that_is_left_ends_its_probe(server, files):
     asking = [HTTPConnection(server.address.removeprefix("http://")) for _ in range(2)]
     for one in asking:  # the second waits for the first, and never begins
         one.request("POST", PATH, json.dumps(asked), {"Content-Type": "application/json"})
-    first = until(probes, 60)
+    first = until(lambda: probes(server.runs), 60)
     assert len(first) == 1, "one at a time"
     for one in asking[::-1]:
         one.close()
-    until(lambda: not probes(), 20)
+    until(lambda: not probes(server.runs), 20)
     time.sleep(0.5)
-    assert probes() == [] and server.get("/healthz").status_code == 200
+    assert probes(server.runs) == [] and server.get("/healthz").status_code == 200
+
+
+def test_a_few_may_wait_and_no_more(tmp_path):
+    """Without processes: the first is under way for ever."""
+
+    async def ask() -> list[object]:
+        estimates = Estimates(tmp_path, Limits(), asyncio.Event())
+        estimates._probe = never
+        asked = [
+            asyncio.ensure_future(estimates.of(Recipe(model={"order": number}), stays))
+            for number in range(WAITING + 1)
+        ]
+        (refused,), _ = await asyncio.wait(asked, return_when=asyncio.FIRST_COMPLETED)
+        for one in asked:
+            one.cancel()
+        return [refused.exception(), *await asyncio.gather(*asked, return_exceptions=True)]
+
+    async def never(recipe, has_left):
+        await asyncio.Event().wait()
+
+    async def stays() -> bool:
+        return False
+
+    refused, *others = asyncio.run(ask())
+    assert isinstance(refused, StudioError) and refused.status == 429
+    assert sum(isinstance(one, asyncio.CancelledError) for one in others) == WAITING

@@ -270,10 +270,12 @@ function axisOf({ query }) {
 function progressWords({ state, seconds, recipe }, story, { progress, epoch, speed, left: rest }) {
   const { steps, epochs } = recipe?.training ?? {};
   const isOn = state === "running";
+  // Who counts, or is stopped by time or steps, is done before all passes are made.
+  const passes = story.end?.reason === "finished" && epoch < epochs ? null : epochs;
   return [
     isOn && progress != null && percent(progress),
     story.step > 0 && `step ${number(story.step)}${steps ? ` of ${number(steps)}` : ""}`,
-    epoch != null && `pass ${number(Math.round(10 * epoch) / 10)}${epochs && !steps ? ` of ${number(epochs)}` : ""}`,
+    epoch != null && `pass ${number(Math.round(10 * epoch) / 10)}${passes && !steps ? ` of ${number(passes)}` : ""}`,
     isOn && speed > 0 && `${short(speed)} symbols/s`,
     isOn && (rest != null ? `${duration(rest)} left` : story.step ? "time left not known yet" : "Starting…"),
     !isOn && state !== "waiting" && seconds != null && `took ${duration(seconds)}`,

@@ -131,7 +131,7 @@ def studio(runs: Path) -> Iterator[str]:
         text=True,
     )
     try:
-        yield json.loads(process.stdout.readline())["address"].rstrip("/")  # type: ignore[union-attr]
+        yield json.loads(process.stdout.readline())["address"].rstrip("/")
     finally:
         process.send_signal(signal.SIGINT)
         process.wait(60)

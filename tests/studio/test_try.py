@@ -132,3 +132,28 @@ def test_what_cannot_be_answered_is_told(studio, page, watch):
     page.wait_for_selector(".problem-box")
     assert "Problem" in page.inner_text(".problem-box")
     assert page.input_value("#try-text").startswith("no,numbers")
+
+
+def test_a_piece_of_music_is_composed(studio, page):
+    """From nothing, then another piece; the roll has the notes of the answer."""
+    try_it(page, studio, "tunes")
+    page.fill("#try-steps", "16")
+    page.click("button:text('Compose')")
+    page.wait_for_selector(".try-result .piano-svg")
+    body = {"inputs": [""], "parameters": {"steps": 16, "temperature": 1, "seed": 1}}
+    wanted = studio.post("/models/tunes:predict", body)["outputs"][0]
+    assert page.inner_text(".try-result .sentence") == wanted["view"]["caption"]
+    assert len(wanted["frames"]) == 16 and any(wanted["frames"])
+    with page.expect_download() as file:
+        page.click("text=Download as JSON")
+    assert json.loads(file.value.path().read_text())["frames"] == wanted["frames"]
+    shoot(page, "try-music")
+    page.fill("#try-seed", "2")
+    page.click("button:text('Compose')")
+    other = studio.post("/models/tunes:predict", {**body, "parameters": {"steps": 16, "seed": 2}})
+    caption = other["outputs"][0]["view"]["caption"]
+    page.wait_for_function(
+        "words => document.querySelector('.try-result .sentence').innerText === words", arg=caption
+    )
+    assert other["outputs"][0]["frames"] != wanted["frames"]
+    check_width(page)

@@ -1,9 +1,8 @@
 """Shapes that fill a part of a picture: an area within a line, and a dot."""
 
 from dataclasses import dataclass
-from html import escape
 
-from .drawing import Canvas, Point, Shape, element, number
+from .drawing import Canvas, Point, Shape, coloured, element, number
 
 
 @dataclass(frozen=True)
@@ -16,7 +15,7 @@ class Area(Shape):
 
     def svg(self) -> str:
         points = " ".join(f"{number(x)},{number(y)}" for x, y in self.points)
-        marks = f'points="{points}" fill="{escape(self.fill)}"'
+        marks = f'points="{points}"' + coloured(fill=self.fill)
         return element("polygon", marks, title=self.title)
 
     def paint(self, canvas: Canvas) -> None:
@@ -36,8 +35,8 @@ class Dot(Shape):
 
     def svg(self) -> str:
         x, y = map(number, self.place)
-        marks = f'cx="{x}" cy="{y}" r="{number(self.radius)}" fill="{escape(self.fill)}"'
-        marks += f' stroke="{escape(self.rim)}" stroke-width="1"'
+        marks = f'cx="{x}" cy="{y}" r="{number(self.radius)}"'
+        marks += coloured(fill=self.fill, stroke=self.rim) + ' stroke-width="1"'
         return element("circle", marks, title=self.title)
 
     def paint(self, canvas: Canvas) -> None:

@@ -4,10 +4,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .colours import INK, MUTED
+from .colours import GRID, INK, MUTED
 from .drawing import Box, Lettering, Picture, Point
 
-_GRID, _TICKS, _LABEL_GAP = "#d0d7de", Lettering(11, MUTED, "middle"), 14
+_GRID, _TICKS, _LABEL_GAP = GRID, Lettering(11, MUTED, "middle"), 14
 _LEAST, _MOST = -9, 9  # powers of ten beyond which nothing is drawn
 
 

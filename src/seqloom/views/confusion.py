@@ -93,7 +93,7 @@ class ConfusionView(View):
             right, guess = visible(self.drawn[row]), visible(self.drawn[column])
             title = f"{right} guessed as {guess}: {count:,} ({100 * share:.1f} %)"
             picture.rectangle((x, y, side, side), viridis(share), title=title)
-            figure = Lettering(min(12.0, pitch / 3), INK if share > _DARK else PAGE, "middle")
+            figure = Lettering(min(12.0, pitch / 3), str(INK if share > _DARK else PAGE), "middle")
             if count and figure.length(f"{count:,}") < side - 2 and pitch >= 24:
                 place = (x + side / 2, y + side / 2 + figure.size * 0.35)
                 picture.text(f"{count:,}", place, figure, title=title)

@@ -12,6 +12,7 @@ from math import hypot
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from .colours import INK, PAGE, Tone
 from .symbols import column_width
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class Lettering:
     """How words are set: size in pixels, colour, the point they hang on, degrees clockwise."""
 
     size: float = 12
-    colour: str = "#1b1f24"
+    colour: str = INK
     anchor: Anchor = "start"
     monospace: bool = False
     rotation: float = 0
@@ -50,7 +51,7 @@ class Picture:
     """
 
     def __init__(
-        self, width: float, height: float, background: str = "#ffffff", label: str = ""
+        self, width: float, height: float, background: str = PAGE, label: str = ""
     ) -> None:
         self.width, self.height = round(width), round(height)
         self.background, self.label = background, label
@@ -99,13 +100,14 @@ class Picture:
     def to_svg(self) -> str:
         """The picture as one SVG element that needs nothing from outside."""
         size = f'width="{self.width}" height="{self.height}"'
-        page = f'<rect {size} fill="{escape(self.background)}"/>'
+        page = f"<rect {size}{coloured(fill=self.background)}/>"
+        shapes = "\n".join([page, *(shape.svg() for shape in self.shapes)])
         head = (
             f'<svg xmlns="http://www.w3.org/2000/svg" {size} '
             f'viewBox="0 0 {self.width} {self.height}" role="img" '
             f'aria-label="{escape(_one_line(self.label))}" style="max-width:100%;height:auto">'
         )
-        return "\n".join([head, page, *(shape.svg() for shape in self.shapes), "</svg>"])
+        return "\n".join([head, *_tones(shapes), shapes, "</svg>"])
 
     def to_png(self, path: str | Path, scale: int = 2) -> None:
         """Write the picture as PNG, `scale` dots for each pixel."""
@@ -154,9 +156,9 @@ class Rectangle(Shape):
     def svg(self) -> str:
         left, top, width, height = map(number, self.box)
         marks = f'x="{left}" y="{top}" width="{width}" height="{height}"'
-        marks += f' fill="{escape(self.fill or "none")}"'
+        marks += coloured(fill=self.fill or "none", stroke=self.outline)
         if self.outline:
-            marks += f' stroke="{escape(self.outline)}" stroke-width="{number(self.thickness)}"'
+            marks += f' stroke-width="{number(self.thickness)}"'
         return element("rect", marks, title=self.title)
 
     def paint(self, canvas: Canvas) -> None:
@@ -184,7 +186,7 @@ class Line(Shape):
 
     def svg(self) -> str:
         (x1, y1), (x2, y2) = (map(number, point) for point in (self.start, self.end))
-        marks = f'x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" stroke="{escape(self.colour)}"'
+        marks = f'x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}"' + coloured(stroke=self.colour)
         marks += f' stroke-width="{number(self.thickness)}"'
         return element("line", marks, title=self.title)
 
@@ -206,7 +208,7 @@ class Curve(Shape):
 
     def svg(self) -> str:
         points = " ".join(f"{number(x)},{number(y)}" for x, y in self.points)
-        marks = f'points="{points}" fill="none" stroke="{escape(self.colour)}"'
+        marks = f'points="{points}"' + coloured(fill="none", stroke=self.colour)
         marks += f' stroke-width="{number(self.thickness)}" stroke-linejoin="round"'
         marks += f' stroke-dasharray="{_DASH} {_DASH}"' if self.dashed else ""
         return element("polyline", marks, title=self.title)
@@ -248,7 +250,7 @@ class Text(Shape):
         style, (x, y) = self.lettering, map(number, self.place)
         family = _MONOSPACE if style.monospace else _SANS
         marks = f'x="{x}" y="{y}" font-family="{family}" font-size="{number(style.size)}"'
-        marks += f' fill="{escape(style.colour)}" xml:space="preserve"'
+        marks += coloured(fill=style.colour) + ' xml:space="preserve"'
         if style.anchor != "start":
             marks += f' text-anchor="{style.anchor}"'
         if style.rotation:
@@ -278,6 +280,31 @@ def element(name: str, marks: str, content: str = "", title: str = "") -> str:
     hover = f"<title>{escape(_one_line(title))}</title>" if title else ""
     inside = hover + content
     return f"<{name} {marks}>{inside}</{name}>" if inside else f"<{name} {marks}/>"
+
+
+def coloured(fill: str | None = None, stroke: str | None = None) -> str:
+    """The attributes of colours; one that is another on a dark page has a class beside it.
+
+    So a picture by itself, or in a program that knows no style sheets, has the light colours.
+    """
+    given = {name: colour for name, colour in (("fill", fill), ("stroke", stroke)) if colour}
+    marks = "".join(f' {name}="{escape(str(colour))}"' for name, colour in given.items())
+    tones = [
+        f"sq-{name}-{colour[1:]}-{colour.dark[1:]}"
+        for name, colour in given.items()
+        if isinstance(colour, Tone)
+    ]
+    return marks + (f' class="{" ".join(tones)}"' if tones else "")
+
+
+def _tones(shapes: str) -> list[str]:
+    """The style of all classes of colours: light or dark, as the page around the picture is."""
+    found = sorted(set(_TONES.findall(shapes)))
+    rules = [
+        f".sq-{name}-{light}-{dark}{{{name}:light-dark(#{light},#{dark})}}"
+        for name, light, dark in found
+    ]
+    return [f"<style>{''.join(rules)}</style>"] if rules else []
 
 
 def number(value: float) -> str:
@@ -350,6 +377,7 @@ def _missing_box(font: "FreeTypeFont") -> bytes:
 
 
 _DASH = 5
+_TONES = re.compile(r"\bsq-(fill|stroke)-([0-9a-f]{6})-([0-9a-f]{6})\b")
 _SANS = "system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif"
 _MONOSPACE = "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 # Pillow's own font knows only Latin letters: others are looked for on this computer.

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
-from .colours import BLUE, INK, MUTED, ORANGE, PAGE
+from .colours import BLUE, GRID, INK, MUTED, ORANGE, PAGE
 from .drawing import Lettering, Picture
 from .heat_map import MARGIN, Wording
 from .symbols import column_width, fold, to_ascii
 from .view import View
 
 _ROW, _BAR, _LEGEND = 24.0, 320.0, 34.0
-_BETWEEN = "#d0d7de"
+_BETWEEN = GRID
 _HEADING = ("layer", "direction", "gate", "mean", "open (>0.9)", "shut (<0.1)")
 
 

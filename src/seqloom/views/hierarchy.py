@@ -6,7 +6,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .colours import INK, MUTED, PAGE, shade
+from .colours import MUTED, ON_SHADE, PAGE, shade
 from .drawing import Lettering, Picture
 from .heat_map import MARGIN, Wording
 from .symbols import column_width, to_ascii, visible
@@ -14,7 +14,7 @@ from .text_grid import BLOCKS
 from .view import View
 
 _WIDE, _PITCH, _LEFT, _GAP = 760, 26, 62, 6
-_WORDS = Lettering(13, INK)
+_WORDS = Lettering(13, ON_SHADE)
 _ASCII_BAR = ".:-=+*#%@"
 
 
@@ -99,7 +99,7 @@ class HierarchyView(View):
         for lines, weight in zip(placed, self.sentence_weights, strict=True):
             box = MARGIN, top + 2, _LEFT - MARGIN - 8, _PITCH * len(lines) - 4
             picture.rectangle(box, shade(float(weight)), title=f"the sentence: {weight:.3f}")
-            number = Lettering(11, INK, "middle")
+            number = Lettering(11, ON_SHADE, "middle")
             picture.text(f"{weight:.2f}", (MARGIN + box[2] / 2, top + 17), number)
             for line in lines:
                 for x, word, own in line:

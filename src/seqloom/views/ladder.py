@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 from .chart import round_ticks
-from .colours import CATEGORIES, MUTED, PAGE
+from .colours import CATEGORIES, GRID, MUTED, PAGE
 from .drawing import Box, Lettering, Picture, Point
 from .heat_map import MARGIN, Wording
 from .symbols import column_width, fold, to_ascii
@@ -15,7 +15,7 @@ from .view import View
 _PLOT = (460.0, 280.0)  # width and height
 _LEFT, _BELOW, _NAMES = 58.0, 40.0, 90.0
 _SHIFTS = (0, -14, 14, -28, 28, -42, 42, -56, 56)  # of a name, away from its point
-_GRID, _TICKS = "#d0d7de", Lettering(11, MUTED, "middle")
+_GRID, _TICKS = GRID, Lettering(11, MUTED, "middle")
 _LEAST_SECONDS = 1e-3
 _BAR = 24
 

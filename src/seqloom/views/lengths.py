@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 from .chart import round_ticks
-from .colours import CATEGORIES, MUTED, PAGE
+from .colours import CATEGORIES, GRID, MUTED, PAGE
 from .drawing import Box, Lettering, Picture, Point
 from .heat_map import MARGIN, Wording
 from .symbols import column_width, fold, to_ascii
@@ -13,7 +13,7 @@ from .view import View
 
 _PLOT = (460.0, 260.0)  # width and height
 _LEFT, _BELOW, _NAMES = 52.0, 42.0, 110.0
-_GRID, _TICKS = "#d0d7de", Lettering(11, MUTED, "middle")
+_GRID, _TICKS = GRID, Lettering(11, MUTED, "middle")
 _BAR = 24
 
 

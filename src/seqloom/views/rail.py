@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .colours import INK, MUTED, shade, signed
+from .colours import MUTED, ON_SHADE, shade, signed
 from .drawing import Lettering, Picture, Point
 from .symbols import shorten
 
@@ -24,7 +24,7 @@ class Rail:
     numbers: tuple[str, ...]
     places: tuple[tuple[float, float, float], ...]
 
-    letters: ClassVar[Lettering] = Lettering(13, INK, "middle", monospace=True)
+    letters: ClassVar[Lettering] = Lettering(13, ON_SHADE, "middle", monospace=True)
     small: ClassVar[Lettering] = Lettering(9, MUTED, "middle")
 
     @classmethod

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
-from .colours import BLUE, MUTED, ORANGE, PAGE
+from .colours import BLUE, GRID, MUTED, ORANGE, PAGE
 from .drawing import Lettering, Picture, Point
 from .heat_map import MARGIN, Wording
 from .symbols import fold
 from .view import View
 
 _SIDE, _LEFT, _BELOW = 300.0, 40.0, 48.0
-_GRID, _TICKS = "#d0d7de", Lettering(11, MUTED, "middle")
+_GRID, _TICKS = GRID, Lettering(11, MUTED, "middle")
 _BAR = 20
 
 

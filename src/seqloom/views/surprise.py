@@ -71,7 +71,7 @@ class SurpriseView(View):
     def to_picture(self) -> Picture:
         words = Wording(
             f"What surprises {self.model}",
-            "the darker, the more bits: -log2 of the probability of the symbol after those before",
+            "the bluer, the more bits: -log2 of the probability of the symbol after those before",
             self.caption,
             self.notes,
         )

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from .colours import PAGE, shade
+from .colours import ORANGE, PAGE, shade
 from .drawing import Picture
 from .heat_map import LEGEND_HEIGHT, MARGIN, Wording
 from .rail import Rail, draw_shade_legend
@@ -91,7 +91,7 @@ class TagsView(View):
     def to_picture(self) -> Picture:
         words = Wording(
             f"Labels by {self.model}",
-            "below each symbol its label; the darker, the surer",
+            "below each symbol its label; the bluer, the surer",
             self.caption,
             self.notes,
         )
@@ -116,7 +116,7 @@ class TagsView(View):
             left, down, wide = rail.places[place]
             more = 3.0 if place + 1 < end and rail.places[place + 1][1] == down else 0.0
             y = top + down + 24
-            picture.line((MARGIN + left, y), (MARGIN + left + wide + more, y), "#d55e00", 2)
+            picture.line((MARGIN + left, y), (MARGIN + left + wide + more, y), ORANGE, 2)
 
     def _title(self, place: int) -> str:
         tag = self.tags[place]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ..errors import MachineError, UsageError
+from .colours import GRID, INK, MUTED, PAGE
 from .difference import effect
 from .drawing import Picture
 from .symbols import fold, to_ascii, visible
@@ -175,8 +176,11 @@ def _cannot_write(path: Path, error: OSError) -> MachineError:
 
 _SUFFIXES = (".svg", ".png", ".json", ".html")
 _STYLE = (
-    "body{font:15px/1.5 system-ui,sans-serif;color:#1b1f24;background:#fff;margin:1.5rem}"
+    ":root{color-scheme:light dark}"
+    "body{font:15px/1.5 system-ui,sans-serif;margin:1.5rem;"
+    f"color:light-dark({INK},{INK.dark});background:light-dark({PAGE},{PAGE.dark})}}"
     "table{border-collapse:collapse;font-variant-numeric:tabular-nums}"
-    "th,td{border:1px solid #d0d7de;padding:.15rem .5rem;text-align:right}"
-    "figcaption,summary{color:#57606a}"
+    f"th,td{{border:1px solid light-dark({GRID},{GRID.dark});padding:.15rem .5rem;"
+    "text-align:right}"
+    f"figcaption,summary{{color:light-dark({MUTED},{MUTED.dark})}}"
 )

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..forms import UNKNOWN, Columns, Labels, Letters, Series, Space, Tokens, Vectors
+from ..views.symbols import visible
 from .asking import Asked
 from .how import How
 from .measuring import Altered, measured
@@ -69,7 +70,7 @@ def _notes(asked: Asked, altered: list[Altered], leave_out: bool, values: np.nda
             if np.array_equal(one.read, asked.read)
         ]
         if same:
-            listed = ", ".join(dict.fromkeys(same))
+            listed = ", ".join(dict.fromkeys(map(visible, same)))
             notes.append(f"unknown to the model from the start, so nothing changed: {listed}")
     if np.isnan(values).any():
         notes.append("? where a place was left out that the answer itself is about")

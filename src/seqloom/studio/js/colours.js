@@ -42,7 +42,7 @@ export function signed(value, { behindText = false } = {}) {
   const dark = isDark(),
     negative = value < 0;
   if (!behindText) return css(signedPixel(value, dark));
-  const cap = dark ? (negative ? 0.9 : 1) : negative ? 0.96 : 0.8;
+  const cap = dark ? (negative ? 0.9 : 1) : negative ? 0.96 : 0.79;
   const neutral = dark ? [17, 20, 24] : [246, 248, 250];
   return css(blend(neutral, negative ? ORANGE : BLUE, cap * clamp(Math.abs(value))));
 }

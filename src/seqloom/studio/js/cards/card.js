@@ -118,7 +118,7 @@ export function card(view, page) {
     const { json } = state,
       asked = given();
     const served = (accept) => ask(page.model.id, asked, undefined, accept);
-    const drawn = kind ? kind.draw(json, api) : serverPicture(json, served("text/html"));
+    const drawn = kind ? kind.draw(json, api) : serverPicture(served("text/html"));
     state.drawn = drawn;
     const before = body.querySelector(".figure-panel")?.dataset.open,
       focus = focusOf(body);

@@ -17,7 +17,7 @@ const csvButton = (name, rows) =>
 
 /** What an answer says, in one line. */
 export function shown(output) {
-  const value = output?.output ?? output?.text ?? output?.caption ?? "";
+  const value = output?.output ?? output?.text ?? output?.caption ?? output?.view?.caption ?? "";
   return Array.isArray(value)
     ? value.map((part) => (Array.isArray(part) ? part.join("/") : part)).join(" ")
     : String(value);
@@ -132,13 +132,18 @@ const music = {
   isWhole: true,
   verb: "Compose",
   label: "Beginning (may be empty)",
-  placeholder: "(nothing to type: the model makes a piece up)",
+  placeholder: "60,64,67 60,64,67 … or nothing: the model makes a piece up",
   about: "The model draws a new piece, step by step.",
   settings: [
     { name: "steps", value: 64, min: 4, max: 1024, help: "How many steps the piece has." },
     { name: "temperature", value: 1, min: 0, max: 3, step: 0.1, help: "Below 1 the likely becomes likelier." },
+    { name: "seed", label: "piece", value: 1, min: 0, max: 99_999, help: "Another number draws another piece." },
   ],
-  draw: (piece) => [h("p.sentence", piece.caption), pianoRoll(piece)],
+  draw: ({ view, ...piece }) => [
+    h("p.sentence", view.caption),
+    h(".scroller", pianoRoll(view)),
+    h("p", h("button.small", { on: { click: () => save("piece.json", JSON.stringify(piece)) } }, "Download as JSON")),
+  ],
 };
 
 const predict = {

@@ -10,14 +10,12 @@ export function rowsOf(html) {
 }
 
 /** The picture in that page, as a drawing for the frame. */
-export function serverPicture(json, asked) {
+export function serverPicture(asked) {
   const drawing = h(".server-picture.scroller");
   asked.then(
     (html) => {
-      const picture = new XMLSerializer().serializeToString(pageOf(html).querySelector("svg"));
-      drawing.append(
-        h("img", { src: `data:image/svg+xml;charset=utf-8,${encodeURIComponent(picture)}`, alt: json.caption }),
-      );
+      // Inside the page, not as an image, so that it is light or dark as the page is.
+      drawing.append(document.importNode(pageOf(html).querySelector("svg"), true));
     },
     (problem) => drawing.append(h("p.muted", problem.message)),
   );

@@ -29,7 +29,15 @@ EXAMPLES: dict[str, Example] = {
             task="translate",
             models={
                 "encoder-decoder": {"model.hidden": 128, "model.width": 64, "model.dropout": 0.1},
-                "transformer-encoder-decoder": {"training.learning_rate": 0.001},
+                "transformer-encoder-decoder": {
+                    "model.width": 96,
+                    "model.feed_forward": 192,
+                    "model.heads": 4,
+                    "model.encoder_layers": 2,
+                    "model.decoder_layers": 2,
+                    "model.norm": "before",
+                    "training.warmup": 100,
+                },
             },
             settings={
                 **_CLOCK,

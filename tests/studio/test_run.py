@@ -39,7 +39,7 @@ def test_a_finished_run_names_its_best_step_and_the_way_on(studio, page):
     assert f"Best at step {best['step']}" in page.inner_text("[data-ending=finished]")
     assert page.inner_text("[data-state=finished]") == "Finished"
     page.wait_for_function("() => document.querySelector('#curve-loss')?.dataset.points > 5")
-    page.wait_for_selector(".command pre")
+    page.wait_for_selector(".command pre", timeout=150_000)
     command = shlex.split(page.inner_text(".command pre"))
     file = str(studio.workshop.data("pairs.tsv"))
     assert command[:6] == ["seqloom", "train", "translate", file, "-m", "encoder-decoder"]
@@ -97,7 +97,8 @@ def test_a_run_of_the_command_line_is_seen_live_and_a_restart_loses_nothing(serv
         assert len(page.query_selector_all(".sample")) >= 1
         check_width(page)
         shoot(page, "15-run-of-the-command-line")
-        page.wait_for_selector(".command pre")  # nothing is asked for when the server goes
+        # The first command imports torch; and nothing is asked for when the server goes.
+        page.wait_for_selector(".command pre", timeout=150_000)
 
         studio.stop()
         page.wait_for_selector("text=Reconnecting… (training is not affected)")

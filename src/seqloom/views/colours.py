@@ -114,7 +114,7 @@ _VIRIDIS = (
     "#440154", "#481a6c", "#472f7d", "#414487", "#39568c", "#31688e", "#2a788e", "#23888e",
     "#1f988b", "#22a884", "#35b779", "#54c568", "#7ad151", "#a5db36", "#d2e21b", "#fde725",
 )  # fmt: skip
-_TEXT_CAPS = {
+_TEXT_CAPS: dict[tuple[bool, str], float] = {
     (False, BLUE): 0.79,  # a hundredth less than over the page, for a contrast of 4.5
     (False, ORANGE): 0.96,
     (True, BLUE): 1.0,

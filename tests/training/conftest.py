@@ -4,11 +4,16 @@ import functools
 
 import pytest
 
+from seqloom.inspecting import options
 from seqloom.model import Search
 from seqloom.training import learning
 
 
 @pytest.fixture
 def short_answers(monkeypatch):
-    """A model that has not learned to end goes on to the limit, at every evaluation."""
-    monkeypatch.setattr(learning, "Search", functools.partial(Search, limit=12))
+    """A model that has not learned to end goes on to the limit, at every evaluation.
+
+    It is then asked again for what is kept of its inside, which with checked shapes takes seconds.
+    """
+    for module in (learning, options):
+        monkeypatch.setattr(module, "Search", functools.partial(Search, limit=12))

@@ -45,6 +45,50 @@ def test_an_unpacked_run_answers_as_the_one_that_was_packed(here, capsys):
     assert (here / "again.zip").read_bytes() == (here / "m.zip").read_bytes()
 
 
+def test_what_was_exported_is_a_run_again(here, capsys):
+    assert main(["export", "counts", "-o", "m.zip"]) == 0
+    assert main(["import", "m.zip"]) == 2 and "error[U009]" in capsys.readouterr().err
+    assert main(["import", "m.zip", "--name", "given"]) == 0
+    (was,), (now,) = seqloom.load("counts").score([TEXT]), seqloom.load("given").score([TEXT])
+    assert now.log_probs.tolist() == was.log_probs.tolist()
+    assert sorted(path.name for path in (here / "runs").iterdir()) == ["counts", "given", "other"]
+
+
+def hostile(parts):
+    """Archives that are no run: what each has, and what is said of it."""
+    weights = parts["counts/weights.safetensors"]
+    recipe = parts["counts/recipe.toml"].replace(b'"ngram"', b'"evil.py:Model"')
+    yield parts | {"../evil.txt": b"x"}, "evil.txt"
+    yield parts | {"/evil.txt": b"x"}, "evil.txt"
+    yield parts | {"counts/evil.py": b"x"}, "evil.py"
+    yield parts | {"two/recipe.toml": b"x"}, "two/recipe.toml"
+    yield {name: content for name, content in parts.items() if "task" not in name}, "task.json"
+    yield parts | {"counts/weights.safetensors": weights[: len(weights) // 2]}, "weights"
+    yield parts | {"counts/task.json": b"[" * 100_000}, "task.json"
+    yield parts | {"counts/recipe.toml": recipe}, "evil.py:Model"
+    yield parts | {"counts/events.jsonl": bytes(300 << 20)}, "too large"
+
+
+def test_what_is_no_run_leaves_nothing_behind(here, capsys):
+    assert main(["export", "counts", "-o", "m.zip"]) == 0
+    with zipfile.ZipFile(here / "m.zip") as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    (here / "evil.py").write_text("raise SystemExit('this code was run')")
+    for changed, word in hostile(parts):
+        with zipfile.ZipFile(here / "bad.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, content in changed.items():
+                archive.writestr(name, content)
+        assert main(["import", "bad.zip", "--name", "bad"]) == 2, word
+        told = capsys.readouterr().err
+        assert "error[U052]" in told and word in told
+    (here / "bad.zip").write_bytes((here / "m.zip").read_bytes()[:-30])
+    assert main(["import", "bad.zip", "--name", "bad"]) == 2
+    assert main(["import", "none.zip"]) == 2
+    assert "error[U008]" in capsys.readouterr().err
+    assert sorted(path.name for path in (here / "runs").iterdir()) == ["counts", "other"]
+    assert not (here.parent / "evil.txt").exists()
+
+
 def test_what_cannot_be_packed_is_told_and_leaves_nothing(here, capsys):
     (here / "there.zip").touch()
     for words, code in (

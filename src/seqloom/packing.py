@@ -1,21 +1,33 @@
-"""A run as one file to give away: the work behind `seqloom export RUN -o NAME.zip`.
+"""A run as one file: the work behind `seqloom export RUN -o NAME.zip` and `seqloom import`.
 
 It holds what it takes to use the run, and its story: not the checkpoint, which only goes on with
-the data, and not the folders in which the data lay on this computer. Unpacked it is a run again.
+the data, and not the folders in which the data lay on this computer.
+
+What is taken in may come from anybody. It must hold one folder with the files of a run and nothing
+else; names in it are only compared, never used as paths. What is unpacked is read once before it
+becomes a run, so that a damaged one is told now and leaves nothing behind.
 """
 
+import shutil
+import tempfile
 import zipfile
-from pathlib import Path
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePosixPath
 from typing import IO
 
-from .errors import ModelError
+from .errors import ModelError, SeqloomError, UsageError
+from .fitting import new_folder
 from .recipe import Recipe
-from .run import CARD, EVENTS, RECIPE, TASK, WEIGHTS
+from .run import CARD, EVENTS, RECIPE, TASK, WEIGHTS, load
+from .training.checkpoints import cannot_write
 
 NEEDED, TOLD = (RECIPE, TASK, WEIGHTS.name), (EVENTS, CARD)
 WHEN = (1980, 1, 1, 0, 0, 0)  # the same run gives the same bytes
 RIGHTS = 0o644 << 16
 PIECE = 1 << 20
+CODE = ".py:"  # how a class in a Python file is named
+MOST = {WEIGHTS.name: 16 << 30}  # bytes; a bomb is a small file that becomes a large one
+MOST_ELSE = 256 << 20
 
 
 def pack(folder: Path, file: IO[bytes], name: str = "") -> None:
@@ -51,3 +63,91 @@ def _entry(name: str) -> zipfile.ZipInfo:
     about.compress_type = zipfile.ZIP_DEFLATED if is_packed else zipfile.ZIP_STORED
     about.external_attr = RIGHTS
     return about
+
+
+def unpack(file: Path, runs: Path, name: str = "") -> Path:
+    """Make a run of a zip file; it is called as in the file unless it is named."""
+    try:
+        with zipfile.ZipFile(file) as archive:
+            parts = _parts(archive, file)
+            called = name or parts[RECIPE].filename.split("/")[0]
+            target = new_folder(Recipe(), called, runs)
+            if target.exists():
+                raise UsageError("U009", f"there is a folder called {called!r} already")
+            runs.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(prefix=".import-", dir=runs) as folder:
+                half = Path(folder) / called
+                half.mkdir()
+                for part, entry in parts.items():
+                    _write(archive, entry, half / part, file)
+                _try(half, file)
+                shutil.move(half, target)
+    except FileNotFoundError:
+        raise UsageError("U008", f"there is no file {file}") from None
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
+        raise _strange(file, f"it cannot be unpacked ({error})") from error
+    except OSError as error:
+        raise cannot_write(runs, error) from error
+    return target
+
+
+def _parts(archive: zipfile.ZipFile, file: Path) -> dict[str, zipfile.ZipInfo]:
+    """The files of the run, by name."""
+    found: dict[str, zipfile.ZipInfo] = {}
+    folders = set()
+    for entry in archive.infolist():
+        if entry.is_dir():
+            continue
+        path = PurePosixPath(entry.filename)
+        if len(path.parts) != 2 or path.name not in (*NEEDED, *TOLD) or path.name in found:  # noqa: PLR2004
+            raise _strange(file, f"it has {entry.filename!r} inside, which is no part of a run")
+        folders.add(path.parts[0])
+        found[path.name] = entry
+    missing = [part for part in NEEDED if part not in found]
+    if missing or len(folders) != 1:
+        raise _strange(file, f"{missing[0]} is missing" if missing else "it holds several runs")
+    return found
+
+
+def _write(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, path: Path, file: Path) -> None:
+    """A file of the run, no larger than it may be."""
+    left = MOST.get(path.name, MOST_ELSE)
+    with archive.open(entry) as source, path.open("wb") as into:
+        while piece := source.read(PIECE):
+            left -= len(piece)
+            if left < 0:
+                raise _strange(file, f"{path.name} in it is too large")
+            into.write(piece)
+
+
+def _try(folder: Path, file: Path) -> None:
+    """Whether it can be used. A name that means somebody's Python file is not even looked up."""
+    try:
+        recipe = Recipe.read(folder / RECIPE)
+        for value in _values([recipe.data, recipe.task, recipe.model, recipe.training]):
+            if CODE in value:
+                raise _strange(file, f"it needs the code of {value}, which is not in it")
+        load(folder)
+    except SeqloomError as error:
+        if error.code == "U052":
+            raise
+        raise _strange(file, str(error.problem)) from error
+
+
+def _values(table: object) -> Iterator[str]:
+    """Every text in a recipe: a cell may be somebody's own class as well as a model."""
+    if isinstance(table, Mapping):
+        table = list(table.values())
+    if isinstance(table, list | tuple):
+        for value in table:
+            yield from _values(value)
+    elif isinstance(table, str):
+        yield table
+
+
+def _strange(file: Path, why: str) -> UsageError:
+    return UsageError(
+        "U052",
+        f"{file} is not a run that can be used here: {why}",
+        help=["seqloom export RUN -o NAME.zip   makes one"],
+    )

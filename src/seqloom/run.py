@@ -348,7 +348,7 @@ def read_task(folder: Path) -> dict[str, Any]:
         state = json.loads((folder / TASK).read_text(encoding="utf-8"))
         if not isinstance(state["codecs"], dict) or not isinstance(state["fingerprint"], dict):
             raise ValueError("it lacks a part")
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ModelError(
             "M113",
             f"{folder / TASK} is missing or damaged",

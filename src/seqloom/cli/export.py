@@ -42,7 +42,7 @@ def run(given: argparse.Namespace) -> int:
     show(str(given.output))
     if not given.quiet and kind == ZIP:
         say(f"sha256 {told['sha256']}")
-        say(f"unzip {given.output} -d runs   makes it a run again, on any computer")
+        say(f"seqloom import {given.output}   makes it a run again, on any computer")
     elif not given.quiet:
         say(f'ctranslate2.Translator("{given.output}", compute_type="int8")')
         say("  .translate_batch([SYMBOLS, …])   lists of symbols, without an end; float32 if left")

@@ -81,6 +81,7 @@ COMMANDS = {
         "write a run as one file, or for CTranslate2",
         "export my-run -o my-run.zip",
     ),
+    "import": Command("importing", "take a run from one file", "import my-run.zip"),
     "rename": Command("rename", "give a run another name", "rename my-run my-better-run"),
     "models": Command("models", "list the models and their options", "models"),
     "tasks": Command("tasks", "list the tasks and the files they read", "tasks"),
@@ -107,7 +108,7 @@ GROUPS = {
         "anatomy",
     ),
     "See": ("studio",),
-    "Keep": ("runs", "show", "compare", "mix", "convert", "export", "rename"),
+    "Keep": ("runs", "show", "compare", "mix", "convert", "export", "import", "rename"),
     "Know": ("models", "tasks", "explain", "doctor"),
 }
 EXAMPLES = (

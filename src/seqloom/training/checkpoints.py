@@ -61,7 +61,7 @@ def load_arrays(path: Path) -> Snapshot:
         with safetensors.safe_open(path, framework="numpy") as file:
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
             facts = json.loads((file.metadata() or {}).get("facts", "{}"))
-    except (safetensors.SafetensorError, ValueError, TypeError, OSError) as error:
+    except (safetensors.SafetensorError, ValueError, TypeError, OSError, RecursionError) as error:
         raise unreadable(path, error) from error
     return Snapshot(arrays, facts)
 

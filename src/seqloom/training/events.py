@@ -58,7 +58,7 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
     for line in path.read_bytes().split(b"\n"):
         try:
             event = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):  # a line may be anything
             continue  # the last line of a killed process, or the empty piece after it
         if isinstance(event, dict) and {"kind", "step"} <= event.keys():
             yield event

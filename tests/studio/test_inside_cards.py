@@ -363,5 +363,8 @@ def test_a_view_without_a_card_is_drawn_by_the_server(studio, page):
     look(page, studio, "writer-3-gram", LINE)
     found, numbers = card(page, "surprise"), told(studio, "writer-3-gram", "surprise", LINE)
     assert sentence(found) == numbers["caption"]
-    page.wait_for_function("() => document.querySelector('#card-surprise img')?.naturalWidth > 100")
+    picture = page.locator("#card-surprise .server-picture > svg")
+    picture.wait_for()
+    assert picture.bounding_box()["width"] > 100
+    assert picture.get_attribute("aria-label") == numbers["caption"]
     assert len(table(found)) == len(numbers["tokens"]["src"]) + 1

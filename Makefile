@@ -26,7 +26,7 @@ browser:
 	fi
 
 test: $(VENV)/ready browser
-	$(BIN)/python -m pytest -n 3 --dist worksteal
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 test-slow: $(VENV)/ready
 	$(BIN)/python -m pytest -m slow

@@ -1,6 +1,5 @@
 """Scores of labels, beside those of scikit-learn."""
 
-
 import numpy as np
 import pytest
 from sklearn import metrics as oracle

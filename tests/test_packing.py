@@ -81,10 +81,15 @@ def test_what_is_no_run_leaves_nothing_behind(here, capsys):
         assert main(["import", "bad.zip", "--name", "bad"]) == 2, word
         told = capsys.readouterr().err
         assert "error[U052]" in told and word in told
-    (here / "bad.zip").write_bytes((here / "m.zip").read_bytes()[:-30])
-    assert main(["import", "bad.zip", "--name", "bad"]) == 2
-    assert main(["import", "none.zip"]) == 2
-    assert "error[U008]" in capsys.readouterr().err
+    whole = (here / "m.zip").read_bytes()
+    place = whole.index(b"counts/recipe.toml") + 60  # inside of what is packed
+    for damaged in (b"", whole[:-30], whole[:place] + b"\xff" * 20 + whole[place + 20 :]):
+        (here / "bad.zip").write_bytes(damaged)
+        assert main(["import", "bad.zip", "--name", "bad"]) == 2
+        assert "error[U052]" in capsys.readouterr().err
+    for missing in ("none.zip", "runs"):
+        assert main(["import", missing]) == 2
+        assert "error[U008]" in capsys.readouterr().err
     assert sorted(path.name for path in (here / "runs").iterdir()) == ["counts", "other"]
     assert not (here.parent / "evil.txt").exists()
 

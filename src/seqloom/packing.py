@@ -11,6 +11,7 @@ becomes a run, so that a damaged one is told now and leaves nothing behind.
 import shutil
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import IO
@@ -26,6 +27,8 @@ WHEN = (1980, 1, 1, 0, 0, 0)  # the same run gives the same bytes
 RIGHTS = 0o644 << 16
 PIECE = 1 << 20
 CODE = ".py:"  # how a class in a Python file is named
+# What zipfile raises on damage, on a way of packing that it does not know, and on a password.
+UNREADABLE = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError)
 MOST = {WEIGHTS.name: 16 << 30}  # bytes; a bomb is a small file that becomes a large one
 MOST_ELSE = 256 << 20
 
@@ -67,6 +70,8 @@ def _entry(name: str) -> zipfile.ZipInfo:
 
 def unpack(file: Path, runs: Path, name: str = "") -> Path:
     """Make a run of a zip file; it is called as in the file unless it is named."""
+    if not file.is_file():
+        raise UsageError("U008", f"there is no file {file}")
     try:
         with zipfile.ZipFile(file) as archive:
             parts = _parts(archive, file)
@@ -82,9 +87,7 @@ def unpack(file: Path, runs: Path, name: str = "") -> Path:
                     _write(archive, entry, half / part, file)
                 _try(half, file)
                 shutil.move(half, target)
-    except FileNotFoundError:
-        raise UsageError("U008", f"there is no file {file}") from None
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
+    except UNREADABLE as error:
         raise _strange(file, f"it cannot be unpacked ({error})") from error
     except OSError as error:
         raise cannot_write(runs, error) from error

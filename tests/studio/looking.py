@@ -51,6 +51,13 @@ def walk(page: Page, *keys: str) -> str:
     return page.inner_text("#announcer")
 
 
+def slide(page: Page, key: str, step: int) -> None:
+    """Move the checkpoint slider to its first place, or to the one before "as it is now"."""
+    page.locator("[data-control=step]").focus()
+    walk(page, key, *(["ArrowLeft"] if key == "End" else []))
+    page.wait_for_function(f"() => location.search.includes('step={step}')")
+
+
 def show(symbol: str) -> str:
     """A symbol as the page shows it."""
     return {" ": "·", "\n": "↵", "": "∅"}.get(symbol, symbol)

@@ -1,7 +1,7 @@
 """The page that looks inside: one cursor, the address, time-lapse, states that are not the rule."""
 
 from .browsing import NARROW, WIDE, check_width, ready, shoot
-from .looking import card, look, sentence, told, walk
+from .looking import card, look, sentence, slide, told, walk
 
 LINE = "the dog hears a cat"
 
@@ -156,11 +156,7 @@ def test_time_lapse_replays_what_training_kept(studio, page):
     assert first["weights"] != last["weights"]
     seen = {}
     for key, step, wanted in (("Home", steps[0], first), ("End", steps[-1], last)):
-        page.locator("[data-control=step]").focus()
-        page.keyboard.press(key)
-        if key == "End":
-            page.keyboard.press("ArrowLeft")
-        page.wait_for_function(f"() => location.search.includes('step={step}')")
+        slide(page, key, step)
         assert sentence(card(page, "attention")) == wanted["caption"]
         cells = page.locator("#card-attention [role=gridcell]")
         seen[key] = cells.evaluate_all("all => all.map(one => Number(one.dataset.value))")

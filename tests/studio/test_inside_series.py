@@ -1,7 +1,7 @@
 """Networks that forecast, from the inside: their cards, their rail, and their time-lapse."""
 
 from .browsing import check_width, shoot
-from .looking import card, look, sentence
+from .looking import card, look, sentence, slide
 
 SERIES = "month,sold\n" + "".join(
     f"20{10 + n // 12}-{n % 12 + 1:02},{40 + n % 7 + 10 * (n % 12 > 5)}\n" for n in range(48)
@@ -75,11 +75,7 @@ def test_time_lapse_of_a_forecast_replays_its_bands(studio, page):
     )
     assert first["series"][0]["mean"] != last["series"][0]["mean"]
     for key, step, wanted in (("Home", steps[0], first), ("End", steps[-1], last)):
-        page.locator("[data-control=step]").focus()
-        page.keyboard.press(key)
-        if key == "End":
-            page.keyboard.press("ArrowLeft")
-        page.wait_for_function(f"() => location.search.includes('step={step}')")
+        slide(page, key, step)
         assert sentence(card(page, "forecast")) == wanted["caption"]
         ahead = wanted["series"][0]
         assert f"to {ahead['mean'][-1]:.3g} at {ahead['times']['ahead'][-1]}" in wanted["caption"]

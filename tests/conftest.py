@@ -12,7 +12,11 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch: tests run side by
 import pytest
 import torch
 
+from .shapes import Calls
+
 torch.set_num_threads(1)
+# The whole stack is written down for every accelerator that is not there: milliseconds, every time.
+torch.manual_seed = torch.default_generator.manual_seed
 
 # A shell lets what it starts in the background ignore Ctrl-C, and so would all that the tests start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -21,6 +25,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 @pytest.fixture(autouse=True)
 def seeded():
+    Calls.test += 1
     torch.manual_seed(0)
     random.seed(0)
 

@@ -4,7 +4,8 @@ The import hook of jaxtyping (see `--jaxtyping-packages` in pyproject.toml) puts
 function and dataclass of the package. Its own decorator binds the arguments, checks them twice and
 writes its checks anew each time a function inside a function is defined: most of the time of a test
 would go into that. `watched`, which takes its place, checks the same in one call; it writes the checks
-of a function when it is first called, and those of an inner function once.
+of a function when it is first called, and those of an inner function once. Loops that learn call the
+same functions thousands of times with the same shapes: in each test the first calls are checked.
 """
 
 import dataclasses
@@ -19,6 +20,23 @@ from beartype import BeartypeConf, beartype
 checked = beartype(conf=BeartypeConf(is_pep484_tower=True))  # an int is a float, as Python has it
 jaxtyped = jaxtyping.jaxtyped
 SCOPE = jaxtyped("context")  # in it the same word is the same length
+ENOUGH = 50  # calls of one function that are checked in one test
+
+
+class Calls:
+    """How often something was called in the test that runs."""
+
+    test = 0  # which one it is
+
+    def __init__(self):
+        self._counted, self._calls = 0, 0
+
+    def are_few(self):
+        """Whether the next call is to be checked."""
+        if self._counted != Calls.test:
+            self._counted, self._calls = Calls.test, 0
+        self._calls += 1
+        return self._calls <= ENOUGH
 
 
 def watched(thing):
@@ -29,7 +47,14 @@ def watched(thing):
         return thing
     if "<locals>" in thing.__qualname__ or inspect.isgeneratorfunction(thing):
         return _inner(thing)
-    return _scoped(thing, _lengths(thing.__annotations__.values()), _lazily(thing))
+    check, calls = _scoped(thing, _lengths(thing.__annotations__.values()), _lazily(thing)), Calls()
+
+    @functools.wraps(thing)
+    def call(*arguments, **named):
+        __tracebackhide__ = True
+        return (check if calls.are_few() else thing)(*arguments, **named)
+
+    return call
 
 
 def _lengths(annotations) -> str:
@@ -98,14 +123,17 @@ def _inner(function):
     key = function.__code__, *map(_same, function.__annotations__.values())
     if key not in INNER:
         lengths = _lengths(function.__annotations__.values())
-        INNER[key] = "{" in lengths, _scoped(function, lengths, _for_the_next(function))
-    is_bound, check = INNER[key]
+        check = _scoped(function, lengths, _for_the_next(function))
+        INNER[key] = "{" in lengths, check, Calls()
+    is_bound, check, calls = INNER[key]
     if is_bound:
         return jaxtyped(function, typechecker=checked)
 
     @functools.wraps(function)
     def call(*arguments, **named):
         __tracebackhide__ = True
+        if not calls.are_few():
+            return function(*arguments, **named)
         waiting = WAITING.functions
         before = len(waiting)
         waiting.append(function)

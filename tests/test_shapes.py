@@ -118,6 +118,17 @@ def test_names_that_are_not_there_are_anything():
         given("a", "b")
 
 
+@pytest.mark.parametrize("function", [watched(columns), inside(0)])
+def test_the_first_calls_of_every_test_are_checked(function):
+    shapes.Calls.test += 1
+    for _ in range(shapes.ENOUGH):
+        function(ONE, TWO)
+    assert function(ONE, THREE).shape == (3,)
+    shapes.Calls.test += 1  # as before another test
+    with refused:
+        function(ONE, THREE)
+
+
 def test_the_package_is_watched():
     with pytest.raises((BeartypeCallHintViolation, TypeCheckError)):
         sinusoid("4", 4)

@@ -7,6 +7,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, is_dataclass, replace
+from functools import cache
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from .errors import nearest
@@ -60,6 +61,11 @@ def options(thing: Callable[..., Any]) -> list[Option]:
     An argument that is a dataclass stands for its fields: several things can then share options,
     each with defaults of its own.
     """
+    return list(_listed(thing))
+
+
+@cache  # a recipe asks again and again, and a list of runs is a list of recipes
+def _listed(thing: Callable[..., Any]) -> tuple[Option, ...]:
     made = vars(thing).get("__init__", thing) if isinstance(thing, type) else thing
     hints = get_type_hints(made)
     found = inspect.signature(made).parameters.values()
@@ -69,10 +75,10 @@ def options(thing: Callable[..., Any]) -> list[Option]:
         if p.kind is not inspect.Parameter.KEYWORD_ONLY:
             continue
         if is_dataclass(kind := hints[p.name]) and isinstance(kind, type):
-            listed += [_of_group(option, p) for option in options(kind)]
+            listed += [_of_group(option, p) for option in _listed(kind)]
         else:
             listed.append(Option(p.name, kind, p.default, helps.get(p.name, "")))
-    return listed
+    return tuple(listed)
 
 
 def _of_group(option: Option, argument: inspect.Parameter) -> Option:
@@ -101,6 +107,8 @@ def taken(thing: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]
     """Settings as the constructor takes them: those of a group as one argument."""
     values, arguments = _numbers(thing, given), dict[str, Any]()
     groups = {option.name: option.group for option in options(thing) if option.group}
+    if not groups:
+        return values
     made = vars(thing).get("__init__", thing) if isinstance(thing, type) else thing
     hints = get_type_hints(made)
     defaults = inspect.signature(made).parameters

@@ -36,7 +36,12 @@ Run = Callable[[Any], None]
 
 
 class Kernel:
-    """A function of the address of a frame, compiled when it is first called."""
+    """A function of the address of a frame, compiled when it is first called.
+
+    Each is written out, though all are the same loop around other steps: a function that is made
+    with its steps inside of it would be compiled in every process, because Numba finds the machine
+    code again only of functions that name what they call.
+    """
 
     def __init__(self, function: Run) -> None:
         self.function = function

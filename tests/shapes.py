@@ -5,7 +5,8 @@ function and dataclass of the package. Its own decorator binds the arguments, ch
 writes its checks anew each time a function inside a function is defined: most of the time of a test
 would go into that. `watched`, which takes its place, checks the same in one call; it writes the checks
 of a function when it is first called, and those of an inner function once. Loops that learn call the
-same functions thousands of times with the same shapes: in each test the first calls are checked.
+same functions thousands of times with the same shapes: in each test the first calls are checked,
+and then every tenth.
 """
 
 import dataclasses
@@ -20,7 +21,8 @@ from beartype import BeartypeConf, beartype
 checked = beartype(conf=BeartypeConf(is_pep484_tower=True))  # an int is a float, as Python has it
 jaxtyped = jaxtyping.jaxtyped
 SCOPE = jaxtyped("context")  # in it the same word is the same length
-ENOUGH = 50  # calls of one function that are checked in one test
+ENOUGH = 50  # calls of one function that are all checked in one test
+AFTERWARDS = 10  # of so many calls after that, one is
 
 
 class Calls:
@@ -31,12 +33,12 @@ class Calls:
     def __init__(self):
         self._counted, self._calls = 0, 0
 
-    def are_few(self):
+    def is_due(self):
         """Whether the next call is to be checked."""
         if self._counted != Calls.test:
             self._counted, self._calls = Calls.test, 0
         self._calls += 1
-        return self._calls <= ENOUGH
+        return self._calls <= ENOUGH or self._calls % AFTERWARDS == 0
 
 
 def watched(thing):
@@ -52,7 +54,7 @@ def watched(thing):
     @functools.wraps(thing)
     def call(*arguments, **named):
         __tracebackhide__ = True
-        return (check if calls.are_few() else thing)(*arguments, **named)
+        return (check if calls.is_due() else thing)(*arguments, **named)
 
     return call
 
@@ -132,7 +134,7 @@ def _inner(function):
     @functools.wraps(function)
     def call(*arguments, **named):
         __tracebackhide__ = True
-        if not calls.are_few():
+        if not calls.is_due():
             return function(*arguments, **named)
         waiting = WAITING.functions
         before = len(waiting)

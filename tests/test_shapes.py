@@ -119,11 +119,14 @@ def test_names_that_are_not_there_are_anything():
 
 
 @pytest.mark.parametrize("function", [watched(columns), inside(0)])
-def test_the_first_calls_of_every_test_are_checked(function):
+def test_the_first_calls_of_every_test_are_checked_and_some_of_the_others(function):
     shapes.Calls.test += 1
     for _ in range(shapes.ENOUGH):
         function(ONE, TWO)
-    assert function(ONE, THREE).shape == (3,)
+    for _ in range(shapes.AFTERWARDS - 1):
+        assert function(ONE, THREE).shape == (3,)
+    with refused:
+        function(ONE, THREE)
     shapes.Calls.test += 1  # as before another test
     with refused:
         function(ONE, THREE)

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from .batch import Sequences
-from .decoding import Sampling, Writer, drawing
+from .decoding import Drawn, Sampling, Writer, drawing
 from .errors import UsageError
 from .forms import END
 from .task import Task
@@ -32,13 +32,14 @@ class Piece:
     log_probs: Float[np.ndarray, " vocabulary"] | None = None
 
 
-def generating(
+def generating(  # noqa: PLR0913 - the last three may be left out
     model: Writer,
     task: Task,
     prompts: Sequence[str],
     sampling: Sampling,
     stop: Sequence[str] = (),
     streams: Sequence[np.random.Generator] = (),
+    allow: frozenset[int] = frozenset(),
 ) -> Iterator[Piece]:
     """A piece of text for each symbol as it is drawn, of every prompt by turns.
 
@@ -47,27 +48,23 @@ def generating(
     """
     for prompt in prompts:
         _must_be_known(task, prompt)
-    return _pieces(model, task, prompts, sampling, stop, streams)
-
-
-def _pieces(
-    model: Writer,
-    task: Task,
-    prompts: Sequence[str],
-    sampling: Sampling,
-    stop: Sequence[str],
-    streams: Sequence[np.random.Generator],
-) -> Iterator[Piece]:
     prefix = Sequences.pad([task.ask(task.question(prompt)) for prompt in prompts])
     texts = [_Text(task, prompt, sampling.limit, stop) for prompt in prompts]
-    steps = drawing(
-        model,
-        prefix,
-        sampling,
-        prefix,
-        streams=streams,
-        is_last=lambda row, symbol: texts[row].ended is not None,
+    return _pieces(
+        texts,
+        drawing(
+            model,
+            prefix,
+            sampling,
+            prefix,
+            streams=streams,
+            allow=allow,
+            is_last=lambda row, symbol: texts[row].ended is not None,
+        ),
     )
+
+
+def _pieces(texts: list["_Text"], steps: Iterator[Drawn]) -> Iterator[Piece]:
     for drawn in steps:
         found = zip(drawn.rows.tolist(), drawn.symbols.tolist(), drawn.log_probs, strict=True)
         for row, symbol, log_probs in found:

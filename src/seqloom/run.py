@@ -115,16 +115,19 @@ class Run:
         *,
         stop: Sequence[str] = (),
         streams: Sequence[np.random.Generator] = (),
+        allow: Collection[str] = (),
     ) -> Iterator[Piece]:
         """How the prompts go on, piece by piece as the symbols are drawn, all side by side.
 
         Each draws from a random stream of its own, `sampling.stream(row)` unless `streams` are
-        given, so that it goes on the same whatever stands beside it.
-        """
+        given, so that it goes on the same whatever stands beside it. Only symbols of texts that
+        `allow` names are drawn, if it names any."""
         must_predict_symbols(self, "generate")
         if not isinstance(self.model, Generator):
             raise ModelError("M120", f"{self.recipe.model['name']!r} cannot generate")
-        return generating(self.model, self.task, prompts, sampling or Sampling(), stop, streams)
+        only = self.ruled(Search(), allow=allow).allow
+        how = sampling or Sampling()
+        return generating(self.model, self.task, prompts, how, stop, streams, only)
 
     def compose(
         self,

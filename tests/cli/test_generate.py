@@ -211,3 +211,20 @@ def test_a_reader_that_leaves_is_no_trouble(endless):
     assert process.wait(60) == 0
     assert process.stderr.read() == b""
     process.stderr.close()
+
+
+def test_rules_say_what_may_be_drawn(say, tmp_path):
+    """As in a search: the symbols of a file only, nothing twice in a row, not too short."""
+    file = tmp_path / "allowed.txt"
+    file.write_text("t\nh\ne\nc\na\n~\n")
+    rules = ["--allow", str(file), "--shortest", "4", "--block-ngrams", "1", "--count", "20"]
+    said = say("generate", "writer", *rules, "--json")
+    assert said.code == 0 and "1 symbol of" in said.err and "left out" in said.err
+    for one in objects(said.out):
+        assert set(one["output"]) <= set("theca") and len(one["output"]) >= 4
+        assert len(set(one["output"])) == len(one["output"])
+    file.write_text("")
+    assert say("generate", "writer", "--allow", str(file)).code == 3
+    file.write_text("~\n")
+    said = say("generate", "writer", "--allow", str(file))
+    assert said.code == 2 and "error[U064]" in said.err

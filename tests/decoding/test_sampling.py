@@ -291,3 +291,81 @@ def test_a_model_that_gives_nothing_a_chance():
     with pytest.raises(UsageError, match="no symbol any chance") as told:
         kept(np.full(SIZE, -np.inf), Sampling())
     assert told.value.code == "U032"
+
+
+TRANSDUCE = Signature(Form.TRANSDUCE, Tokens(SIZE), Tokens(SIZE))
+TRANSLATORS = [name for name in MODELS if MODELS[name].can_do(TRANSDUCE) and name != "mixture"]
+SOURCES = [[4, 5, 6, END], [7, END], [8, 8, END], [5, 4, 5, 4, 5, END], [6, END]]
+
+
+def translator_of(name, seed=3):
+    model = build(name, TRANSDUCE, small(name, {}), seed)
+    for weight in model.parameters():
+        weight.data.mul_(3)
+    return model
+
+
+@pytest.mark.parametrize("name", TRANSLATORS)
+def test_translations_are_drawn_as_likely_as_the_model_says(name):
+    model, source = translator_of(name), of(SOURCES[0])
+    with model.at_rest():
+        log_probs, _ = model.step(np.array([BEGIN]), model.begin(source))
+    many, none = of(*[SOURCES[0]] * COUNT), of(*[[]] * COUNT)
+    drawn = sample(model, many, Sampling(limit=1, seed=5), none)
+    firsts = np.bincount([row[0] if len(row) else END for row in drawn], minlength=SIZE)
+    assert is_like(firsts, by_hand(np.asarray(log_probs[0])))
+
+
+@pytest.mark.parametrize("name", TRANSLATORS)
+def test_a_translation_is_drawn_the_same_alone_as_beside_others(name):
+    """Rows leave the batch one by one, and those that stay go on with their own sources."""
+    model, settings = translator_of(name), Sampling(limit=15, seed=4)
+
+    def drawn(rows):
+        sources, streams = of(*(SOURCES[row] for row in rows)), map(settings.stream, rows)
+        found, none = [[] for _ in rows], of(*[[]] * len(rows))
+        is_last = lambda row, _: len(found[row]) >= 2 * rows[row] + 1  # noqa: E731
+        ways = {"streams": list(streams), "is_last": is_last}
+        for step in drawing(model, sources, settings, none, **ways):
+            for row, symbol in zip(step.rows.tolist(), step.symbols.tolist(), strict=True):
+                found[row].append(symbol)
+        return found
+
+    beside = drawn(range(5))
+    assert [len(row) for row in beside] == [1, 3, 5, 7, 9]
+    assert [drawn([row])[0] for row in range(5)] == beside
+
+
+@pytest.mark.parametrize("name", ["ngram", "recurrent", "transformer"])
+def test_what_rules_bar_is_never_drawn(name):
+    """No pair comes twice, none ends too soon, and only what is allowed is drawn."""
+    model, none = model_of(name), of(*[[]] * 200)
+    plain = sample(model, none, Sampling(limit=12), none)
+    pairs = [list(itertools.pairwise(row.tolist())) for row in plain]
+    assert any(len(set(row)) < len(row) for row in pairs), "without the rule some do"
+    assert min(map(len, plain)) < 3
+    settings = Sampling(limit=12, block_ngrams=2, shortest=3)
+    drawn = sample(model, none, settings, none, allow=frozenset({4, 6, 7}))
+    for row in drawn:
+        assert set(row.tolist()) <= {4, 6, 7} and len(row) >= 3
+        found = list(itertools.pairwise(row.tolist()))
+        assert len(set(found)) == len(found)
+    assert {symbol for row in drawn for symbol in row.tolist()} == {4, 6, 7}
+
+
+def test_what_is_left_is_drawn_as_likely_as_before():
+    """A rule takes symbols away; among the others the odds stay the same."""
+    model, none = model_of("ngram"), of(*[[]] * COUNT)
+    drawn = sample(model, none, Sampling(limit=1, shortest=1), none, allow=frozenset({4, 5, 8}))
+    firsts = np.bincount([row[0] for row in drawn], minlength=SIZE)
+    chance = np.zeros(SIZE)
+    chance[[4, 5, 8]] = np.exp(np.asarray(after(model, []))[[4, 5, 8]])
+    assert is_like(firsts, chance / chance.sum())
+
+
+def test_pairs_of_a_prompt_may_come_again():
+    """What was given is no part of what is drawn."""
+    model, prompt = model_of("ngram"), of(*[[4, 5, 4, 5, 4, 5]] * 300)
+    drawn = sample(model, prompt, Sampling(limit=3, block_ngrams=1), prompt)
+    assert all(len(set(row.tolist())) == len(row) for row in drawn)
+    assert any(4 in row.tolist() for row in drawn)

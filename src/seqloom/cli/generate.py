@@ -12,6 +12,7 @@ from ..generating import Piece
 from ..options import options
 from ..record import to_json
 from ..run import Run, must_predict_symbols
+from .allowing import add_allow, allowed
 from .arguments import at_least_one, given_twice
 from .inputs import STANDARD_INPUT, arguments, lines_of
 from .judging import UnknownSymbols, load_run
@@ -47,6 +48,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="TEXT",
         help="a text ends before this; \\n is a line break; may be repeated",
     )
+    add_allow(parser, "texts")
     parser.add_argument("--count", type=int, default=1, metavar="N", help="texts for each prompt")
 
 
@@ -59,12 +61,13 @@ def run(given: argparse.Namespace) -> int:
     stop = [text.replace("\\n", "\n").replace("\\t", "\t") for text in given.stop]
     run = load_run(given.run, given.runs_dir)
     must_predict_symbols(run, given.command)
+    allow = allowed(run, given)
     unknown = UnknownSymbols(run, given.quiet)
     wanted = _wanted(given)
     printer = _AsJson() if given.json else _AsText(run.task.continuous)
     is_typed = given.file == STANDARD_INPUT and is_live(sys.stdin)
     while texts := list(islice(wanted, given.count if is_typed else SIDE_BY_SIDE)):
-        pieces = _drawn(run, texts, sampling, stop)  # refuses what it cannot go on from
+        pieces = _drawn(run, texts, sampling, stop, allow)  # refuses what it cannot go on from
         for text in texts:
             unknown.count(text.prompt)
         unknown.tell()
@@ -94,7 +97,9 @@ def _wanted(given: argparse.Namespace) -> Iterator[Wanted]:
             yield Wanted(prompt, number, copy)
 
 
-def _drawn(run: Run, texts: list[Wanted], sampling: Sampling, stop: list[str]) -> Iterator[Piece]:
+def _drawn(
+    run: Run, texts: list[Wanted], sampling: Sampling, stop: list[str], allow: list[str]
+) -> Iterator[Piece]:
     """Pieces of some texts that are drawn side by side."""
     drawn = [(place, text) for place, text in enumerate(texts) if not text.is_blank]
     pieces = run.generating(
@@ -102,6 +107,7 @@ def _drawn(run: Run, texts: list[Wanted], sampling: Sampling, stop: list[str]) -
         sampling,
         stop=stop,
         streams=[sampling.stream(text.number, text.copy) for _, text in drawn],
+        allow=allow,
     )
     blanks = (Piece(place, "", "end") for place, text in enumerate(texts) if text.is_blank)
     return chain(blanks, (replace(piece, row=drawn[piece.row][0]) for piece in pieces))

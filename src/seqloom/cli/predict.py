@@ -8,21 +8,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..answering import as_dict, has_chance, has_labels
-from ..errors import DataError, UsageError
+from ..errors import UsageError
 from ..forms import Form
 from ..model import Search
 from ..record import to_json
-from ..ruling import known
 from ..run import Run, wrong_task
 from ..training.evaluation import Answer
 from ..views import View
+from .allowing import add_allow, allowed
 from .arguments import add_search, at_least_one, given_twice, search_of
 from .inputs import STANDARD_INPUT, arguments, batches, is_file, lines_of
 from .judging import Progress, load_together, say_notes
 from .marking import drawn
 from .oddities import Oddities
 from .sheets import fill, sheet_given
-from .terminal import can_show, is_live, several, show, width
+from .terminal import can_show, is_live, show, width
 from .trees import Trees
 
 
@@ -50,9 +50,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--nbest", type=int, default=1, metavar="N", help="the N best answers, with their scores"
     )
-    parser.add_argument(
-        "--allow", metavar="FILE", help="answers have only the symbols of this file, one a line"
-    )
+    add_allow(parser, "answers")
     parser.add_argument(
         "--shortest", type=int, default=0, metavar="N", help="the fewest symbols an answer has"
     )
@@ -111,19 +109,9 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _with_rules(run: Run, search: Search, given: argparse.Namespace) -> Search:
-    """The search with what --allow and --prefix say, and a note of what is unknown."""
-    allow: list[str] = []
-    if given.allow is not None:
-        allow = [line for line in lines_of(given.allow, given.encoding) if line]
-        if not allow:
-            raise DataError("D021", f'"{given.allow}" has no symbols to allow')
+    """The search with what --allow and --prefix say."""
     search.must_fit(run.model.signature)
-    search = run.ruled(search, allow=allow, prefix=given.prefix)
-    if unknown := known(run.task, allow)[1]:
-        listed, are = several(len(unknown), "symbol"), "is" if len(unknown) == 1 else "are"
-        told = f"{listed} of {given.allow} {are} unknown to {run.name} and left out"
-        say_notes([told], given.quiet)
-    return search
+    return run.ruled(search, allow=allowed(run, given), prefix=given.prefix)
 
 
 @dataclass(frozen=True)

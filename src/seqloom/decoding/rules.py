@@ -33,15 +33,40 @@ class Rules:
         sources: Int[np.ndarray, " sources"],
     ) -> Float[np.ndarray, "rows column"]:
         """The columns that an answer may have; a copy only where some numbers must be changed."""
-        if self.settings.block_ngrams or self.settings.shortest:
-            given = self.given[sources].repeat(self.settings.beam)
-            rows, symbols = self._blocked(history, given)
-            short = history.shape[1] - given < self.settings.shortest
-            if len(rows) or short.any():
-                log_probs = log_probs.copy()
-                log_probs[rows, symbols] = -np.inf
-                log_probs[short, END] = -np.inf
+        log_probs = self._unblocked(log_probs, history, sources)
         return log_probs[:, FIRST:] if self.columns is None else log_probs[:, self.columns]
+
+    def ruled(
+        self,
+        log_probs: Float[np.ndarray, "rows vocabulary"],
+        history: Int[np.ndarray, "rows time"],
+        sources: Int[np.ndarray, " sources"],
+    ) -> Float[np.ndarray, "rows vocabulary"]:
+        """All columns, with no chance for those that an answer may not have."""
+        log_probs = self._unblocked(log_probs, history, sources)
+        if self.columns is None:
+            return log_probs
+        found = np.full_like(log_probs, -np.inf)
+        found[:, self.columns] = log_probs[:, self.columns]
+        return found
+
+    def _unblocked(
+        self,
+        log_probs: Float[np.ndarray, "rows vocabulary"],
+        history: Int[np.ndarray, "rows time"],
+        sources: Int[np.ndarray, " sources"],
+    ) -> Float[np.ndarray, "rows vocabulary"]:
+        """Without what would come twice, or end too soon."""
+        if not self.settings.block_ngrams and not self.settings.shortest:
+            return log_probs
+        given = self.given[sources].repeat(self.settings.beam)
+        rows, symbols = self._blocked(history, given)
+        short = history.shape[1] - given < self.settings.shortest
+        if len(rows) or short.any():
+            log_probs = log_probs.copy()
+            log_probs[rows, symbols] = -np.inf
+            log_probs[short, END] = -np.inf
+        return log_probs
 
     def symbols(self, columns: Int[np.ndarray, "*shape"]) -> Int[np.ndarray, "*shape"]:
         """The symbols of these columns."""

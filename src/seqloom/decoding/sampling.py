@@ -13,6 +13,9 @@ from ..batch import Batch, Sequences
 from ..errors import UsageError
 from ..forms import BEGIN, END, PAD
 from ..model import Carries, Generator, State, Stepper, Streams
+from ..search import Search
+from .moving import moved, with_room, without_gaps
+from .rules import Rules
 
 Ids = Int[np.ndarray, " kept"]
 Chances = Float[np.ndarray, " kept"]
@@ -33,6 +36,8 @@ class Sampling:
             drawn from; 1 draws from all.
         min_p: Only symbols that have at least this share of the likeliest one's probability are
             drawn from; 0 draws from all.
+        block_ngrams: No so many symbols in a row are drawn twice; 0 lets them.
+        shortest: The fewest symbols drawn before the end.
         limit: The most symbols drawn.
         seed: Where randomness starts: the same seed draws the same symbols.
     """
@@ -41,6 +46,8 @@ class Sampling:
     top_k: int = 0
     top_p: float = 1.0
     min_p: float = 0.0
+    block_ngrams: int = 0
+    shortest: int = 0
     limit: int = 100
     seed: int = 1
 
@@ -50,6 +57,8 @@ class Sampling:
             "top_k": (self.top_k >= 0, "a whole number of at least 1, or 0 for all"),
             "top_p": (0 < self.top_p <= 1, "more than 0 and at most 1"),
             "min_p": (0 <= self.min_p <= 1, "from 0 to 1"),
+            "block_ngrams": (self.block_ngrams >= 0, "a whole number of at least 1, or 0 for none"),
+            "shortest": (self.shortest >= 0, "a whole number of at least 0"),
             "limit": (self.limit >= 1, "a whole number of at least 1"),
             "seed": (self.seed >= 0, "a whole number of at least 0"),
         }
@@ -78,23 +87,29 @@ class Drawn:
 
 
 def sample(
-    model: Writer, source: Sequences, settings: Sampling, prefix: Sequences
+    model: Writer,
+    source: Sequences,
+    settings: Sampling,
+    prefix: Sequences,
+    *,
+    allow: frozenset[int] = frozenset(),
 ) -> list[Int[np.ndarray, " _"]]:
     """A sequence for each source, drawn after its prefix, without its end."""
     found: list[list[int]] = [[] for _ in range(len(source))]
-    for drawn in drawing(model, source, settings, prefix):
+    for drawn in drawing(model, source, settings, prefix, allow=allow):
         for row, symbol in zip(drawn.rows.tolist(), drawn.symbols.tolist(), strict=True):
             found[row] += [symbol] * (symbol != END)
     return [np.array(row, dtype=np.int64) for row in found]
 
 
-def drawing(
+def drawing(  # noqa: PLR0913 - keyword-only but for what every draw needs
     model: Writer,
     source: Sequences,
     settings: Sampling,
     prefix: Sequences,
     *,
     streams: Sequence[np.random.Generator] = (),
+    allow: frozenset[int] = frozenset(),
     is_last: Callable[[int, int], bool] = lambda row, symbol: symbol == END,
 ) -> Iterator[Drawn]:
     """Symbols as they are drawn after the prefixes, a step of all rows at a time.
@@ -103,19 +118,28 @@ def drawing(
     that a row draws the same beside others as alone. (A neural model's numbers differ in the last
     digits with the size of a batch, so one draw in a million may still fall otherwise.)
 
+    Only the symbols of `allow` are drawn, and the end; if it names none, all.
+
     A row goes on until `is_last(row, symbol)`, which is asked once for each of its symbols, or to
     the limit; then it leaves the batch, and the rest goes on quicker.
     """
     streams = streams or [settings.stream(row) for row in range(len(source))]
     rows, time = np.arange(len(source)), int(prefix.lengths.min(initial=0))
+    must = Search(block_ngrams=settings.block_ngrams, shortest=settings.shortest, allow=allow)
+    rules = Rules(must, prefix)
+    history, is_first = prefix.values[:, :time].astype(np.int64), True
     walker, symbols, state = _begin(model, source, prefix, time)
     while len(rows):
         log_probs, state = walker.step(symbols, state)
         is_drawn = prefix.lengths[rows] <= time
         symbols = np.zeros_like(rows)
         symbols[~is_drawn] = prefix.values[rows[~is_drawn], time : time + 1].ravel()
+        ruled = rules.ruled(log_probs, _written(history, rows, time, settings), rows)
         for place in np.flatnonzero(is_drawn):
-            symbols[place] = _draw(log_probs[place], settings, streams[rows[place]])
+            symbols[place] = _draw(ruled[place], settings, streams[rows[place]])
+        if settings.block_ngrams:
+            history = with_room(history, time)
+            history[rows, time] = symbols
         time += 1
         if is_drawn.any():
             likely = log_probs if is_drawn.all() else log_probs[is_drawn]  # no copy if it can be
@@ -124,8 +148,20 @@ def drawing(
         for place in np.flatnonzero(is_drawn):
             over[place] |= is_last(int(rows[place]), int(symbols[place]))
         if over.any():
-            rows, symbols = rows[~over], symbols[~over]
-            state = tuple(part[~over] for part in state) if len(rows) else state
+            places = without_gaps(~over)
+            rows, symbols = rows[places], symbols[places]
+            if len(rows):
+                state = moved(state, places, places, is_first=is_first)
+            is_first = False
+
+
+def _written(
+    history: Int[np.ndarray, "sources room"], rows: Ids, time: int, settings: Sampling
+) -> Int[np.ndarray, "rows time"]:
+    """What the rows have so far; only how much that is, where no symbol of it matters."""
+    if settings.block_ngrams:
+        return history[rows, :time]
+    return np.broadcast_to(np.int64(PAD), (len(rows), time))
 
 
 def kept(log_probs: Float[np.ndarray, " vocabulary"], settings: Sampling) -> tuple[Ids, Chances]:

@@ -65,7 +65,7 @@ _changes: ContextVar[Changes | None] = ContextVar("changes", default=None)
 @contextmanager
 def watching(model: Any) -> Iterator[Trace]:
     """Collect everything the blocks of `model` record inside the `with`."""
-    trace = Trace({id(module): path for path, module in _modules(model)})
+    trace = Trace({id(module): path for path, module in modules(model)})
     token = _active.set(trace)
     try:
         yield trace
@@ -77,7 +77,7 @@ def watching(model: Any) -> Iterator[Trace]:
 def changing(model: Any, changes: Sequence[Change]) -> Iterator[None]:
     """Let the blocks of `model` go on with something else inside the `with`."""
     found: Changes = {}
-    for path, module in _modules(model):
+    for path, module in modules(model):
         for change in changes:
             if change.path == path:
                 found.setdefault((id(module), change.kind), []).append(change)
@@ -110,5 +110,6 @@ def changed(module: Any, kind: str, value: T) -> T:
     return value
 
 
-def _modules(model: Any) -> list[tuple[str, Any]]:
+def modules(model: Any) -> list[tuple[str, Any]]:
+    """The blocks of a model by their paths; a model without blocks is one itself."""
     return list(model.named_modules()) if hasattr(model, "named_modules") else [("", model)]

@@ -11,6 +11,7 @@ from ..batch import Batch, Sequences
 from ..errors import ModelError
 from ..forms import BEGIN, UNKNOWN, Form, Signature, Space, Vectors
 from ..model import Generator, Looks, Model, Prediction, Search, State, Weights
+from ..trace import modules
 from .beam import cannot_look
 from .beam import search as find
 
@@ -85,6 +86,10 @@ class Ensemble(Model):
             own = {name: array for name, array in weights.items() if name.startswith(f"{number}/")}
             model.restore({name.partition("/")[2]: array for name, array in own.items()})
 
+    def named_modules(self) -> Iterator[tuple[str, Any]]:
+        """The blocks of all models, to watch them: each behind the number of its model."""
+        return modules_of({str(number): model for number, model in enumerate(self.models)})
+
     @contextmanager
     def at_rest(self) -> Iterator[None]:
         """All models are used, not trained."""
@@ -140,6 +145,13 @@ def step_by_step(
         right = np.where(right < log_probs.shape[1], right, UNKNOWN)
         found[:, time] = np.asarray(log_probs)[rows, right]
     return np.where(target.mask, found, 0.0), state
+
+
+def modules_of(models: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The blocks of several models by their paths, which begin with the name of their model."""
+    for name, model in models.items():
+        for path, module in modules(model):
+            yield f"{name}.{path}" if path else name, module
 
 
 def _anything(space: Space) -> Sequences:

@@ -7,7 +7,7 @@ from ..batch import Sequences
 from ..errors import ModelError
 from ..forecasting import AsksAhead, chosen_series
 from ..forms import Bits, Form, Series
-from ..model import Search
+from ..model import LearnsByGradient, Search
 from ..views import InfluenceView, MemoryView, Moved
 from ..why import How, Question, explained
 from .chances import place
@@ -125,7 +125,7 @@ def _gradient_flow(looking: Looking) -> MemoryView:
 
 def _layers(subject: Subject) -> int:
     """How many recurrent layers there are through which gradients can be followed."""
-    if not hasattr(subject.model, "named_modules"):
+    if not isinstance(subject.model, LearnsByGradient):
         return 0
     from ..anatomy.models import measured_layers  # noqa: PLC0415
 

@@ -140,6 +140,7 @@ class EncoderDecoder(Neural):
         self.guessing = Guessing(practice) if practice.scheduled_sampling else None
         self.feeds_back = fed > 0
         self.follows = self.attention is not None and self.attention.follows
+        self.weighs = self.follows or attending.copy or attending.coverage > 0
 
     def log_prob(self, batch: Batch) -> Float[Tensor, " batch"]:
         source, start = self._begin(batch.source)
@@ -178,13 +179,13 @@ class EncoderDecoder(Neural):
         self, symbols: Int[np.ndarray, " batch"], state: State
     ) -> tuple[Float[np.ndarray, "batch vocabulary"], State, Float[np.ndarray, "batch place"]]:
         """As `step`, and how much it looked at each place of the source."""
-        log_probs, state, weights = self._step(symbols, state)
+        log_probs, state, weights = self._step(symbols, state, weighed=True)
         if weights is None:
             raise cannot_look("a model without attention")
         return log_probs, state, shares(weights).flatten(0, 1).numpy()
 
     def _step(
-        self, symbols: Int[np.ndarray, " batch"], state: State
+        self, symbols: Int[np.ndarray, " batch"], state: State, *, weighed: bool = False
     ) -> tuple[Float[np.ndarray, "batch vocabulary"], State, Looks]:
         """A step, and where each candidate of a source looked in it."""
         source, now = self._parted(state)
@@ -194,7 +195,8 @@ class EncoderDecoder(Neural):
         def advance(fed: list[Tensor], cells: State) -> tuple[Tensor, State]:
             return self.decoder.step(torch.cat([x, *fed], dim=-1) if fed else x, cells)
 
-        written, now = self._next(advance, source, now, Drops(self.dropout, self.dropout))
+        drops = Drops(self.dropout, self.dropout)
+        written, now = self._next(advance, source, now, drops, weighed=weighed)
         if self.attention is not None:
             self.attention.show(written.weights)
         log_probs = self.answers(written, source).flatten(0, 1)
@@ -247,8 +249,7 @@ class EncoderDecoder(Neural):
             written = self._walked(symbols, source, start, own)
         else:
             h = self.dropout(self.decoder(self._inputs(symbols, source), lengths, start.cells))
-            weighed = self.attending.copy or self.attending.coverage > 0
-            context, weights = self._look(h, source, None, weighed)
+            context, weights = self._look(h, source, None, self.weighs)
             written = Written(self._joined(h, context, self.dropout), weights)
         if self.attention is not None:
             self.attention.show(written.weights)
@@ -282,21 +283,24 @@ class EncoderDecoder(Neural):
         return Written(states, torch.cat(weights, dim=-2) if weights else None)
 
     def _next(
-        self, advance: Advance, source: Source, now: Moving, drops: Drops
+        self, advance: Advance, source: Source, now: Moving, drops: Drops, *, weighed: bool = False
     ) -> tuple[Written, Moving]:
-        """One step: of the targets, or of several candidates for each, as places of one target."""
+        """One step: of the targets, or of several candidates for each, as places of one target.
+
+        It tells where it looked if the model needs that itself, or where it is to be `weighed`.
+        """
         fold = partial(torch.unflatten, dim=0, sizes=(len(source.seen.memory), -1))
         before = None if now.weights is None else fold(now.weights)
         context, weights = None, None
         if self.asks_before:
             asks = fold(drops.state(self.decoder.end(now.cells)))
-            context, weights = self._look(asks, source, before)
+            context, weights = self._look(asks, source, before, weighed or self.weighs)
         read = None if context is None else context.flatten(0, 1)
         fed = [part for part in (read, now.fed) if part is not None]
         h, cells = advance(fed, now.cells)
         h = fold(drops.state(h))
         if not self.asks_before:
-            context, weights = self._look(h, source, before)
+            context, weights = self._look(h, source, before, weighed or self.weighs)
         a = self._joined(h, context, lambda joined: fold(drops.joined(joined.flatten(0, 1))))
         looked = None
         if self.follows and weights is not None:
@@ -309,7 +313,7 @@ class EncoderDecoder(Neural):
         queries: Float[Tensor, "batch time hidden"],
         source: Source,
         before: Scores | None,
-        weighed: bool = True,
+        weighed: bool,
     ) -> tuple[Tensor | None, Weights | None]:
         """What stands beside the state: what attention finds, the source's vector, or nothing."""
         if self.attention is not None:

@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 
 from ..batch import Batch, Sequences
 from ..decoding import search as find
-from ..decoding.ensemble import parts_of_a_state, step_by_step
+from ..decoding.ensemble import modules_of, parts_of_a_state, step_by_step
 from ..errors import ModelError, UsageError
 from ..forms import BEGIN, READ, Form, Signature
 from ..model import Carries, Generator, Model, Prediction, Search, State, Weights
@@ -121,6 +121,10 @@ class Mixture(Model):
         for name, part in zip(PARTS, (self.first, self.second), strict=True):
             inside = {k: array for k, array in weights.items() if k.startswith(f"{name}/")}
             part.restore({k.removeprefix(f"{name}/"): array for k, array in inside.items()})
+
+    def named_modules(self) -> Iterator[tuple[str, Any]]:
+        """The blocks of both models, to watch them."""
+        return modules_of({"first": self.first, "second": self.second})
 
     @contextmanager
     def at_rest(self) -> Iterator[None]:

@@ -12,6 +12,7 @@ from torch.nn.functional import gelu, relu
 
 from ..errors import ModelError
 from ..trace import changed, record
+from .dropout import Dropout
 from .multi_head import CrossAttention, SelfAttention, Sight
 from .positions import START, Learned, PositionsName, Rotary, Sinusoid
 
@@ -76,7 +77,7 @@ class TransformerLayer(nn.Module):
         self.widen = nn.Linear(width, inner, bias=False)
         self.narrow = nn.Linear(inner, width, bias=False)
         self.bend = ACTIVATIONS[assembly.activation]
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(
         self,
@@ -147,7 +148,7 @@ class Layered(nn.Module, ABC):
         added = {"sinusoid": Sinusoid, "learned": Learned}
         self.positions = None if rotates else added[assembly.positions](context, width)
         self.rotary = Rotary(context, width // assembly.heads) if rotates else None
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.layers = nn.ModuleList(
             TransformerLayer(width, assembly, dropout, crosses=crosses) for _ in range(layers)
         )

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,26 +13,28 @@ from seqloom.nn.cells import CELLS
 from seqloom.nn.cells import lstm as lstm_cells
 from seqloom.nn.unroll.kernels import frames
 from seqloom.nn.unroll.kernels.panels import in_panels
+from seqloom.nn.unroll.kernels.tiles import COLUMNS
 from seqloom.nn.wiring import Wiring
 from tests.nn.test_unroll import LOSSES, VARIANTS, everything
 
 INPUTS = 3
 SIZES = [  # steps, sequences, numbers of a state
-    (8, 1, 16),  # the fewest of each
-    (9, 2, 17),  # an odd number of steps
-    (8, 3, 24),
-    (10, 5, 31),
-    (8, 7, 32),
-    (11, 13, 40),
-    (8, 33, 50),
+    (8, 1, COLUMNS),  # the fewest of each
+    (9, 2, COLUMNS + 1),  # an odd number of steps
+    (8, 3, COLUMNS + 8),
+    (10, 5, 2 * COLUMNS - 1),
+    (8, 7, 2 * COLUMNS),
+    (11, 13, 2 * COLUMNS + 8),
+    (8, 33, 3 * COLUMNS + 2),
 ]
+HIDDEN = COLUMNS + 3
 CLOSE = {"rtol": 2e-5, "atol": 2e-5}
 
 
 class Case:
     """A cell in float32 with inputs and a first state; how often compiled steps were taken."""
 
-    def __init__(self, cell, wiring, time=9, batch=6, hidden=19):
+    def __init__(self, cell, wiring, time=9, batch=6, hidden=HIDDEN):
         torch.manual_seed(hidden * 100 + batch)
         self.cell = CELLS[cell](INPUTS, hidden, wiring)
         self.x = torch.randn(batch, time, INPUTS, requires_grad=True)
@@ -96,7 +99,7 @@ def test_same_gradients_where_little_is_used(cell, wiring, loss):
 def test_same_where_memory_is_not_in_order(cell, wiring):
     case = Case(cell, wiring)
     case.x = torch.randn(INPUTS, 9, 6).permute(2, 1, 0).requires_grad_()
-    case.state = tuple(torch.randn(19, 6).t().requires_grad_() for _ in case.state)
+    case.state = tuple(torch.randn(HIDDEN, 6).t().requires_grad_() for _ in case.state)
     expected = case.found(case.stepped)
     assert_close(case.found(case.unrolled), expected)
 
@@ -135,7 +138,8 @@ def test_torch_is_asked_for_its_threads():
 
 
 def test_what_is_narrow_short_or_double_is_left_to_torch(ran):
-    for time, hidden, dtype in ((7, 16, torch.float), (8, 15, torch.float), (8, 16, torch.double)):
+    least, single, double = COLUMNS, torch.float, torch.double
+    for time, hidden, dtype in ((7, least, single), (8, least - 1, single), (8, least, double)):
         case = Case("gru", Wiring(), time=time, hidden=hidden)
         case.cell.to(dtype)
         case.x = case.x.detach().to(dtype).requires_grad_()
@@ -146,7 +150,7 @@ def test_what_is_narrow_short_or_double_is_left_to_torch(ran):
 
 def test_dropped_numbers_are_left_to_torch(ran):
     case = Case("gru", Wiring())
-    case.cell.unrolled(case.cell.read_all(case.x), case.state, torch.ones(6, 19))
+    case.cell.unrolled(case.cell.read_all(case.x), case.state, torch.ones(6, HIDDEN))
     assert not ran
 
 
@@ -167,7 +171,7 @@ def test_lstm_is_torch_s_where_that_is_quicker(ran, monkeypatch):
 def test_bends_are_right_to_the_last_bits(kind):
     """Relative to the truth, near 0 and far from it."""
     some = torch.logspace(-20, 1.9, 4000)
-    x = torch.cat([some, -some, torch.linspace(-80, 80, 8000)]).view(-1, 8, 20)
+    x = torch.cat([some, -some, torch.linspace(-80, 80, 8000)]).view(-1, 8, 40)
     found = bent(x, kind)
     expected = getattr(torch, kind)(x.double())
     torch.testing.assert_close(found.double(), expected, rtol=2.5e-7, atol=0)
@@ -175,7 +179,7 @@ def test_bends_are_right_to_the_last_bits(kind):
 
 @pytest.mark.parametrize("kind", ["tanh", "sigmoid", "relu"])
 def test_bends_at_the_ends(kind):
-    x = torch.tensor([np.inf, -np.inf, np.nan, 0.0, -0.0, 1e30, -1e30, 89.0]).repeat(8, 8, 2)
+    x = torch.tensor([np.inf, -np.inf, np.nan, 0.0, -0.0, 1e30, -1e30, 89.0]).repeat(8, 8, 4)
     found = bent(x, kind)[:, 0]  # from the second step on 0 · ∞ comes in
     torch.testing.assert_close(
         found, getattr(torch, kind)(x[:, 0]), rtol=2e-7, atol=2e-38, equal_nan=True
@@ -190,14 +194,14 @@ def bent(x, kind):
     )
 
 
-@pytest.mark.parametrize("columns", [16, 17, 31, 32, 50])
+@pytest.mark.parametrize("columns", [least + COLUMNS for least in (0, 1, 15, 16, 34)])
 def test_panels_hold_every_column_once(columns):
     matrix = torch.arange(1.0, 1 + 3 * columns).view(3, columns)
     found = in_panels(matrix)
     assert found.sum() == matrix.sum()
     for number, panel in enumerate(found):
-        first = min(number * 16, columns - 16)
-        inside = matrix[:, first : first + 16]
+        first = min(number * COLUMNS, columns - COLUMNS)
+        inside = matrix[:, first : first + COLUMNS]
         assert torch.equal(panel, torch.where(panel == 0, 0, inside))
 
 
@@ -211,3 +215,14 @@ def test_numba_is_imported_by_those_who_need_it_alone():
         "sys.exit('numba' in sys.modules)\n"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_kept_machine_code_is_not_used_when_any_of_its_sources_has_changed(tmp_path):
+    """Numba looks at one file only; the frame's type tells of all."""
+    for name, text in (("one.py", "a = 1"), ("two.py", "b = 2")):
+        (tmp_path / name).write_text(text)
+    before = frames._mark(tmp_path)
+    assert frames._mark(tmp_path) == before
+    (tmp_path / "two.py").write_text("b = 3")
+    assert frames._mark(tmp_path) != before
+    assert frames._mark(Path(frames.__file__).parent) in frames.FRAME.names[-1]

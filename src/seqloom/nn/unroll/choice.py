@@ -1,5 +1,7 @@
 """Which way an unroll is taken: by compiled steps where these are quicker, else by torch's."""
 
+from functools import cache
+
 import torch
 from torch import Tensor
 
@@ -9,7 +11,7 @@ from .lstm import LSTMUnroll
 from .minimal import MinimalUnroll, SumUnroll
 
 STEPS = 8  # fewer are not worth bringing matrices into order
-NARROW = 16  # numbers of a state: the compiled products take so many at once, or more
+NARROW = 16  # numbers of a state: no machine's compiled products take fewer at once
 
 
 def unroll_elman(
@@ -57,5 +59,14 @@ def unroll_minimal(a: Tensor, first: Tensor) -> Tensor:
 
 def compiled_pays(x: Tensor, first: Tensor) -> bool:
     """Whether the steps of these sequences can be compiled, and are worth it."""
-    many = x.shape[1] >= STEPS and first.shape[-1] >= NARROW
-    return many and x.dtype == torch.float32 and x.stride(-1) == 1
+    hidden = first.shape[-1]
+    many = x.shape[1] >= STEPS and hidden >= NARROW and x.dtype == torch.float32
+    return many and x.stride(-1) == 1 and hidden >= _at_once()
+
+
+@cache
+def _at_once() -> int:
+    """How many numbers the compiled products take at once on this machine."""
+    from .kernels.tiles import COLUMNS  # noqa: PLC0415 - Numba takes a second to import
+
+    return COLUMNS

@@ -6,8 +6,10 @@ wait awake for the next one, and others would have to share the cores with them.
 """
 
 import ctypes
+import hashlib
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from threading import Thread
 from typing import Any, no_type_check
 
@@ -25,11 +27,22 @@ from ....compiled import compiled_as_written
 from .vectors import BYTES, WHOLE, WIDTH, load, store, zeros
 
 FEW = 4  # sequences: fewer are not worth a thread
+
+
+def _mark(folder: Path) -> str:
+    """Letters that change with the sources of a folder."""
+    sources = b"".join(source.read_bytes() for source in sorted(folder.glob("*.py")))
+    return hashlib.blake2s(sources, digest_size=8).hexdigest()
+
+
 FIELDS = [  # addresses, sizes, and how many numbers lie between steps and between sequences
     *("taken", "parts", "time", "batch", "hidden", "blocks", "kind"),
     *("a", "a_step", "a_row", "outer", "outer_step", "outer_row"),
     *("h", "c", "kept", "late", "grad", "dh", "dc", "bias", "peep"),
     *("weight", "early_weight", "late_weight", "room", "more_room"),
+    # Holds nothing. Numba keeps machine code until the function's own file changes, though what it
+    # calls may stand in another; with this name in its frame it is taken for another function.
+    f"sources_{_mark(Path(__file__).parent)}",
 ]
 FRAME = np.dtype([(name, np.int64) for name in FIELDS])
 Run = Callable[[Any], None]

@@ -1,8 +1,8 @@
-"""Products with a matrix that stays the same over many steps, eight numbers at once.
+"""Products with a matrix that stays the same over many steps, a vector at once.
 
-The matrix is brought into panels once: sixteen columns, row below row, so that a product reads it
-from one end to the other. A tile of up to six rows of the result and sixteen columns is kept in the
-processor's registers while a panel passes.
+The matrix is brought into panels once: columns for two vectors, row below row, so that a product
+reads it from one end to the other. A tile of up to six rows of the result and as many columns is
+kept in the processor's registers while a panel passes.
 """
 
 from typing import Any, no_type_check

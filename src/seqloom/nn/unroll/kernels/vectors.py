@@ -1,8 +1,8 @@
-"""Eight numbers at once: a type for compiled steps, with sums, products, σ and tanh.
+"""Many numbers at once: a type for compiled steps, with sums, products, σ and tanh.
 
-A processor takes eight float32 in one instruction. Numba's own loops come to that only where it can
-prove that no two arrays overlap, and its exp never does; so the steps of the unrolls say it. What
-they compile to is made for the machine they run on, by Numba's LLVM.
+A processor takes eight float32 in one instruction, or sixteen. Numba's own loops come to that only
+where it can prove that no two arrays overlap, and its exp never does; so the steps of the unrolls
+say it. What they compile to is made for the machine they run on, by Numba's LLVM.
 
 Addresses are integers, places are counted in numbers.
 """
@@ -12,13 +12,13 @@ from collections.abc import Callable
 from typing import Any, no_type_check
 
 import numpy as np
-from llvmlite import ir
+from llvmlite import binding, ir
 from numba import types
 from numba.extending import intrinsic, models, overload, register_model
 
 from ....compiled import compiled_as_written
 
-WIDTH = 8
+WIDTH = 16 if binding.get_host_cpu_features().get("avx512f") else 8
 NUMBER, BYTES = ir.FloatType(), 4
 VECTOR = ir.VectorType(NUMBER, WIDTH)
 WHOLE, WHOLES = ir.IntType(64), ir.VectorType(ir.IntType(32), WIDTH)
@@ -26,13 +26,13 @@ CONTRACT = ("contract",)  # a product and a sum may be one instruction; nothing 
 
 
 class Vector(types.Type):
-    """Eight float32 side by side."""
+    """As many float32 side by side as a register holds."""
 
     def __init__(self) -> None:
-        super().__init__(name="eight_float32")
+        super().__init__(name=f"{WIDTH}_float32")
 
 
-eight = Vector()
+vector = Vector()
 
 
 @register_model(Vector)
@@ -50,7 +50,7 @@ def pointer(builder: Any, base: Any, place: Any, kind: Any = VECTOR) -> Any:
 
 
 def spread(builder: Any, number: Any) -> Any:
-    """One number, eight times."""
+    """One number, in all places of a vector."""
     nothing = ir.Constant(VECTOR, ir.Undefined)
     first = builder.insert_element(nothing, number, ir.Constant(ir.IntType(32), 0))
     return builder.shuffle_vector(first, nothing, ir.Constant(WHOLES, [0] * WIDTH))
@@ -58,34 +58,34 @@ def spread(builder: Any, number: Any) -> Any:
 
 @intrinsic
 def load(typing: Any, base: Any, place: Any) -> Any:
-    """The eight numbers from a place on."""
+    """The numbers from a place on."""
 
     def made(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.load(pointer(builder, *arguments), align=BYTES)
 
-    return eight(types.int64, types.int64), made
+    return vector(types.int64, types.int64), made
 
 
 @intrinsic
 def store(typing: Any, base: Any, place: Any, value: Any) -> Any:
-    """Put eight numbers to a place."""
+    """Put the numbers to a place."""
 
     def made(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         base, place, value = arguments
         builder.store(value, pointer(builder, base, place), align=BYTES)
         return context.get_dummy_value()
 
-    return types.void(types.int64, types.int64, eight), made
+    return types.void(types.int64, types.int64, vector), made
 
 
 @intrinsic
 def zeros(typing: Any) -> Any:
-    """Eight times 0."""
+    """Nothing but 0."""
 
     def made(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return ir.Constant(VECTOR, [0.0] * WIDTH)
 
-    return eight(), made
+    return vector(), made
 
 
 @intrinsic
@@ -97,7 +97,7 @@ def two_to(typing: Any, shifted: Any) -> Any:
         moved = builder.shl(bits, ir.Constant(WHOLES, [23] * WIDTH))
         return builder.bitcast(builder.add(moved, ir.Constant(WHOLES, [127 << 23] * WIDTH)), VECTOR)
 
-    return eight(eight), made
+    return vector(vector), made
 
 
 @intrinsic
@@ -108,7 +108,7 @@ def positive(typing: Any, x: Any) -> Any:
         zero, one = (ir.Constant(VECTOR, [number] * WIDTH) for number in (0.0, 1.0))
         return builder.select(builder.fcmp_ordered(">", arguments[0], zero), one, zero)
 
-    return eight(eight), made
+    return vector(vector), made
 
 
 @intrinsic
@@ -119,7 +119,7 @@ def rectified(typing: Any, x: Any) -> Any:
         zero = ir.Constant(VECTOR, [0.0] * WIDTH)
         return builder.select(builder.fcmp_ordered("<", arguments[0], zero), zero, arguments[0])
 
-    return eight(eight), made
+    return vector(vector), made
 
 
 @intrinsic
@@ -132,7 +132,7 @@ def within(typing: Any, x: Any, bound: Any) -> Any:
         x = builder.select(builder.fcmp_ordered(">", x, high), high, x)
         return builder.select(builder.fcmp_ordered("<", x, low), low, x)
 
-    return eight(eight, types.float32), made
+    return vector(vector, types.float32), made
 
 
 def _arithmetic(act: Callable[..., object], name: str) -> None:
@@ -142,18 +142,18 @@ def _arithmetic(act: Callable[..., object], name: str) -> None:
     def instruction(typing: Any, one: Any, other: Any) -> Any:
         def made(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             both = [
-                value if kind == eight else spread(builder, value)
+                value if kind == vector else spread(builder, value)
                 for value, kind in zip(arguments, signature.args, strict=True)
             ]
             return getattr(builder, name)(*both, flags=CONTRACT)
 
-        kinds = [kind if kind == eight else types.float32 for kind in (one, other)]
-        return eight(*kinds), made
+        kinds = [kind if kind == vector else types.float32 for kind in (one, other)]
+        return vector(*kinds), made
 
     @overload(act, inline="always")
     @no_type_check
     def between(one, other):
-        if eight not in (one, other):
+        if vector not in (one, other):
             return None
         return lambda one, other: instruction(one, other)
 

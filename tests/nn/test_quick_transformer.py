@@ -108,21 +108,23 @@ def more(rows, number):
     return store.rows(places)
 
 
+WAYS = [  # how a search, or anybody, may hand rows on
+    lambda rows: rows,
+    lambda rows: rows[np.array([1, 1])],
+    lambda rows: np.array(rows),
+    lambda rows: rows[np.array([True, True])],
+    lambda rows: rows[::-1],
+    lambda rows: rows[:2],
+]
+
+
 def test_a_tree_of_continuations_keeps_every_value():
     """Any state may be continued, again and again, picked and copied: each keeps its history."""
     chance = random.Random(0)
     states = [(np.empty((2, 0, 3, 4)), [])]
     for number in range(300):
         rows, history = chance.choice(states[-12:])
-        match chance.randrange(6):
-            case 0:
-                rows = rows[np.array([1, 1])]
-            case 1:
-                rows = np.array(rows)
-            case 2:
-                rows = rows[np.array([True, True])]
-            case 3:
-                rows = rows[::-1]
+        rows = chance.choice(WAYS)(rows)
         if len(history) < 40:
             states.append((more(rows, number), [*history, number]))
     assert max(len(history) for _, history in states) > 20
@@ -132,7 +134,7 @@ def test_a_tree_of_continuations_keeps_every_value():
 
 
 def test_going_on_alone_does_not_copy():
-    rows = Store(np.empty((1, 2, 64, 3)), 0).rows(0)
+    rows = Store(np.empty((1, 2, 64, 3))).rows(0)
     stores = set()
     for number in range(60):
         rows = more(rows, number)
@@ -140,3 +142,23 @@ def test_going_on_alone_does_not_copy():
     assert len(stores) == 1
     picked = rows[np.array([0, 0])]
     assert len(picked) == 2 and more(picked, 60).store is picked.store
+
+
+def test_the_first_rows_go_on_without_a_copy():
+    """As when sequences leave a batch; whoever comes second to the next place copies."""
+    rows = more(more(np.zeros((4, 0, 3, 2)), 1), 2)
+    fewer = more(rows[:3], 3)
+    assert np.shares_memory(fewer, rows) and (fewer[:, -1] == 3).all() and len(fewer) == 3
+    fewest = more(fewer[:1], 4)
+    assert np.shares_memory(fewest, rows) and fewest[0, :, 0, 0].tolist() == [1, 2, 3, 4]
+    again = more(rows, 9)
+    assert not np.shares_memory(again, rows) and (fewer[:, -1] == 3).all()
+    assert again[:, :, 0, 0].tolist() == [[1, 2, 9]] * 4
+
+
+def test_other_parts_are_arrays_like_any_other():
+    rows = more(more(np.zeros((4, 0, 3, 2)), 1), 2)
+    for part in (rows[1:3], rows[::2], rows[:-1], rows[2], rows[:, :1]):
+        assert getattr(part, "store", None) is None
+    copied = more(rows[1:3], 7)
+    assert not np.shares_memory(copied, rows) and (copied[:, -1] == 7).all()

@@ -15,10 +15,28 @@ ROOM = 16  # places a store has at least
 
 
 class Store:
-    """Room for more places than are taken; `values` is (*batch, part, room, width)."""
+    """Room for more places than are taken; `values` is (*batch, part, room, width).
 
-    def __init__(self, values: Float[np.ndarray, "*batch part room width"], taken: int) -> None:
-        self.values, self.taken = values, taken
+    The first rows of a store are one themselves, and share the count of places with all of them.
+    """
+
+    def __init__(
+        self, values: Float[np.ndarray, "*batch part room width"], count: list[int] | None = None
+    ) -> None:
+        self.values, self.count = values, [0] if count is None else count
+
+    @property
+    def taken(self) -> int:
+        """How many places somebody has written."""
+        return self.count[0]
+
+    @taken.setter
+    def taken(self, places: int) -> None:
+        self.count[0] = places
+
+    def first(self, rows: int) -> "Store":
+        """The room of the first sequences of a batch."""
+        return Store(self.values[:rows], self.count)
 
     def rows(self, places: int) -> "Grown":
         """The first places, as a value of a state."""
@@ -33,7 +51,12 @@ class Grown(np.ndarray):
     store: Store | None = None
 
     def __getitem__(self, which: Any) -> Any:
-        """Some of a batch, with room to grow: what a search asks for; or any part of the array."""
+        """Some of a batch, with room to grow: what a search asks for; or any part of the array.
+
+        The first of a batch are not copied: those that stay when others leave.
+        """
+        if self.store is not None and self.ndim == 4 and _is_beginning(which):
+            return self.store.first(which.stop).rows(self.shape[1])
         if self.ndim == 4 and isinstance(which, np.ndarray):
             _, places, parts, width = self.shape
             order = np.flatnonzero(which) if which.dtype == bool else which
@@ -66,4 +89,10 @@ def claimed(rows: np.ndarray, most: int) -> Store:
 
 
 def _empty(batch: tuple[int, ...], parts: int, room: int, width: int, kind: Any) -> Store:
-    return Store(np.empty((*batch, parts, room, width), dtype=kind), 0)
+    return Store(np.empty((*batch, parts, room, width), dtype=kind))
+
+
+def _is_beginning(which: Any) -> bool:
+    """Whether an index is [:n]."""
+    is_slice = isinstance(which, slice) and which.start is None and which.step is None
+    return is_slice and which.stop is not None and which.stop >= 0

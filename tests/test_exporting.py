@@ -103,6 +103,34 @@ def test_the_command(small, capsys):
     assert main(command) == 2
     assert "U051" in capsys.readouterr().err
     assert main([*command, "--force", "--json"]) == 0
+    assert main(["export", "small", "--to", "ctranslate2"]) == 0
+    assert (small / "small-ctranslate2" / "model.bin").exists(), "it has a name of its own"
+
+
+def test_a_run_is_packed_under_its_own_name(small, capsys):
+    assert main(["export", "small"]) == 0
+    assert capsys.readouterr().out.strip() == "small.zip" and (small / "small.zip").exists()
+    assert main(["export", "small"]) == 2 and "U051" in capsys.readouterr().err
+
+
+def test_int8_translates_too(tmp_path):
+    """Of few bits, so not to the last digit: the same first symbols, nearly as likely."""
+    ctranslate2 = pytest.importorskip("ctranslate2")
+    model, chance = made(), np.random.default_rng(1)
+    with torch.no_grad():
+        model.output.scores.bias[[PAD, BEGIN]] = -1e9
+    sources = [[NAMES[i] for i in chance.integers(4, 34, n)] for n in (2, 5, 9)]
+    specification(model, NAMES, NAMES).save(str(tmp_path))
+    found = {}
+    for kind in ("float32", "int8"):
+        engine = ctranslate2.Translator(str(tmp_path), compute_type=kind, intra_threads=1)
+        assert engine.compute_type.startswith(kind)
+        found[kind] = engine.translate_batch(
+            sources, beam_size=1, max_decoding_length=4, return_scores=True
+        )
+    for exact, rough in zip(found["float32"], found["int8"], strict=True):
+        assert rough.hypotheses[0][:1] == exact.hypotheses[0][:1]
+        assert rough.scores[0] == pytest.approx(exact.scores[0], abs=0.5)
 
 
 def test_without_the_package_there_is_a_sentence(small, capsys, monkeypatch):

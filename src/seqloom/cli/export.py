@@ -12,6 +12,7 @@ from .judging import load_run
 from .terminal import say, show
 
 ZIP, CTRANSLATE2 = "zip", "ctranslate2"
+ENDINGS = {ZIP: ".zip", CTRANSLATE2: "-ctranslate2"}  # of what nobody gave a name
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -21,20 +22,26 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--to", choices=(ZIP, CTRANSLATE2), help="what for; zip where -o is called so"
     )
     parser.add_argument(
-        "-o", "--output", type=Path, required=True, metavar="PLACE", help="a file, or a folder"
+        "-o",
+        "--output",
+        type=Path,
+        metavar="PLACE",
+        help="a file, or a folder (RUN.zip, or RUN-ctranslate2)",
     )
     parser.add_argument("--force", action="store_true", help="replace PLACE if it is there")
 
 
 def run(given: argparse.Namespace) -> int:
     """Write it, print where it is, and say how it is used."""
-    kind = given.to or (ZIP if given.output.suffix == ".zip" else "")
+    kind = given.to or (ZIP if given.output is None or given.output.suffix == ".zip" else "")
     if not kind:
         raise UsageError(
             "U001",
             f"what should {given.output} be?",
             help=["-o NAME.zip   one file to give away", "--to ctranslate2   for that engine"],
         )
+    if given.output is None:
+        given.output = Path(find(given.run, given.runs_dir).name + ENDINGS[kind])
     told = _to_zip(given) if kind == ZIP else _to_ctranslate2(given)
     if given.json:
         show(to_json({"path": str(given.output), "to": kind, **told}))

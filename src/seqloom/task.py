@@ -182,7 +182,8 @@ class Task(ABC):
 
     def difficulty(self, example: Any) -> float | None:
         """How hard an example is, for a curriculum; None where there is nothing to tell it by."""
-        return None if self.continuous else self.length(example)
+        in_pieces = self.continuous or self.form is Form.FORECAST  # all of the same length
+        return None if in_pieces else self.length(example)
 
     def stratum(self, example: Any) -> str | None:
         """The label of the whole, which folds keep in proportion; None where there is none."""

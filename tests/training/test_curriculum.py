@@ -150,6 +150,15 @@ def test_refusals(data):
             {"name": "recurrent"},
         ),
     }
+    (data / "long.csv").write_text(
+        "id,day,value\n"
+        + "".join(f"a,{n},{n % 7}\n" + f"b,{n},{n % 5}\n" * (n < 60) for n in range(90))
+    )
+    cases["series are learned in pieces"] = Recipe(
+        {"train": str(data / "long.csv"), "columns": "id=id,time=day,value=value"},
+        {"name": "forecast", "horizon": 3},
+        {"name": "recurrent"},
+    )
     for words, recipe in cases.items():
         with pytest.raises(TrainingError) as error:
             train(recipe.with_settings({"training.curriculum": "naive"}), name="no", runs=runs)

@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Int
 
 from ..errors import TrainingError
+from ..forms import Form
 from ..model import LearnsFromStatistics, Model
 from ..task import Task
 from .settings import Training
@@ -56,6 +57,8 @@ def graded(
 
 def _all_alike(task: Task) -> TrainingError:
     what = "a continuous text has no examples" if task.continuous else "all are equally hard"
+    if task.form is Form.FORECAST:
+        what = "series are learned in pieces of the same length"
     return TrainingError(
         "T150",
         f"a curriculum needs easy examples and hard ones; here {what}",

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from ..errors import MachineError
-from ..forms import END
+from ..forms import END, Tokens
 from ..record import to_json
 from ..run import Run
 from ..search import Tree
@@ -41,6 +41,7 @@ class Trees:
 
 def as_dict(run: Run, text: str, tree: Tree) -> dict[str, Any]:
     """A tree for machines: nodes name their parents by their place, -1 where there is none."""
+    question = run.task.question(text)
     return {
         "view": "beam",
         "version": 1,
@@ -50,7 +51,7 @@ def as_dict(run: Run, text: str, tree: Tree) -> dict[str, Any]:
             {
                 "parent": node.parent,
                 "step": node.step,
-                "symbol": shown(run, node.symbol),
+                "symbol": shown(run, node.symbol, question),
                 "log_prob": node.log_prob,
                 "fate": node.fate,
                 "score": node.score,
@@ -61,6 +62,9 @@ def as_dict(run: Run, text: str, tree: Tree) -> dict[str, Any]:
     }
 
 
-def shown(run: Run, symbol: int) -> str:
-    """A symbol as it is called; the end has no letters of its own."""
+def shown(run: Run, symbol: int, question: Any) -> str:
+    """A symbol as it is called, one copied from the question as there; the end has no letters."""
+    target = run.model.signature.target
+    if isinstance(target, Tokens) and symbol >= target.size:
+        return run.task.show(run.task.answer_to(question, [symbol]))
     return "</s>" if symbol == END else run.task.shown_symbol(symbol)

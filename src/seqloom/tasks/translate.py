@@ -224,6 +224,9 @@ class Translate(Task):
     def show(self, answer: str) -> str:
         return answer
 
+    def shown_symbol(self, number: int) -> str:
+        return self.target.shown(number)
+
     def shown_question(self, example: Pair) -> str:
         return self.reading.written(example.source)
 

@@ -8,6 +8,7 @@ right if it equals any of its listed pronunciations; intervals are bootstrapped 
     python benchmarks/pronounce_accuracy.py --recipe pronounce-long
     python benchmarks/pronounce_accuracy.py --without-attention
     python benchmarks/pronounce_accuracy.py --run runs/pronounce      only judges
+    python benchmarks/pronounce_accuracy.py --run runs/one --with runs/two    both together
 """
 
 import time
@@ -56,12 +57,23 @@ def main() -> None:
     parser.add_argument("--seed", type=int, help="the recipe's own otherwise")
     parser.add_argument("--runs-dir", type=Path, default=Path("runs"), metavar="FOLDER")
     parser.add_argument("--run", type=Path, metavar="FOLDER", help="judge this run; train nothing")
+    parser.add_argument(
+        "--with",
+        dest="others",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FOLDER",
+        help="runs that answer together with it; may be repeated",
+    )
     given = parser.parse_args()
     files = pronunciations()
     facts = machine(given.threads)
     torch.set_num_threads(given.threads)
     trained = existing(given.run) if given.run else fresh(given, files)
-    results = told(trained) | {"scores": scores(trained.run, files.test), "machine": facts}
+    together = trained.run.together(*map(load, given.others))
+    results = told(trained) | {"scores": scores(together, files.test), "machine": facts}
+    results["with"] = list(map(str, given.others))
     report(shown(results), results, given.json)
 
 
@@ -137,7 +149,7 @@ def shown(results: dict[str, Any]) -> str:
     spent = f"{results['wall_minutes']:.1f} minutes" + (f", {cpu:.1f} of CPU" if cpu else "")
     valid = results["best_valid_word_error"]
     lines = [
-        f"# Pronunciation accuracy, {results['run']}\n",
+        f"# Pronunciation accuracy, {' with '.join([results['run'], *results['with']])}\n",
         table(head, rows) + "\n",
         f"{results['scores'][0]['words']:,} test words, any listed pronunciation is right, 95 %"
         " bootstrap intervals over words.",

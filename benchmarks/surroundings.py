@@ -75,12 +75,12 @@ def wikitext() -> dict[str, Path]:
     sys.exit()
 
 
-def multi30k() -> dict[str, str]:
-    """The three parts as patterns, German to English; where they are missing, a word about it."""
+def multi30k(source: str = "de", target: str = "en") -> dict[str, str]:
+    """The three parts as patterns; where they are missing, a word about it."""
     folder = Path(os.environ.get(VARIABLE, "")) / "multi30k"
     stems = {"train": "train.tok", "valid": "val.tok", "test": "test_2016_flickr.tok"}
     if VARIABLE in os.environ and all((folder / f"{s}.de").is_file() for s in stems.values()):
-        return {part: f"{folder / stem}.{{de,en}}" for part, stem in stems.items()}
+        return {part: f"{folder / stem}.{{{source},{target}}}" for part, stem in stems.items()}
     print(f"Skipped: {VARIABLE} names no folder that has multi30k inside.")
     sys.exit()
 

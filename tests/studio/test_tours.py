@@ -2,6 +2,9 @@
 
 from .browsing import NARROW, check_width, ready, shoot
 
+# A page that is drawn anew has nothing pointed at until the next frame.
+ONE_IS_POINTED_AT = "() => document.querySelectorAll('.tour-here').length === 1"
+
 
 def begin(studio, page, name, path="/serve"):
     """Begin a tour from the help, by keyboard."""
@@ -18,8 +21,7 @@ def at_step(page, number, words):
     """The step of the tour, with what it points at in sight."""
     page.wait_for_selector(f".tour >> text=step {number} of")
     assert words in page.inner_text(".tour")
-    page.wait_for_selector(".tour-here")
-    assert page.locator(".tour-here").count() == 1
+    page.wait_for_function(ONE_IS_POINTED_AT)
     return page.locator(".tour-here")
 
 

@@ -8,8 +8,11 @@ from .run import Run
 from .training.evaluation import Answer
 
 
-def as_dict(run: Run, text: str, answer: Answer | None, nbest: int = 1) -> dict[str, Any]:
-    """What was asked, what was answered and how likely that is; a blank line has no answer."""
+def as_dict(run: Run, text: str, answer: Answer | None, several: str = "") -> dict[str, Any]:
+    """What was asked, what was answered and how likely that is; a blank line has no answer.
+
+    All answers are listed by the name of `several`, if it has one.
+    """
     if answer is None:
         return {"input": text, "output": None}
     task, question = run.task, run.task.question(text)
@@ -21,8 +24,8 @@ def as_dict(run: Run, text: str, answer: Answer | None, nbest: int = 1) -> dict[
         found |= {"log_prob": answer.log_prob, "probability": math.exp(answer.log_prob)}
     chances = None if answer.chances is None else task.probabilities(answer.chances)
     found |= {"probabilities": chances} if chances is not None else {}
-    if nbest > 1:
-        found["nbest"] = [
+    if several:
+        found[several] = [
             {"output": one.value, "log_prob": one.log_prob, "score": one.score}
             for one in (answer, *answer.others)
         ]

@@ -24,7 +24,7 @@ from .batch import Batch
 from .composing import Composed, Composing, compose
 from .data.recorded import Recorded
 from .data.rolls import Frame, written
-from .decoding import Ensemble, Sampling
+from .decoding import Draws, Ensemble, Sampling
 from .errors import DataError, ModelError, Place, UsageError, nearest
 from .forecasting import Asked, Outlook, outlooks, typed, until
 from .forms import Bits, Form
@@ -77,12 +77,12 @@ class Run:
     def answers(
         self,
         inputs: Sequence[str],
-        search: Search,
+        how: Search | Draws,
         tell: Callable[[int], None] = lambda done: None,
         *,
         tokens: int = 0,
     ) -> list[Answer]:
-        """Answers with their log-probabilities, and the next best where the search asks for them.
+        """Answers with their log-probabilities, and the next best, or more drawn, as it is asked.
 
         `tokens` bounds the symbols that are read at once, with their padding; 0 takes 256 inputs.
         """
@@ -90,7 +90,7 @@ class Run:
             if not text.strip() and self.task.form is not Form.NEXT:
                 raise DataError("D023", f"input {number} is empty", help=["leave blank lines out"])
         examples = [self.task.question(text) for text in inputs]
-        return predict(self.model, self.task, examples, search, tell, tokens)
+        return predict(self.model, self.task, examples, how, tell, tokens)
 
     def ruled(self, search: Search, *, allow: Collection[str] = (), prefix: str = "") -> Search:
         """A search whose answers have these symbols only, and begin with this text."""

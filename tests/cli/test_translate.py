@@ -127,6 +127,55 @@ def test_rules_for_answers(say, tmp_path):
     assert said.code == 0 and len(lines(said.out)) == 4
 
 
+def test_answers_are_drawn(say, runs, tmp_path):
+    """Each by itself: the same from the same seed, whatever is asked with it and however."""
+    options = ["--sample", "3", "--temperature", "2", "--seed", "4"]
+    said = say("translate", "attentive", *TEXTS, *options)
+    rows = [line.split("\t") for line in said.out.splitlines()]
+    assert said.code == 0 and [row[0] for row in rows] == ["1", "2", "3"] * len(TEXTS)
+    assert len({row[2] for row in rows[:3]}) > 1, "not always the best"
+    file = tmp_path / "texts.txt"
+    file.write_text("\n\n".join(TEXTS) + "\n")
+    read = say("translate", "attentive", str(file), *options, "--batch-tokens", "6")
+    texts = [[line.split("\t")[2] for line in read.out.splitlines() if line]]
+    assert texts == [[row[2] for row in rows]]
+    found = lines(say("translate", "attentive", *TEXTS, *options, "--json").out)
+    for place, one in enumerate(found):
+        assert [it["output"] for it in one["drawn"]] == texts[0][3 * place : 3 * place + 3]
+        assert one["output"] == one["drawn"][0]["output"]
+        assert [f"{it['log_prob']:.4f}" for it in one["drawn"]] == [
+            row[1] for row in rows[3 * place : 3 * place + 3]
+        ]
+    other = say("translate", "attentive", *TEXTS, *options[:-1], "5").out
+    assert other != said.out
+    alone = say("translate", "attentive", TEXTS[0], "--sample", "1", *options[2:]).out
+    assert alone == texts[0][0] + "\n"
+
+
+def test_rules_hold_for_answers_that_are_drawn(say, tmp_path):
+    file = tmp_path / "allowed.txt"
+    file.write_text("cat\nthe\n")
+    rules = ["--allow", str(file), "--prefix", "cat the", "--shortest", "3"]
+    for line in say("translate", "attentive", *TEXTS, "--sample", "5", *rules).out.splitlines():
+        words = line.split("\t")[2].split()
+        assert words[:2] == ["cat", "the"] and set(words) == {"cat", "the"} and len(words) >= 3
+
+
+def test_runs_draw_together(say, more):
+    together = say(
+        "translate", "attentive", *TEXTS, "--sample", "2", "--with", str(more / "second")
+    )
+    assert together.code == 0 and len(together.out.splitlines()) == 2 * len(TEXTS)
+    assert together.out != say("translate", "attentive", *TEXTS, "--sample", "2").out
+
+
+def test_texts_that_go_on_are_drawn_by_another_command(say):
+    said = say("predict", "counts", "the", "--sample", "2")
+    assert said.code == 2 and "error[U066]" in said.err and "seqloom generate" in said.err
+    said = say("tag", "tagger", "the cat", "--sample", "2")
+    assert said.code == 2 and "error[U062]: sample: this model does not search" in said.err
+
+
 def test_the_tree_of_a_search(say, runs, tmp_path):
     """What it says can be checked: parents, sums of log-probabilities, and the answers."""
     file = tmp_path / "tree.jsonl"
@@ -206,6 +255,16 @@ def test_language_runs_answer_together(say):
         (["--with", "attentve"], 2, "did you mean 'attentive'?"),
         (["--with", "tagger"], 4, "error[M191]: tagger does not answer symbol by symbol"),
         (["--tree", "no/where.jsonl"], 6, "error[E302]"),
+        (["--sample", "0"], 2, "error[U060]: sample 0: expected a whole number of at least 1"),
+        (["--sample", "2", "--top-p", "0"], 2, "error[U030]: top_p 0"),
+        (["--temperature", "2"], 2, "error[U067]: --temperature is for answers that are drawn"),
+        (
+            ["--sample", "2", "--beam", "3"],
+            2,
+            "error[U067]: --beam is for answers that are searched",
+        ),
+        (["--sample", "2", "--tree", "tree.jsonl"], 2, "error[U067]: --tree is for"),
+        (["--sample", "1", "--explain"], 2, "error[U067]: --explain is for"),
     ],
 )
 def test_what_cannot_be_translated(say, arguments, code, text):

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from ..decoding import Sampling
 from ..generating import Piece
-from ..options import options
 from ..record import to_json
 from ..run import Run, must_predict_symbols
 from .allowing import add_allow, allowed
 from .arguments import at_least_one, given_twice
+from .drawing import add_sampling, sampling_of
 from .inputs import STANDARD_INPUT, arguments, lines_of
 from .judging import UnknownSymbols, load_run
 from .stopping import Leaving
@@ -31,16 +31,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "-f", "--file", metavar="FILE", help="a file of prompts, one a line; - is standard input"
     )
     parser.add_argument("--encoding", default="utf-8", metavar="NAME", help="of FILE")
-    for option in options(Sampling):
-        flag = "length" if option.name == "limit" else option.name.replace("_", "-")
-        parser.add_argument(
-            f"--{flag}",
-            dest=option.name,
-            type=option.kind,
-            default=option.default,
-            metavar="N" if option.kind is int else "X",
-            help=f"{option.help} ({option.default:g})".replace("%", "%%"),
-        )
+    add_sampling(parser)
     parser.add_argument(
         "--stop",
         action="append",
@@ -54,9 +45,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Print every text as it is drawn; several are drawn side by side and printed in order."""
-    sampling = Sampling(
-        **{option.name: getattr(given, option.name) for option in options(Sampling)}
-    )
+    sampling = sampling_of(given)
     at_least_one("--count", given.count)
     stop = [text.replace("\\n", "\n").replace("\\t", "\t") for text in given.stop]
     run = load_run(given.run, given.runs_dir)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..answering import as_dict, has_chance, has_labels
+from ..decoding import Draws
 from ..errors import UsageError
 from ..forms import Form
 from ..model import Search
@@ -17,6 +18,7 @@ from ..training.evaluation import Answer
 from ..views import View
 from .allowing import add_allow, allowed
 from .arguments import add_search, at_least_one, given_twice, search_of
+from .drawing import add_draws, draws_of
 from .inputs import STANDARD_INPUT, arguments, batches, is_file, lines_of
 from .judging import Progress, load_together, say_notes
 from .marking import drawn
@@ -50,6 +52,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--nbest", type=int, default=1, metavar="N", help="the N best answers, with their scores"
     )
+    add_draws(parser)
     add_allow(parser, "answers")
     parser.add_argument(
         "--shortest", type=int, default=0, metavar="N", help="the fewest symbols an answer has"
@@ -87,10 +90,12 @@ def run(given: argparse.Namespace) -> int:
         )
     search = replace(_with_rules(run, search, given), chances=has_labels(run))
     search.must_fit(run.model.signature)
+    how = draws_of(given, search) or search
+    how.must_fit(run.model.signature)
     if (sheet := sheet_given(run, given)) is not None:
-        return fill(run, sheet, search, given)
+        return fill(run, sheet, how, given)
     inputs, where = _inputs(given)
-    answer = _found(run, search, given, where == "arguments")
+    answer = _found(run, how, given, where == "arguments")
     odd = Oddities(run)
     shown = _as_json if given.json else _as_text
     quiet = given.quiet or sys.stdout.isatty()
@@ -99,7 +104,7 @@ def run(given: argparse.Namespace) -> int:
         for texts in batches(inputs, are_typed=where == STANDARD_INPUT):
             odd.count(texts)
             for result in answer(texts):
-                show(shown(run, result, search.nbest))
+                show(shown(run, result, how))
                 trees.write(result.text, result.answer)
             sys.stdout.flush()
             done += len(texts)
@@ -142,13 +147,17 @@ def _inputs(given: argparse.Namespace) -> tuple[Iterator[str], str]:
 
 
 def _found(
-    run: Run, search: Search, given: argparse.Namespace, are_arguments: bool
+    run: Run, how: Search | Draws, given: argparse.Namespace, are_arguments: bool
 ) -> Callable[[list[str]], list[Result]]:
-    """Answers by search; a blank line of a file has a blank answer, so that lines still match."""
+    """Answers to texts; a blank line of a file has a blank answer, so that lines still match."""
+    done = 0
 
     def answer(texts: list[str]) -> list[Result]:
+        nonlocal done
         asked = [text for text in texts if text.strip() or are_arguments]
-        answers = iter(run.answers(asked, search, tokens=given.batch_tokens or 0))
+        here = replace(how, first=done) if isinstance(how, Draws) else how
+        answers = iter(run.answers(asked, here, tokens=given.batch_tokens or 0))
+        done += len(asked)
         return [
             Result(text, next(answers), view(text))
             if text.strip() or are_arguments
@@ -157,19 +166,19 @@ def _found(
         ]
 
     def view(text: str) -> View | None:
-        return run.inspect(text, beam=search.beam) if given.explain else None
+        return run.inspect(text, beam=given.beam) if given.explain else None
 
     return answer
 
 
-def _as_text(run: Run, result: Result, nbest: int) -> str:
-    """One line, or one for each of the best with its rank and its score before it.
+def _as_text(run: Run, result: Result, how: Search | Draws) -> str:
+    """One line, or one for each of several with its number and its score before it.
 
     With a picture below it, and its probability beside it, if asked for.
     """
     if result.answer is None:
         return ""
-    if nbest > 1:
+    if _several(how):
         found = enumerate((result.answer, *result.answer.others), start=1)
         return "\n".join(
             f"{rank}\t{one.score:.4f}\t{run.task.show(one.value)}" for rank, one in found
@@ -187,8 +196,13 @@ def _as_text(run: Run, result: Result, nbest: int) -> str:
     return f"{told}{chance}\n{picture}\n"
 
 
-def _as_json(run: Run, result: Result, nbest: int) -> str:
-    found = as_dict(run, result.text, result.answer, nbest)
+def _several(how: Search | Draws) -> bool:
+    return (how.count if isinstance(how, Draws) else how.nbest) > 1
+
+
+def _as_json(run: Run, result: Result, how: Search | Draws) -> str:
+    several = ("drawn" if isinstance(how, Draws) else "nbest") if _several(how) else ""
+    found = as_dict(run, result.text, result.answer, several)
     return to_json(found if result.view is None else found | {"view": result.view.to_json()})
 
 

@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 from ..data.formats.sheets import Sheet
+from ..decoding import Draws
 from ..errors import UsageError
 from ..model import Search
 from ..record import to_json
@@ -37,12 +38,12 @@ def sheet_given(run: Run, given: argparse.Namespace) -> Sheet | None:
     return sheet
 
 
-def fill(run: Run, sheet: Sheet, search: Search, given: argparse.Namespace) -> int:
+def fill(run: Run, sheet: Sheet, how: Search | Draws, given: argparse.Namespace) -> int:
     """Answer every sentence and print the file with the tags in it; or a line of JSON for each."""
     examples = [run.task.example(row) for row in sheet.rows]
     with Progress(f"asking {run.name}", len(examples), given.quiet) as progress:
         tokens = given.batch_tokens or 0
-        answers = predict(run.model, run.task, examples, search, progress.tell, tokens)
+        answers = predict(run.model, run.task, examples, how, progress.tell, tokens)
     if given.json:
         for example, answer in zip(examples, answers, strict=True):
             details = run.task.details(example, answer.value, answer.chances)

@@ -92,11 +92,12 @@ def sample(
     settings: Sampling,
     prefix: Sequences,
     *,
+    streams: Sequence[np.random.Generator] = (),
     allow: frozenset[int] = frozenset(),
 ) -> list[Int[np.ndarray, " _"]]:
     """A sequence for each source, drawn after its prefix, without its end."""
     found: list[list[int]] = [[] for _ in range(len(source))]
-    for drawn in drawing(model, source, settings, prefix, allow=allow):
+    for drawn in drawing(model, source, settings, prefix, streams=streams, allow=allow):
         for row, symbol in zip(drawn.rows.tolist(), drawn.symbols.tolist(), strict=True):
             found[row] += [symbol] * (symbol != END)
     return [np.array(row, dtype=np.int64) for row in found]

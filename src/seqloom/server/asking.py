@@ -125,8 +125,9 @@ def _answered(
     if prefix or allow:
         search = run.ruled(search, allow=allow, prefix=prefix)
     answers = run.answers(inputs, search)
+    several = "nbest" if search.nbest > 1 else ""
     pairs = zip(inputs, answers, strict=True)
-    return [as_dict(run, text, answer, search.nbest) for text, answer in pairs]
+    return [as_dict(run, text, answer, several) for text, answer in pairs]
 
 
 def _rules(given: Mapping[str, Any]) -> tuple[str, list[str]]:

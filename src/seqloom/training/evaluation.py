@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from ..batch import Item, Sequences, collate
 from ..data.batching import in_order_of_length
 from ..data.windows import one_stream
+from ..decoding import Draws
 from ..errors import ModelError
 from ..forms import Bits, Form
 from ..metrics import METRICS, Measured, Ratio, Tally, measure, value_of
@@ -138,7 +139,8 @@ def _nats_by_length(  # noqa: PLR0913, PLR0917 - what it does is one step of `ev
         surprise = -model.log_prob(batch)
         found = None
         if task.form is not Form.NEXT:
-            found = _answers(model, task, [examples[i] for i in which], batch.source, search)
+            said = model.predict(batch.source, search)
+            found = _answers(task, [examples[i] for i in which], said)
         elif isinstance(model.signature.target, Bits) and isinstance(model, Expects):
             found = _expected(model, task, [examples[i] for i in which], batch.source)
         for place, i in enumerate(which):
@@ -153,34 +155,42 @@ def predict(
     model: Model,
     task: Task,
     examples: Sequence[Any],
-    search: Search,
+    how: Search | Draws,
     tell: Callable[[int], None] = lambda done: None,
     tokens: int = 0,
 ) -> list[Answer]:
-    """The model's answers, in the order of the examples.
+    """The model's answers, searched for or drawn, in the order of the examples.
 
     Those of similar length are asked together: at most `tokens` symbols of them with their padding,
     where that is not 0.
     """
-    search.must_fit(model.signature)
+    how.must_fit(model.signature)
     asked = [task.ask(example) for example in examples]
     found: dict[int, Answer] = {}
+    copies = how.count if isinstance(how, Draws) else 1
     with model.at_rest():
         lengths = [len(ids) for ids in asked]
-        for which in in_order_of_length(lengths, SEQUENCES_AT_ONCE, tokens):
+        for which in in_order_of_length(lengths, max(1, SEQUENCES_AT_ONCE // copies), tokens):
             source = Sequences.pad([asked[i] for i in which])
-            answers = _answers(model, task, [examples[i] for i in which], source, search)
+            said = _said(model, source, which, how)
+            answers = _answers(task, [examples[i] for i in which], said)
             found.update(zip(which.tolist(), answers, strict=True))
             tell(len(found))
     return [found[place] for place in range(len(examples))]
 
 
-def _answers(
-    model: Model, task: Task, examples: Sequence[Any], source: Sequences, search: Search
-) -> list[Answer]:
-    prediction = model.predict(source, search)
+def _said(
+    model: Model, source: Sequences, numbers: Int[np.ndarray, " batch"], how: Search | Draws
+) -> Prediction:
+    """What the model answers to sources that have these numbers."""
+    if isinstance(how, Draws):
+        return how.predict(model, source, numbers)
+    return model.predict(source, how)
+
+
+def _answers(task: Task, examples: Sequence[Any], prediction: Prediction) -> list[Answer]:
     if prediction.ranked:
-        trees = prediction.trees or [None] * len(source)
+        trees = prediction.trees or [None] * len(examples)
         several = zip(examples, prediction.ranked, trees, strict=True)
         return [_best(task, *found) for found in several]
     chances = _rows_of_chances(prediction)

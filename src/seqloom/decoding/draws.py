@@ -1,0 +1,81 @@
+"""Answers that are drawn, where others are searched for."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from jaxtyping import Int
+
+from ..batch import Batch, Sequences
+from ..errors import ModelError, UsageError
+from ..forms import END, Form, Signature
+from ..model import Generator, Model
+from ..search import Hypothesis, Prediction, must_search
+from .sampling import Sampling, sample
+
+
+@dataclass(frozen=True, kw_only=True)
+class Draws:
+    """How answers are drawn, instead of looking for the best.
+
+    Args:
+        sampling: How each of their symbols is drawn.
+        count: How many answers there are for each source, in the order in which they are drawn.
+        allow: The numbers of the only symbols an answer may have; none allows all.
+        prefix: The numbers of the symbols that every answer begins with.
+        first: The number of the first source. Randomness follows from a source's number, so that
+            it is answered the same whatever is asked beside it.
+    """
+
+    sampling: Sampling = field(default_factory=Sampling)
+    count: int = 1
+    allow: frozenset[int] = frozenset()
+    prefix: tuple[int, ...] = ()
+    first: int = 0
+
+    def __post_init__(self) -> None:
+        if self.count < 1:
+            expected = "expected a whole number of at least 1"
+            raise UsageError("U060", f"sample {self.count}: {expected}")
+
+    def must_fit(self, signature: Signature) -> None:
+        """Refuse a model whose answers cannot be drawn."""
+        must_search(signature, "sample")
+        if signature.form is Form.NEXT:
+            raise UsageError(
+                "U066",
+                "sample: this model lets texts go on, and has a command of its own for that",
+                help=['seqloom generate RUN --prompt "…" --count 3'],
+            )
+
+    def predict(
+        self, model: Model, source: Sequences, numbers: Int[np.ndarray, " batch"]
+    ) -> Prediction:
+        """Answers to the sources, which have these numbers; scores are their log-probabilities.
+
+        The log-probability is the model's own, of the whole answer with its end, however the
+        temperature and the cuts changed what was drawn from.
+        """
+        if not isinstance(model, Generator):
+            raise ModelError("M120", f"{type(model).__name__} cannot generate")
+        copies = np.arange(len(source)).repeat(self.count)
+        many = Sequences(source.values[copies], source.lengths[copies])
+        begun = Sequences.pad([np.array(self.prefix, dtype=np.int64)] * len(many))
+        streams = [
+            self.sampling.stream(self.first + number, copy)
+            for number in numbers.tolist()
+            for copy in range(self.count)
+        ]
+        drawn = sample(model, many, self.sampling, begun, streams=streams, allow=self.allow)
+        targets = [self._whole(row) for row in drawn]
+        log_probs = model.log_prob(Batch(many, Sequences.pad(targets))).tolist()
+        found = [
+            Hypothesis(target, log_prob, log_prob, ended=bool(target[-1] == END))
+            for target, log_prob in zip(targets, log_probs, strict=True)
+        ]
+        places = range(0, len(found), self.count)
+        return Prediction.of([tuple(found[place : place + self.count]) for place in places])
+
+    def _whole(self, row: Int[np.ndarray, " _"]) -> Int[np.ndarray, " _"]:
+        """With what it begins with, and with its end, unless the limit came first."""
+        end = [END] if len(row) < self.sampling.limit else []
+        return np.array([*self.prefix, *row.tolist(), *end], dtype=np.int64)

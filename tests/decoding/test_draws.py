@@ -1,0 +1,88 @@
+"""Answers that are drawn: as likely as the model says, and each the same beside others as alone."""
+
+import numpy as np
+import pytest
+
+from seqloom.batch import Batch
+from seqloom.decoding import Draws, Sampling, search
+from seqloom.errors import UsageError
+from seqloom.forms import END, Form, Labels, Signature, Tokens
+from seqloom.search import Search
+
+from .test_sampling import SOURCES, TRANSDUCE, TRANSLATORS, of, translator_of
+
+NUMBERS = np.arange(len(SOURCES))
+
+
+def drawn(model, numbers, **how):
+    """The answers to sources by their numbers."""
+    with model.at_rest():
+        found = Draws(**how).predict(model, of(*(SOURCES[i] for i in numbers)), np.array(numbers))
+    return found.ranked
+
+
+@pytest.mark.parametrize("name", TRANSLATORS)
+def test_answers_have_the_chance_that_the_model_gives_them(name):
+    """Not that of what was drawn from, which temperature and cuts have changed."""
+    model, settings = translator_of(name), Sampling(limit=6, seed=2, temperature=0.5, top_k=4)
+    found = drawn(model, NUMBERS, sampling=settings, count=3, prefix=(5, 4))
+    for source, answers in zip(SOURCES, found, strict=True):
+        assert len(answers) == 3
+        for one in answers:
+            assert one.symbols[:2].tolist() == [5, 4] and len(one.symbols) <= 2 + 6
+            assert one.ended == (one.symbols[-1] == END) and END not in one.symbols[:-1]
+            with model.at_rest():
+                alone = model.log_prob(Batch(of(source), of(one.symbols)))[0]
+            assert one.log_prob == pytest.approx(float(alone), rel=1e-5, abs=1e-4)
+            assert one.score == one.log_prob
+    assert len({tuple(one.symbols) for answers in found for one in answers}) > len(SOURCES)
+
+
+@pytest.mark.parametrize("name", TRANSLATORS)
+def test_an_answer_follows_from_the_number_of_its_source(name):
+    model, settings = translator_of(name), Sampling(limit=8, seed=4)
+    together = drawn(model, NUMBERS, sampling=settings, count=2)
+    for number in NUMBERS:
+        (alone,) = drawn(model, [number], sampling=settings, count=2)
+        assert [one.symbols.tolist() for one in alone] == [
+            one.symbols.tolist() for one in together[number]
+        ]
+    with model.at_rest():
+        how = Draws(sampling=settings, count=2, first=3)
+        (later,) = how.predict(model, of(SOURCES[3]), np.array([0])).ranked
+    assert [one.symbols.tolist() for one in later] == [one.symbols.tolist() for one in together[3]]
+
+
+def test_without_warmth_it_is_greedy_search():
+    model = translator_of("encoder-decoder")
+    cold = drawn(model, NUMBERS, sampling=Sampling(temperature=0, limit=20))
+    with model.at_rest():
+        greedy = search(model, of(*SOURCES), Search(limit=20)).ranked
+    for (one,), (other,) in zip(cold, greedy, strict=True):
+        assert one.symbols.tolist() == other.symbols.tolist()
+        assert one.log_prob == pytest.approx(other.log_prob, abs=1e-4)
+
+
+def test_only_what_is_allowed_is_drawn():
+    found = drawn(translator_of("encoder-decoder"), NUMBERS, count=20, allow=frozenset({4, 6}))
+    symbols = {symbol for answers in found for one in answers for symbol in one.symbols.tolist()}
+    assert symbols == {4, 6, END}
+
+
+@pytest.mark.parametrize(
+    ("signature", "code"),
+    [
+        (Signature(Form.NEXT, Tokens(9), Tokens(9)), "U066"),
+        (Signature(Form.WHOLE, Tokens(9), Labels(3)), "U062"),
+    ],
+)
+def test_models_whose_answers_cannot_be_drawn(signature, code):
+    with pytest.raises(UsageError) as error:
+        Draws().must_fit(signature)
+    assert error.value.code == code
+    Draws().must_fit(TRANSDUCE)
+
+
+def test_at_least_one_is_drawn():
+    with pytest.raises(UsageError, match="sample 0: expected a whole number of at least 1"):
+        Draws(count=0)

@@ -145,7 +145,12 @@ def test_what_it_is_judged_by():
     ]
     letters, _ = made(source_symbols="characters")
     assert letters.headline == "sequence_error"
-    assert list(letters.judge(*judged(letters))) == ["sequence_error", "symbol_error", "loss"]
+    right = letters.judge(*judged(letters))
+    assert list(right) == ["sequence_error", "symbol_error", "exact_match", "loss"]
+    question, answer, nats = judged(letters)
+    wrong = letters.judge(question, answer + "s", nats)
+    assert (right["exact_match"], wrong["exact_match"]) == ((1, 1), (0, 1))
+    assert (right["sequence_error"], wrong["sequence_error"]) == ((0, 1), (1, 1))
     pieces, _ = made(**both("subwords"), judged_by="errors")
     assert "word_error" in pieces.judge(*judged(pieces)) and not pieces.how_measured([])
     chosen, _ = made(**both("characters"), judged_by="translation")

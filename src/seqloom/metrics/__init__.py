@@ -59,7 +59,7 @@ METRICS: dict[str, Metric] = {
     "accuracy": Metric("accuracy", False, percent=True),
     "macro_f1": Metric("macro F1", False, percent=True, value=labels.macro_f1),
     "micro_f1": Metric("micro F1", False, percent=True),
-    "exact_match": Metric("all labels right", False, percent=True),
+    "exact_match": Metric("exact match", False, percent=True),
     "calibration_error": Metric(
         "expected calibration error", True, percent=True, value=labels.calibration_error
     ),

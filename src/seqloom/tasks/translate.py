@@ -204,7 +204,8 @@ class Translate(Task):
         references = example.references or (example.target,)
         guess = self.writing.read(answer)
         symbols, right = self.target.cut(guess), list(map(self.target.cut, references))
-        judged: dict[str, Tally] = {"sequence_error": Ratio(symbols not in right, 1)}
+        is_right = symbols in right
+        judged: dict[str, Tally] = {"sequence_error": Ratio(not is_right, 1)}
         if self.is_translation:
             judged = self._translated(guess, references) | judged
         else:
@@ -212,6 +213,7 @@ class Translate(Task):
             if self.target.unit != "words":
                 words = [reference.split() for reference in references]
                 judged["word_error"] = symbol_error(guess.split(), words)
+            judged["exact_match"] = Ratio(is_right, 1)
         return judged | {"loss": Ratio(nats, self.target.length(example.target) + 1)}
 
     def how_measured(self, examples: Sequence[Pair]) -> dict[str, str]:

@@ -191,6 +191,7 @@ class TextPuzzle(Puzzle, ABC):
         return {
             "sequence_error": Ratio(answer != right, 1),
             "symbol_error": symbol_error(answer, [right]),
+            "exact_match": Ratio(answer == right, 1),
         }
 
     def knows(self, question: np.ndarray) -> list[bool]:

@@ -137,11 +137,11 @@ def test_answers_are_drawn(say, runs, tmp_path):
     file = tmp_path / "texts.txt"
     file.write_text("\n\n".join(TEXTS) + "\n")
     read = say("translate", "attentive", str(file), *options, "--batch-tokens", "6")
-    texts = [[line.split("\t")[2] for line in read.out.splitlines() if line]]
-    assert texts == [[row[2] for row in rows]]
+    texts = [line.split("\t")[2] for line in read.out.splitlines() if line]
+    assert texts == [row[2] for row in rows]
     found = lines(say("translate", "attentive", *TEXTS, *options, "--json").out)
     for place, one in enumerate(found):
-        assert [it["output"] for it in one["drawn"]] == texts[0][3 * place : 3 * place + 3]
+        assert [it["output"] for it in one["drawn"]] == texts[3 * place : 3 * place + 3]
         assert one["output"] == one["drawn"][0]["output"]
         assert [f"{it['log_prob']:.4f}" for it in one["drawn"]] == [
             row[1] for row in rows[3 * place : 3 * place + 3]
@@ -149,7 +149,7 @@ def test_answers_are_drawn(say, runs, tmp_path):
     other = say("translate", "attentive", *TEXTS, *options[:-1], "5").out
     assert other != said.out
     alone = say("translate", "attentive", TEXTS[0], "--sample", "1", *options[2:]).out
-    assert alone == texts[0][0] + "\n"
+    assert alone == texts[0] + "\n"
 
 
 def test_rules_hold_for_answers_that_are_drawn(say, tmp_path):

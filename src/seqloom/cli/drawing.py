@@ -39,11 +39,12 @@ def draws_of(given: argparse.Namespace, search: Search) -> Draws | None:
     told = {option.name: getattr(given, option.name) for option in _own()}
     told = {name: value for name, value in told.items() if value is not None}
     if given.sample is None:
-        for name in told:
+        if told:
+            flag = _flag(next(iter(told)))
             raise UsageError(
                 "U067",
-                f"{_flag(name)} is for answers that are drawn",
-                help=["--sample 1   to draw them", f"leave {_flag(name)} out"],
+                f"{flag} is for answers that are drawn",
+                help=["--sample 1   to draw them", f"leave {flag} out"],
             )
         return None
     _refuse_search(given, search)
@@ -55,19 +56,17 @@ def draws_of(given: argparse.Namespace, search: Search) -> Draws | None:
 def _refuse_search(given: argparse.Namespace, search: Search) -> None:
     """What would change nothing about answers that are drawn is not ignored."""
     plain = Search()
-    clashing = [flag for name, flag in OF_SEARCH.items() if _differs(name, search, plain)]
+    clashing = [
+        flag for name, flag in OF_SEARCH.items() if getattr(search, name) != getattr(plain, name)
+    ]
     if given.explain:
         clashing.append("--explain")
-    for flag in clashing:
+    if clashing:
         raise UsageError(
             "U067",
-            f"{flag} is for answers that are searched for, and --sample draws them",
+            f"{clashing[0]} is for answers that are searched for, and --sample draws them",
             help=["leave one of them out"],
         )
-
-
-def _differs(name: str, search: Search, plain: Search) -> bool:
-    return bool(getattr(search, name) != getattr(plain, name))
 
 
 def _own() -> list[Option]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from seqloom.batch import Batch
-from seqloom.decoding import Draws, Sampling, search
+from seqloom.decoding import Draws, Sampling, draws, search
 from seqloom.errors import UsageError
 from seqloom.forms import END, Form, Labels, Signature, Tokens
 from seqloom.search import Search
@@ -51,6 +51,20 @@ def test_an_answer_follows_from_the_number_of_its_source(name):
         how = Draws(sampling=settings, count=2, first=3)
         (later,) = how.predict(model, of(SOURCES[3]), np.array([0])).ranked
     assert [one.symbols.tolist() for one in later] == [one.symbols.tolist() for one in together[3]]
+
+
+@pytest.mark.parametrize("name", TRANSLATORS)
+def test_many_answers_are_drawn_in_pieces(name, monkeypatch):
+    model, settings = translator_of(name), Sampling(limit=8, seed=4)
+    together = drawn(model, NUMBERS, sampling=settings, count=5)
+    begun, begin = [], model.begin
+    monkeypatch.setattr(model, "begin", lambda source: begun.append(len(source)) or begin(source))
+    monkeypatch.setattr(draws, "AT_ONCE", 3)
+    pieces = drawn(model, NUMBERS, sampling=settings, count=5)
+    assert max(begun) == 3 and sum(begun) == 5 * len(SOURCES)
+    for one, other in zip(pieces, together, strict=True):
+        assert [a.symbols.tolist() for a in one] == [b.symbols.tolist() for b in other]
+        assert [a.log_prob for a in one] == pytest.approx([b.log_prob for b in other], abs=1e-4)
 
 
 def test_without_warmth_it_is_greedy_search():

@@ -12,6 +12,8 @@ from ..model import Generator, Model
 from ..search import Hypothesis, Prediction, must_search
 from .sampling import Sampling, sample
 
+AT_ONCE = 256  # answers drawn together, however many are asked for: each takes memory
+
 
 @dataclass(frozen=True, kw_only=True)
 class Draws:
@@ -55,25 +57,34 @@ class Draws:
         The log-probability is the model's own, of the whole answer with its end, however the
         temperature and the cuts changed what was drawn from.
         """
+        found: list[Hypothesis] = []
+        total = len(source) * self.count
+        for start in range(0, total, AT_ONCE):
+            places = np.arange(start, min(start + AT_ONCE, total))
+            rows, copies = np.divmod(places, self.count)
+            streams = [
+                self.sampling.stream(self.first + number, copy)
+                for number, copy in zip(numbers[rows].tolist(), copies.tolist(), strict=True)
+            ]
+            some = Sequences(source.values[rows], source.lengths[rows])
+            found += self._drawn(model, some, streams)
+        firsts = range(0, total, self.count)
+        return Prediction.of([tuple(found[first : first + self.count]) for first in firsts])
+
+    def _drawn(
+        self, model: Model, source: Sequences, streams: list[np.random.Generator]
+    ) -> list[Hypothesis]:
+        """An answer to each source, from a stream of random numbers of its own."""
         if not isinstance(model, Generator):
             raise ModelError("M120", f"{type(model).__name__} cannot generate")
-        copies = np.arange(len(source)).repeat(self.count)
-        many = Sequences(source.values[copies], source.lengths[copies])
-        begun = Sequences.pad([np.array(self.prefix, dtype=np.int64)] * len(many))
-        streams = [
-            self.sampling.stream(self.first + number, copy)
-            for number in numbers.tolist()
-            for copy in range(self.count)
-        ]
-        drawn = sample(model, many, self.sampling, begun, streams=streams, allow=self.allow)
+        begun = Sequences.pad([np.array(self.prefix, dtype=np.int64)] * len(source))
+        drawn = sample(model, source, self.sampling, begun, streams=streams, allow=self.allow)
         targets = [self._whole(row) for row in drawn]
-        log_probs = model.log_prob(Batch(many, Sequences.pad(targets))).tolist()
-        found = [
+        log_probs = model.log_prob(Batch(source, Sequences.pad(targets))).tolist()
+        return [
             Hypothesis(target, log_prob, log_prob, ended=bool(target[-1] == END))
             for target, log_prob in zip(targets, log_probs, strict=True)
         ]
-        places = range(0, len(found), self.count)
-        return Prediction.of([tuple(found[place : place + self.count]) for place in places])
 
     def _whole(self, row: Int[np.ndarray, " _"]) -> Int[np.ndarray, " _"]:
         """With what it begins with, and with its end, unless the limit came first."""

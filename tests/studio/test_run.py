@@ -48,6 +48,25 @@ def test_a_finished_run_names_its_best_step_and_the_way_on(studio, page):
     check_width(page)
 
 
+def test_what_is_being_pressed_is_not_drawn_anew_under_the_finger(studio, page):
+    run = studio.need("reverse")
+    held = []
+    # What it is compared with comes late, and changes the box.
+    page.route("**/runs", lambda it: held.append(it))
+    page.goto(f"{studio.address}/run/{run}")
+    page.wait_for_selector("[data-ending] >> text=Look inside")
+    page.wait_for_function("() => document.querySelector('#curve-loss')?.dataset.points > 5")
+    page.locator("[data-ending] >> text=Look inside").evaluate("it => (it.dataset.is = 'old')")
+    page.hover("[data-is=old]")
+    page.mouse.down()
+    for late in held:
+        late.continue_()
+    page.wait_for_timeout(1000)
+    assert page.locator("[data-is=old]").count() == 1
+    page.mouse.up()
+    page.wait_for_url(f"**/inside/{run}**")
+
+
 STEPS = {
     "training.epochs": 100_000,
     "training.evaluate_steps": 4,

@@ -191,7 +191,10 @@ class View {
       run.siblings,
       isOn || [story.end, story.checkpoint, story.best?.step, run.best_shown],
     ]);
-    if (this.drawn !== key) {
+    // What is being pressed stays until it is let go: drawn anew, it would lose the click.
+    const isPressed = [this.buttons, this.ending].some((part) => part.matches(":active"));
+    if (this.drawn !== key && isPressed) this.soon();
+    else if (this.drawn !== key) {
       this.drawn = key;
       put(this.state, stateBadge(run.state));
       put(this.buttons, this.actions());

@@ -16,7 +16,7 @@ from .recipe import Recipe
 from .search import Search
 from .task import Task
 from .training.checkpoints import save_arrays
-from .training.evaluation import evaluate
+from .training.evaluation import evaluate, spread
 from .training.grading import Graded
 from .training.learning import Learner, way_of
 from .training.settings import Training
@@ -91,7 +91,7 @@ def estimate(recipe: Recipe, seconds: float = PROBE_SECONDS) -> Estimate:
         probed = _stepped(way, settings, seconds)
         if _counts(model) and probed.is_cut:  # it is set from its counts at the end
             return Estimate(reading, probed.seconds, 0.0, "at least")
-    valid = with_known_labels(task, parts.valid)[: settings.evaluate_examples]
+    valid = spread(task, with_known_labels(task, parts.valid), settings.evaluate_examples)
     test = with_known_labels(task, parts.test)
     each = _judged(model, task, valid or test)
     judging = each * (probed.evaluations * len(valid) + len(test))

@@ -97,6 +97,17 @@ def evaluate(
     return Evaluation(list(examples), answers, tallies, time.perf_counter() - began)
 
 
+def spread(task: Task, valid: Sequence[Any], most: int) -> list[Any]:
+    """What an evaluation during training looks at, where there is more than that.
+
+    Files are often sorted, and their first lines the short ones, so examples are taken from all
+    over, evenly. A continuous text is read from its beginning: its examples go on from the last.
+    """
+    if task.continuous or len(valid) <= most:
+        return list(valid[:most])
+    return [valid[place * len(valid) // most] for place in range(most)]
+
+
 def carrying(model: Model) -> Carries:
     """The model as one that can read a continuous text."""
     if not isinstance(model, Carries):

@@ -26,7 +26,7 @@ from ..model import (
 from ..task import Task
 from .continuing import continued
 from .counting import Counting
-from .evaluation import carrying, evaluate
+from .evaluation import carrying, evaluate, spread
 from .events import Event
 from .expectation import Expectation
 from .grading import Graded
@@ -140,7 +140,7 @@ class Learner:
         self, model: Model, task: Task, way: Way, valid: Sequence[Any], settings: Training
     ) -> None:
         self.model, self.task, self.way, self.settings = model, task, way, settings
-        self.valid = list(valid[: settings.evaluate_examples])
+        self.valid = spread(task, valid, settings.evaluate_examples)
         self.standing = Standing()
         self._noted_at, self._judged_at, self._judging = time.monotonic(), worked(), 0.0
 

@@ -53,7 +53,8 @@ class Training:
         evaluate_steps: After how many steps the model is evaluated; 0 is once an epoch.
         evaluate_seconds: After how many seconds of learning the model is evaluated as well, or more
             where evaluations would take over a third of all time; 0 is off.
-        evaluate_examples: The most validation examples an evaluation during training looks at.
+        evaluate_examples: The most validation examples an evaluation during training looks at,
+            taken evenly from all of them; of a continuous text, from its beginning.
         choose: The metric of the validation part by which the best step is chosen, as crps where
             bands matter more than a single number; empty is the first that the task measures.
         save_seconds: After how many seconds a checkpoint is written, besides every evaluation.

@@ -23,6 +23,8 @@ KINDS = [
     {"norm": "before", "activation": "gelu"},
     {"positions": "learned", "heads": 2, "tie_vectors": False},
     {"share_vectors": True, "encoder_layers": 1},
+    {"biases": True, "heads": 2},
+    {"biases": True, "norm": "before"},
 ]
 
 

@@ -137,11 +137,13 @@ def _fill_layer(spec: Any, layer: TransformerLayer) -> None:
 def _fill_products(specs: list[Any], products: list[nn.Linear]) -> None:
     for spec, product in zip(specs, products, strict=True):
         spec.weight = _array(product.weight)
+        if product.bias is not None:
+            spec.bias = _array(product.bias)
 
 
 def _fill_norm(spec: Any, norm: nn.LayerNorm) -> None:
     spec.gamma = _array(norm.weight)
-    spec.beta = np.zeros_like(spec.gamma)
+    spec.beta = np.zeros_like(spec.gamma) if norm.bias is None else _array(norm.bias)
 
 
 def _table(read: nn.Module) -> np.ndarray:

@@ -29,6 +29,7 @@ KINDS = [
     {"norm": "before", "positions": "rotary", "activation": "gelu"},
     {"positions": "learned", "heads": 1, "tie_vectors": False},
     {"attention_window": 2, "feed_forward": 10, "norm": "before", "share_vectors": True},
+    {"biases": True},
 ]
 every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda k: "-".join(map(str, k.values())))
 
@@ -53,46 +54,58 @@ def same(one, other, tolerance=1e-5):
 
 
 def pairs_of(own, theirs, crosses):
-    """Which weight is which, layer by layer; torch keeps three products of attention in one."""
+    """Which part is which, layer by layer; torch keeps three products of attention in one."""
     for ours, other in zip(own, theirs, strict=True):
-        yield other.self_attn.in_proj_weight, [ours.attention.read.weight]
-        yield other.self_attn.out_proj.weight, [ours.attention.join.weight]
-        yield other.linear1.weight, [ours.widen.weight]
-        yield other.linear2.weight, [ours.narrow.weight]
-        yield other.norm1.weight, [ours.attention_norm.weight]
+        yield other.self_attn, [ours.attention.read]
+        yield other.self_attn.out_proj, [ours.attention.join]
+        yield other.linear1, [ours.widen]
+        yield other.linear2, [ours.narrow]
+        yield other.norm1, [ours.attention_norm]
         last = other.norm2
         if crosses:
             look = ours.cross_attention
-            yield other.multihead_attn.in_proj_weight, [look.ask.weight, look.read.weight]
-            yield other.multihead_attn.out_proj.weight, [look.join.weight]
-            yield other.norm2.weight, [ours.cross_norm.weight]
+            yield other.multihead_attn, [look.ask, look.read]
+            yield other.multihead_attn.out_proj, [look.join]
+            yield other.norm2, [ours.cross_norm]
             last = other.norm3
-        yield last.weight, [ours.feed_norm.weight]
+        yield last, [ours.feed_norm]
+
+
+def weights_of(parts, what):
+    """The same for their weights, or their biases."""
+    for theirs, ours in parts:
+        its = getattr(theirs, f"in_proj_{what}" if hasattr(theirs, "in_proj_weight") else what)
+        yield its, [getattr(part, what) for part in ours]
 
 
 @pytest.mark.filterwarnings("ignore:enable_nested_tensor")  # torch's, of a way of its own
 @pytest.mark.parametrize("norm", ["before", "after"])
 @pytest.mark.parametrize("activation", ["gelu", "relu"])
-def test_encoder_and_decoder_are_torchs(norm, activation):
+@pytest.mark.parametrize("biases", [True, False])
+def test_encoder_and_decoder_are_torchs(norm, activation, biases):
     """With the same weights and padding: outputs, gradients of both inputs and of every weight."""
     torch.manual_seed(0)
-    assembly = Assembly(heads=3, norm=norm, activation=activation, positions="rotary")
+    assembly = Assembly(
+        heads=3, norm=norm, activation=activation, positions="rotary", biases=biases
+    )
     shape = {"layers": 2, "context": 8, "dropout": 0.0, "assembly": assembly}
     encoder = TransformerStack(12, causal=False, **shape)
     decoder = TransformerDecoder(12, **shape)
     encoder.rotary = decoder.rotary = None  # torch's has no positions
     theirs = nn.Transformer(
-        12, 3, 2, 2, 48, 0.0, activation, batch_first=True, norm_first=norm == "before", bias=False
+        12, 3, 2, 2, 48, 0.0, activation, batch_first=True, norm_first=norm == "before", bias=biases
     )
-    pairs = [
+    parts = [
         *pairs_of(encoder.layers, theirs.encoder.layers, False),
         *pairs_of(decoder.layers, theirs.decoder.layers, True),
     ]
     if norm == "before":
-        pairs += [(theirs.encoder.norm.weight, [encoder.norm.weight])]
-        pairs += [(theirs.decoder.norm.weight, [decoder.norm.weight])]
+        parts += [(theirs.encoder.norm, [encoder.norm]), (theirs.decoder.norm, [decoder.norm])]
     else:
         theirs.encoder.norm = theirs.decoder.norm = None
+    kinds = ("weight", "bias") if biases else ("weight",)
+    pairs = [pair for what in kinds for pair in weights_of(parts, what)]
+    assert len(pairs) == len(list(theirs.parameters())), "every weight has its place"
     with torch.no_grad():
         for other, ours in pairs:
             for weight in ours:

@@ -20,6 +20,8 @@ KINDS = [
     {"attention_window": 3, "positions": "rotary", "heads": 4},
     {"attention_window": 2, "feed_forward": 10, "norm": "after"},
     {"activation": "relu", "heads": 8},
+    {"biases": True},
+    {"biases": True, "positions": "rotary", "norm": "after", "activation": "relu"},
 ]
 every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda k: "-".join(map(str, k.values())))
 

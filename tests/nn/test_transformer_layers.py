@@ -16,6 +16,7 @@ KINDS = [
     {"positions": "sinusoid", "norm": "after", "activation": "relu"},
     {"attention_window": 3, "positions": "rotary"},
     {"attention_window": 2, "feed_forward": 10, "heads": 1},
+    {"biases": True, "norm": "after"},
 ]
 every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda k: "-".join(map(str, k.values())))
 
@@ -46,11 +47,13 @@ def same(one, other, tolerance=1e-9):
 @pytest.mark.parametrize("norm", ["before", "after"])
 @pytest.mark.parametrize("activation", ["gelu", "relu"])
 @pytest.mark.parametrize("causal", [True, False])
-def test_a_layer_is_torchs(norm, activation, causal):
+@pytest.mark.parametrize("biases", [True, False])
+def test_a_layer_is_torchs(norm, activation, causal, biases):
     """With the same weights: outputs, and gradients of the input and of every weight."""
-    ours = TransformerLayer(12, Assembly(heads=3, norm=norm, activation=activation), 0.0)
+    assembly = Assembly(heads=3, norm=norm, activation=activation, biases=biases)
+    ours = TransformerLayer(12, assembly, 0.0)
     theirs = nn.TransformerEncoderLayer(
-        12, 3, 48, 0.0, activation, batch_first=True, norm_first=norm == "before", bias=False
+        12, 3, 48, 0.0, activation, batch_first=True, norm_first=norm == "before", bias=biases
     )
     pairs = {
         "self_attn.in_proj_weight": ours.attention.read.weight,
@@ -60,8 +63,19 @@ def test_a_layer_is_torchs(norm, activation, causal):
         "norm1.weight": ours.attention_norm.weight,
         "norm2.weight": ours.feed_norm.weight,
     }
-    nn.init.normal_(ours.attention_norm.weight, 1, 0.3)
-    nn.init.normal_(ours.feed_norm.weight, 1, 0.3)
+    if biases:
+        pairs |= {
+            "self_attn.in_proj_bias": ours.attention.read.bias,
+            "self_attn.out_proj.bias": ours.attention.join.bias,
+            "linear1.bias": ours.widen.bias,
+            "linear2.bias": ours.narrow.bias,
+            "norm1.bias": ours.attention_norm.bias,
+            "norm2.bias": ours.feed_norm.bias,
+        }
+    assert {id(weight) for weight in pairs.values()} == {id(weight) for weight in ours.parameters()}
+    with torch.no_grad():
+        for weight in pairs.values():
+            weight.add_(torch.randn_like(weight) * 0.3)
     theirs.load_state_dict({name: weight.detach() for name, weight in pairs.items()})
     x = torch.randn(2, 7, 12, requires_grad=True)
     other = x.detach().clone().requires_grad_()
@@ -254,3 +268,13 @@ def test_what_cannot_be_is_refused(settings, kind, told):
     with pytest.raises(ModelError, match=told) as error:
         TransformerStack(given.pop("width"), **given, assembly=Assembly(**kind))
     assert error.value.code == "M160"
+
+
+def test_biases_start_at_zero_and_norms_have_them_too():
+    plain, made = (
+        TransformerStack(8, layers=2, context=4, assembly=Assembly(heads=2, biases=biases))
+        for biases in (False, True)
+    )
+    biases = {name: weight for name, weight in made.named_parameters() if name.endswith("bias")}
+    assert len(biases) == 2 * 6 + 1 and not any(weight.any() for weight in biases.values())
+    assert {*biases, *dict(plain.named_parameters())} == dict(made.named_parameters()).keys()

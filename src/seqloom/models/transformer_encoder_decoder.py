@@ -44,8 +44,9 @@ class TransformerEncoderDecoder(Neural):
     x ← N(x + A [a₁; …; a_H]),  a = softmax(q kᵀ / √d) v   for each head; q, k, v = W x
     x ← N(x + V relu(U x))
 
-    Symbols are looked up with √width E x where positions are sinusoids. While it writes, keys and
-    values are kept: a step costs one place.
+    Symbols are looked up with √width E x where positions are sinusoids. With `biases` the small
+    networks are V relu(U x + b) + b', as in the paper, and all other products and norms have a
+    bias too. While it writes, keys and values are kept: a step costs one place.
 
     Args:
         width: The width of the vector that stands for a symbol, and of all layers.

@@ -25,13 +25,14 @@ class Heads(nn.Module):
     α = softmax(q kᵀ / √d)          for each head, d numbers wide, over the places it may see
     y = V [α₁ v₁; …; α_H v_H]       what the heads found, joined and mixed
 
-    Torch's fused kernel computes it; the equations as they stand do when somebody watches.
+    Torch's fused kernel computes it; the equations as they stand do when somebody watches. With
+    `biases` every product has a vector added.
     """
 
-    def __init__(self, width: int, heads: int) -> None:
+    def __init__(self, width: int, heads: int, biases: bool = False) -> None:
         super().__init__()
         self.heads = heads
-        self.join = nn.Linear(width, width, bias=False)
+        self.join = nn.Linear(width, width, bias=biases)
 
     def look(
         self,
@@ -65,12 +66,12 @@ class Heads(nn.Module):
 class SelfAttention(Heads):
     """Every place looks at all it may see of its own sequence.
 
-    q, k, v = W x        query, key and value of each place, without bias
+    q, k, v = W x        query, key and value of each place
     """
 
-    def __init__(self, width: int, heads: int) -> None:
-        super().__init__(width, heads)
-        self.read = nn.Linear(width, 3 * width, bias=False)
+    def __init__(self, width: int, heads: int, biases: bool = False) -> None:
+        super().__init__(width, heads, biases)
+        self.read = nn.Linear(width, 3 * width, bias=biases)
 
     def products(
         self, x: Float[Tensor, "batch time width"], turns: Complex[Tensor, "time half"] | None
@@ -87,13 +88,13 @@ class SelfAttention(Heads):
 class CrossAttention(Heads):
     """Every place of a target looks at the source, whose keys and values are computed once.
 
-    q = A x,   k, v = B m        of the target's places x and the source's m, without bias
+    q = A x,   k, v = B m        of the target's places x and the source's m
     """
 
-    def __init__(self, width: int, heads: int) -> None:
-        super().__init__(width, heads)
-        self.ask = nn.Linear(width, width, bias=False)
-        self.read = nn.Linear(width, 2 * width, bias=False)
+    def __init__(self, width: int, heads: int, biases: bool = False) -> None:
+        super().__init__(width, heads, biases)
+        self.ask = nn.Linear(width, width, bias=biases)
+        self.read = nn.Linear(width, 2 * width, bias=biases)
 
     def queries(
         self, x: Float[Tensor, "batch time width"]

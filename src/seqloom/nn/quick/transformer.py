@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from jaxtyping import Bool, Complex, Float, Int
-from torch import Tensor, nn
+from torch import nn
 
 from ...forms import UNKNOWN
 from ..inputs import Embedding
@@ -33,10 +33,16 @@ Turns = Complex[np.ndarray, " half"] | None
 class Product:
     """X Mᵀ + b, for any number of rows."""
 
-    def __init__(self, weight: Tensor, bias: Tensor | None = None, scale: float = 1.0) -> None:
-        self.columns = np.ascontiguousarray(array_of(weight).T)
-        self.columns *= scale
-        self.bias = None if bias is None else array_of(bias)
+    def __init__(self, product: nn.Linear) -> None:
+        self.columns = np.ascontiguousarray(array_of(product.weight).T)
+        self.bias = None if product.bias is None else array_of(product.bias)
+
+    def scaled(self, scale: float, first: int | None = None) -> "Product":
+        """Itself, what it finds multiplied for good: all numbers, or the first so many."""
+        self.columns[:, :first] *= scale
+        if self.bias is not None:
+            self.bias[:first] *= scale
+        return self
 
     def __call__(self, x: Many) -> Many:
         found = np.dot(x, self.columns)
@@ -46,10 +52,11 @@ class Product:
 
 
 class RowNorm:
-    """s ⊙ (x - mean x) / deviation x of each row."""
+    """s ⊙ (x - mean x) / deviation x of each row, and b where there is one."""
 
     def __init__(self, norm: nn.LayerNorm) -> None:
         self.scale, self.share, self.least = array_of(norm.weight), norm.weight.shape[0], norm.eps
+        self.bias = None if norm.bias is None else array_of(norm.bias)
 
     def __call__(self, x: Many) -> Many:
         apart = x - np.add.reduce(x, axis=-1, keepdims=True) / self.share
@@ -58,6 +65,8 @@ class RowNorm:
         size += self.least
         apart /= np.sqrt(size, out=size)[:, None]
         apart *= self.scale
+        if self.bias is not None:
+            apart += self.bias
         return apart
 
 
@@ -74,8 +83,8 @@ class QuickCross:
 
     def __init__(self, attention: Any) -> None:
         self.heads = attention.heads
-        self.ask = Product(attention.ask.weight, scale=_scale(attention))
-        self.join = Product(attention.join.weight)
+        self.ask = Product(attention.ask).scaled(_scale(attention))
+        self.join = Product(attention.join)
 
     def __call__(self, x: Many, memory: QuickMemory) -> Many:
         sources = len(memory.keys)
@@ -93,13 +102,13 @@ class QuickLayer:
     def __init__(self, layer: TransformerLayer) -> None:
         self.before, self.heads = layer.before, layer.attention.heads
         self.attention_norm, self.feed_norm = map(RowNorm, (layer.attention_norm, layer.feed_norm))
-        self.read = Product(layer.attention.read.weight)
-        self.read.columns[:, : self.read.columns.shape[0]] *= _scale(layer.attention)
-        self.join = Product(layer.attention.join.weight)
+        self.read = Product(layer.attention.read)
+        self.read.scaled(_scale(layer.attention), first=len(self.read.columns))  # the queries
+        self.join = Product(layer.attention.join)
         cross, norm = layer.cross_attention, layer.cross_norm
         self.cross = None if cross is None else QuickCross(cross)
         self.cross_norm = None if norm is None else RowNorm(norm)
-        self.widen, self.narrow = Product(layer.widen.weight), Product(layer.narrow.weight)
+        self.widen, self.narrow = Product(layer.widen), Product(layer.narrow)
         self.is_gelu = layer.bend is ACTIVATIONS["gelu"]
 
     def step(
@@ -234,7 +243,7 @@ class QuickDecoder:
     def __init__(self, read: Embedding, decoder: TransformerDecoder, output: Symbols) -> None:
         self.layers = QuickLayers(decoder)
         self.vectors = array_of(read.table.weight)
-        self.scores = Product(output.scores.weight, output.scores.bias)
+        self.scores = Product(output.scores)
 
     def step(
         self,

@@ -3,8 +3,13 @@
 import os
 import subprocess
 import sys
+import time
 import traceback
 from pathlib import Path
+
+from seqloom.training.events import read_events
+
+PATIENCE = 120  # seconds; a busy machine takes long to import torch
 
 
 def start(folder: Path, *arguments: str) -> subprocess.Popen:
@@ -17,6 +22,19 @@ def start(folder: Path, *arguments: str) -> subprocess.Popen:
         stderr=subprocess.PIPE,
         text=True,
     )
+
+
+def wait_for(path: Path, kind: str, process: subprocess.Popen | None = None) -> None:
+    """Wait until a run's events tell of one of this kind; who writes them must be alive."""
+    for _ in range(20 * PATIENCE):
+        if any(event["kind"] == kind for event in read_events(path)):
+            return
+        assert process is None or process.poll() is None, process.communicate()
+        time.sleep(0.05)
+    if process is not None:
+        process.kill()
+        process.communicate()
+    raise AssertionError(f"no {kind} in {PATIENCE} seconds")
 
 
 def in_a_process_of_its_own(work) -> int:

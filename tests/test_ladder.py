@@ -4,8 +4,6 @@ import json
 import os
 import re
 import signal
-import subprocess
-import time
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
@@ -26,7 +24,7 @@ from seqloom.recipe import Recipe
 from seqloom.run import EVENTS
 from seqloom.series import Onlooker
 from seqloom.training.events import read_events
-from tests.processes import in_a_process_of_its_own, start
+from tests.processes import in_a_process_of_its_own, start, wait_for
 
 LINES = ["--set", "task.layout=lines", "--set", "data.test_fraction=0.2"]
 CELLS = """
@@ -176,15 +174,6 @@ def test_a_rung_that_fails_takes_no_other_down(here, monkeypatch, capsys):
     assert "T140" in said.err and "M122" in said.err and "nothing" in said.err
     kept = json.loads((here / "runs" / "ladder-1" / "table.json").read_text())
     assert list(kept["failed"]) == ["nothing"] and kept["left"] == []
-
-
-def wait_for(path: Path, kind: str, process: subprocess.Popen | None = None) -> None:
-    for _ in range(1200):
-        if any(event["kind"] == kind for event in read_events(path)):
-            return
-        assert process is None or process.poll() is None, process.communicate()
-        time.sleep(0.05)
-    raise AssertionError(f"no {kind} in a minute")
 
 
 LONG = ["language", "text.txt", "--max-time", "20m", *LINES, "--models"]

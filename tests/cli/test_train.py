@@ -15,8 +15,8 @@ import pytest
 from seqloom.cli import progress
 from seqloom.cli.main import main
 from seqloom.run import EVENTS, load
-from seqloom.training.events import Event, read_events
-from tests.processes import start
+from seqloom.training.events import Event
+from tests.processes import start, wait_for
 
 SMALL = ["--set", "model.hidden=8", "--set", "model.width=8", "--set", "training.epochs=2"]
 STEPS = ["--set", "training.epochs=100000", "--set", "training.evaluate_seconds=0.5"]
@@ -26,15 +26,6 @@ STEPS = ["--set", "training.epochs=100000", "--set", "training.evaluate_seconds=
 def here(data, monkeypatch):
     monkeypatch.chdir(data)
     return data
-
-
-def wait_for(path: Path, kind: str, process: subprocess.Popen) -> None:
-    for _ in range(600):
-        if any(event["kind"] == kind for event in read_events(path)):
-            return
-        assert process.poll() is None, process.communicate()
-        time.sleep(0.05)
-    raise AssertionError(f"no {kind} in half a minute")
 
 
 def test_train_from_a_task_and_a_file(here, capsys):
@@ -213,7 +204,8 @@ sys.exit(main.main(sys.argv[1:]))
 
 
 def test_second_ctrl_c_stops_at_once(here):
-    arguments = ["train", "tag", "tags.conll", "-n", "lost", *SMALL, *STEPS]
+    soon = ["--set", "training.save_seconds=1"]  # steps that sleep learn too little to be judged
+    arguments = ["train", "tag", "tags.conll", "-n", "lost", *SMALL, *STEPS, *soon]
     process = subprocess.Popen(
         [sys.executable, "-c", SLOW_STEPS, *arguments],
         cwd=here,
@@ -225,7 +217,7 @@ def test_second_ctrl_c_stops_at_once(here):
     process.send_signal(signal.SIGINT)
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=10)
+    _, err = process.communicate(timeout=15)
     assert process.returncode == 130
     assert re.search(r"Stopped at once\. Last checkpoint: step \d+ \(\d+ steps? lost\)\.", err)
 

@@ -25,8 +25,8 @@ from typing import Any
 from surroundings import arguments, data_set, in_words, machine, report, say, table
 
 import seqloom
+from seqloom.evaluation.evaluate import Evaluation
 from seqloom.metrics import value_of
-from seqloom.training.evaluation import Evaluation
 
 SERIES: dict[str, dict[str, Any]] = {
     "airline-passengers": {"task.transform": "log"},

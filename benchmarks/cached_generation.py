@@ -17,10 +17,10 @@ import numpy as np
 import torch
 from surroundings import arguments, in_words, machine, positive, report, say, table
 
-from seqloom.forms import BEGIN, END, PAD, Form, Signature, Tokens
 from seqloom.models.transformer import Transformer
-from seqloom.nn.ends import Ends
-from seqloom.nn.transformer_layers import Assembly
+from seqloom.nn.token_options import Ends
+from seqloom.nn.transformer.layers import Assembly
+from seqloom.signature import BEGIN, END, PAD, Form, Signature, Tokens
 
 OWN, AGAIN, THEIRS = "Seqloom", "Seqloom, all read again", "transformers' generate"
 TARGETS = {AGAIN: 2.0, THEIRS: 1.5}

@@ -17,7 +17,7 @@ import torch
 from surroundings import arguments, data_set, in_words, machine, report, say, table
 
 import seqloom
-from seqloom.run import RECIPE
+from seqloom.runs.run import RECIPE
 
 AIMS = {  # at most, and as published for models of about this size
     "jsb-elman": (9.1, 8.9),

@@ -22,13 +22,13 @@ import torch
 from surroundings import arguments, data_set, in_words, machine, positive, report, say, table
 
 from seqloom.batch import Item, Sequences
-from seqloom.data.pieces import Pieces
-from seqloom.forms import Form, Series, Signature
+from seqloom.config import taken
+from seqloom.data.loading.windows import Pieces
 from seqloom.model import Search
 from seqloom.models import MODELS
-from seqloom.options import taken
-from seqloom.training.gradient import Descent
-from seqloom.training.settings import Training
+from seqloom.signature import Form, Series, Signature
+from seqloom.training.gradient_descent import Descent
+from seqloom.training.options import Training
 
 LOOK_BACK, BATCH, BATCH_APART, ROWS = 336, 32, 128, 256
 TRAIN, VALID, TEST = 8640, 11520, 14400  # where the parts end: 12, 4 and 4 months

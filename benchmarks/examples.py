@@ -21,7 +21,7 @@ from surroundings import arguments, in_words, machine, report, say, table
 import seqloom
 from seqloom.examples import EXAMPLES, Example
 from seqloom.metrics import METRICS
-from seqloom.record import shown_metric
+from seqloom.runs.record import shown_metric
 
 
 def main() -> None:

@@ -20,7 +20,7 @@ import torch
 from surroundings import arguments, in_words, machine, positive, report, say, table
 
 from seqloom import train
-from seqloom.data.lessons import Curriculum
+from seqloom.data.loading.curriculum import Curriculum
 
 RECIPE = "programs"
 METRICS = ("sequence_error", "symbol_error")

@@ -25,9 +25,9 @@ from typing import Any
 import numpy as np
 from surroundings import arguments, in_words, machine, positive, report, say, table
 
-from seqloom.emissions.kinds import Emission
-from seqloom.emissions.regimes import KINDS, Regimes
-from seqloom.emissions.sketching import Spread
+from seqloom.statistical.hmm.emissions import Emission
+from seqloom.statistical.hmm.gaussian_hmm import KINDS, Regimes
+from seqloom.statistical.hmm.initialise import Spread
 
 AIM = 1.5
 LOG_TAKES = 20  # states from which on "log" is tried once only: it takes many times as long

@@ -24,8 +24,8 @@ import numpy as np
 from surroundings import arguments, in_words, machine, positive, report, say, table
 
 from seqloom.batch import Batch, Sequences
-from seqloom.forms import Form, Signature, Tokens
-from seqloom.models.hidden_states import HiddenStates
+from seqloom.models.hmm import HiddenStates
+from seqloom.signature import Form, Signature, Tokens
 
 SPECIAL = 4  # symbols that no state shows
 TARGETS = {"Viterbi": {5: 1.0, 20: 1.0, 50: 1.0}, "EM": {5: 1.5, 20: 2.5, 50: 2.5}}

@@ -21,8 +21,8 @@ from importlib.util import find_spec
 import numpy as np
 from surroundings import arguments, in_words, machine, positive, report, say, table
 
-from seqloom.gaussian import quick
-from seqloom.gaussian.system import Start, System
+from seqloom.statistical.kalman import compiled
+from seqloom.statistical.kalman.system import Start, System
 
 AIMS = {"statsmodels": 1.0, "filterpy": 20.0, "pykalman": 20.0}
 SHORT = 1000  # steps for those that are slow
@@ -71,9 +71,9 @@ def measured(size, missing, given):
 def compared(what, system, values, rivals, about, rounds):
     """By turns; where a rival gives the likelihood, it must be the same."""
     work = {
-        "likelihood": lambda: quick.log_likelihoods(system, values).sum(),
-        "filter": lambda: quick.filtered(system, values).log_likelihood.sum(),
-        "smoother": lambda: quick.smoothed(system, values).log_likelihood.sum(),
+        "likelihood": lambda: compiled.log_likelihoods(system, values).sum(),
+        "filter": lambda: compiled.filtered(system, values).log_likelihood.sum(),
+        "smoother": lambda: compiled.smoothed(system, values).log_likelihood.sum(),
     }[what]
     right = work()
     times = {"own": []} | {name: [] for name, *_ in rivals}

@@ -28,13 +28,13 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_se
 from torch.utils.data import DataLoader
 
 from seqloom.batch import Item, collate
-from seqloom.data.batching import Batches
-from seqloom.data.vocabulary import LabelSet, Vocabulary
-from seqloom.forms import PAD, Form, Signature
+from seqloom.config import taken
+from seqloom.data.loading.batching import Batches
+from seqloom.data.text.vocabulary import LabelSet, Vocabulary
 from seqloom.models import MODELS
-from seqloom.options import taken
-from seqloom.training.gradient import Descent
-from seqloom.training.settings import Training
+from seqloom.signature import PAD, Form, Signature
+from seqloom.training.gradient_descent import Descent
+from seqloom.training.options import Training
 
 AIM, TOLERANCE, WARM_UP_STEPS = 1.5, 1e-4, 3
 WIDTH, HIDDEN, DROPOUT, BATCH = 300, 300, 0.5, 50

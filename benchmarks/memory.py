@@ -21,7 +21,7 @@ import torch
 from surroundings import arguments, in_words, machine, positive, report, say, table
 
 from seqloom import train
-from seqloom.fitting import Watcher
+from seqloom.runs.train import Watcher
 from seqloom.training.events import Event
 
 ELMAN = {"model.cell": "elman", "model.forget_bias": 0.0}

@@ -21,14 +21,14 @@ from nanogpt_rival import GPT, Loop, Shape
 from surroundings import arguments, in_words, machine, positive, report, say, shakespeare, table
 
 from seqloom.batch import Batch, Item
-from seqloom.data.vocabulary import Vocabulary
-from seqloom.data.windows import Window, Windows
-from seqloom.forms import Form, Signature, Tokens
+from seqloom.data.loading.bptt import Window, Windows
+from seqloom.data.text.vocabulary import Vocabulary
 from seqloom.models.transformer import Transformer
-from seqloom.nn.ends import Ends
-from seqloom.nn.transformer_layers import Assembly
-from seqloom.training.gradient import Descent
-from seqloom.training.settings import Training
+from seqloom.nn.token_options import Ends
+from seqloom.nn.transformer.layers import Assembly
+from seqloom.signature import Form, Signature, Tokens
+from seqloom.training.gradient_descent import Descent
+from seqloom.training.options import Training
 
 SHAPE = Shape(symbols=65, context=64, layers=4, heads=4, width=128)
 BATCH, STEPS, RATE = 12, 2000, 1e-3

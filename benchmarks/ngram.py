@@ -25,12 +25,12 @@ import numpy as np
 from surroundings import VARIABLE, arguments, in_words, machine, peak, report, say, table
 
 from seqloom.batch import Batch, Item, Sequences
-from seqloom.data.vocabulary import Vocabulary
-from seqloom.data.windows import one_stream
-from seqloom.forms import Form, Signature, Tokens
-from seqloom.grams.arpa import arpa_of
+from seqloom.data.loading.bptt import one_stream
+from seqloom.data.text.vocabulary import Vocabulary
 from seqloom.models.ngram import NGram
-from seqloom.training.counting import Counting
+from seqloom.signature import Form, Signature, Tokens
+from seqloom.statistical.ngram.arpa import arpa_of
+from seqloom.training.closed_form import Counting
 
 PARTS = ("figures", "speed", "memory")
 NLTK_TOKENS = 200  # it scores a few dozen in a second

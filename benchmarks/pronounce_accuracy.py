@@ -31,8 +31,8 @@ from surroundings import (
 )
 
 from seqloom import Run, Search, load, train
-from seqloom.fitting import Watcher
 from seqloom.recipe import shipped
+from seqloom.runs.train import Watcher
 from seqloom.training.events import Event
 
 BEAMS = (1, 5)

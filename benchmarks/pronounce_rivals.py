@@ -21,7 +21,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.nn.cells import Cell
-from seqloom.nn.layer import Layer
+from seqloom.nn.rnn import Layer
 
 PAD, BEGIN = 0, 1
 State = tuple[Tensor, Tensor]

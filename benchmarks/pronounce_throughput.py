@@ -22,12 +22,12 @@ from torch import nn
 from torch.nn.utils.rnn import pad_sequence
 
 from seqloom.batch import Item
-from seqloom.data.batching import Batches
-from seqloom.fitting import named
+from seqloom.data.loading.batching import Batches
 from seqloom.models.encoder_decoder import EncoderDecoder
-from seqloom.parts import read_parts
 from seqloom.recipe import Recipe
-from seqloom.training.gradient import Descent
+from seqloom.runs.splits import read_parts
+from seqloom.runs.train import named
+from seqloom.training.gradient_descent import Descent
 
 OWN = "Seqloom"
 TARGETS = {"plain": 2.0, "careful": 1.2}

@@ -21,10 +21,10 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from seqloom.batch import Item
-from seqloom.data.batching import Batches
+from seqloom.data.loading.batching import Batches
 from seqloom.nn.cells import CELLS
-from seqloom.nn.recurrence import Recurrence
-from seqloom.nn.wiring import PLAIN, Wiring
+from seqloom.nn.cells.options import PLAIN, Wiring
+from seqloom.nn.rnn import Recurrence
 
 TORCH = {"lstm": nn.LSTM, "gru": nn.GRU, "elman": nn.RNN}
 WARM_UP_STEPS = 2

@@ -26,11 +26,11 @@ import torch
 from surroundings import arguments, in_words, machine, positive, report, say, table
 from torch import nn
 
-from seqloom.forms import Form, Labels, Signature, Tokens
+from seqloom.inference.stream import Stream
 from seqloom.models.recurrent import Recurrent
-from seqloom.nn.quick import QuickRecurrence
-from seqloom.nn.recurrence import Recurrence
-from seqloom.streaming import Stream
+from seqloom.nn.numpy_steps import QuickRecurrence
+from seqloom.nn.rnn import Recurrence
+from seqloom.signature import Form, Labels, Signature, Tokens
 from seqloom.tasks.tag import Tag
 
 OWN, LOOKED_UP, WHOLE = "Seqloom, the cell", "Seqloom, input looked up", "Seqloom, Stream.step"

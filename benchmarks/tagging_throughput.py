@@ -21,8 +21,8 @@ import torch
 from surroundings import arguments, data_set, in_words, machine, positive, report, say, table
 
 import seqloom
+from seqloom.evaluation.evaluate import predict
 from seqloom.model import Search
-from seqloom.training.evaluation import predict
 
 PARTS = {"train": "train", "valid": "dev", "test": "test"}
 RECIPES = {"hidden-markov": "parts-of-speech-hmm", "BiLSTM with letters": "parts-of-speech"}

@@ -21,11 +21,11 @@ import torch
 from surroundings import arguments, in_words, machine, positive, report, say, table
 
 from seqloom.batch import Sequences
-from seqloom.exporting import specification
-from seqloom.forms import BEGIN, END, PAD, Form, Signature, Tokens
+from seqloom.export.ctranslate2 import specification
 from seqloom.model import Search
 from seqloom.models.transformer_encoder_decoder import FIRST, TransformerEncoderDecoder
-from seqloom.nn.transformer_layers import Assembly
+from seqloom.nn.transformer.layers import Assembly
+from seqloom.signature import BEGIN, END, PAD, Form, Signature, Tokens
 
 OWN, MARIAN, ENGINE = "Seqloom", "transformers' generate", "CTranslate2, float32"
 TARGETS = {(1, 1): 2.0, (32, 1): 1.5, (1, 4): 1.5, (32, 4): 1.5}  # of generate, by batch and beam

@@ -21,10 +21,10 @@ from typing import Any
 import torch
 from surroundings import arguments, in_words, machine, multi30k, positive, report, say, table
 
-from seqloom.data.batching import Batches
-from seqloom.parts import read_parts
+from seqloom.data.loading.batching import Batches
 from seqloom.recipe import Recipe
-from seqloom.training.gradient import Descent
+from seqloom.runs.splits import read_parts
+from seqloom.training.gradient_descent import Descent
 
 AIM = 2.0
 COMMON = {"batch": 64, "at_least": 2, "rate": 0.001, "clip": 1.0, "smoothing": 0.1}

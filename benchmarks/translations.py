@@ -28,7 +28,7 @@ from surroundings import (
 )
 
 from seqloom import Run, Search, load, train
-from seqloom.training.evaluation import Evaluation
+from seqloom.evaluation.evaluate import Evaluation
 
 BEAMS = (1, 5)
 METRICS = {"bleu": "BLEU", "tokenised_bleu": "tokenised BLEU", "chrf": "chrF"}

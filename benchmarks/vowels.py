@@ -16,8 +16,8 @@ from typing import Any
 from surroundings import arguments, data_set, in_words, machine, positive, report, say, table
 
 import seqloom
+from seqloom.evaluation.evaluate import evaluate
 from seqloom.model import Search
-from seqloom.training.evaluation import evaluate
 
 AIMS = {"vowels-hmm": 0.954, "vowels": 0.97}
 FILES = "japanese-vowels/JapaneseVowels_TRAIN.ts", "japanese-vowels/JapaneseVowels_TEST.ts"

@@ -44,10 +44,10 @@ from torch import Tensor, nn
 
 from seqloom import train
 from seqloom.batch import Item
-from seqloom.data.windows import Windows
-from seqloom.fitting import named
-from seqloom.forms import Form, Signature, Tokens
-from seqloom.training.gradient import Descent
+from seqloom.data.loading.bptt import Windows
+from seqloom.runs.train import named
+from seqloom.signature import Form, Signature, Tokens
+from seqloom.training.gradient_descent import Descent
 
 SMALL, LARGE = 10_000, 33_278  # the words of Penn Treebank and of WikiText-2
 WIDTH, LAYERS, DROPOUT, ROWS, LENGTH, CLIP = 200, 2, 0.2, 20, 35, 0.25

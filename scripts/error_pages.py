@@ -4,7 +4,7 @@ import sys
 from itertools import groupby
 from pathlib import Path
 
-from seqloom.explanations import Page, pages, subject
+from seqloom.errors import Page, pages, subject
 
 TARGET = Path(__file__).parents[1] / "docs" / "errors.md"
 HEAD = """# Error codes

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from seqloom.data.settings import Data
+from seqloom.config import Option, options, summary
+from seqloom.data.options import Data
 from seqloom.models import MODELS
-from seqloom.options import Option, options, summary
 from seqloom.recipe import shipped
 from seqloom.tasks import TASKS
-from seqloom.training.settings import Training
+from seqloom.training.options import Training
 
 TARGET = Path(__file__).parents[1] / "docs" / "reference" / "recipes.md"
 HEAD = """# Recipes

@@ -119,9 +119,9 @@ def data(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def in_process(monkeypatch):
-    """Runs of a series are trained here; tests/test_ladder.py looks at processes of their own."""
-    from seqloom import series
-    from seqloom.climbing import STOPPED, Stop, climb
+    """Runs of a series are trained here; tests/experiments/test_ladder.py looks at processes of their own."""
+    from seqloom.experiments import queue
+    from seqloom.experiments.worker import STOPPED, Stop, climb
     from seqloom.recipe import Recipe
 
     trained = []
@@ -141,8 +141,8 @@ def in_process(monkeypatch):
             return STOPPED, []
         climb(self.folder, Recipe.read(self.series.recipe(self.name)), Never())
         trained.append(self.name)
-        self._tell(climbed=series.read_climbed(self.folder))
+        self._tell(climbed=queue.read_climbed(self.folder))
         return 0, []
 
-    monkeypatch.setattr(series._Apart, "run", run)
+    monkeypatch.setattr(queue._Apart, "run", run)
     return trained

@@ -9,59 +9,20 @@ from seqloom.models import MODELS
 
 ROOT = Path(__file__).parent.parent / "src" / "seqloom"
 LAYERS = [  # lowest first; names in one set may not import each other
-    {"errors", "crashes"},
-    {"options", "forms", "registry", "explanations", "sparkline", "compiled", "toml"},
-    {"batch", "trace", "foreseen"},
-    {"search", "lattice", "gaussian"},
-    {"nn", "grams", "emissions", "data", "metrics", "views"},
+    {"errors", "signature", "trace"},
+    {"config", "batch"},
+    {"prediction"},
+    {"statistical", "metrics", "views", "data"},
+    {"nn"},
     {"model", "task"},
     {"decoding"},
-    {"models", "tasks"},
+    {"models", "tasks", "evaluation"},
     {"training"},
-    {
-        "recipe",
-        "streaming",
-        "generating",
-        "composing",
-        "scoring",
-        "ruling",
-        "anatomy",
-        "climbed",
-        "by_length",
-        "why",
-        "held_out",
-        "by_label",
-        "guessing",
-        "forecasting",
-    },
-    {
-        "parts",
-        "regimes",
-        "by_horizon",
-        "checking",
-        "rungs",
-        "agreement",
-        "mistakes",
-        "folded",
-        "inspecting",
-        "calibrating",
-    },
-    {"run", "sample_rows", "examples"},
-    {"card", "answering", "examining"},
-    {"fitting", "record"},
-    {
-        "converting",
-        "exporting",
-        "arpa",
-        "mixing",
-        "climbing",
-        "comparing",
-        "estimating",
-        "packing",
-        "renaming",
-    },
-    {"series"},
-    {"laddering", "folding"},
+    {"inference"},
+    {"inspection"},
+    {"recipe"},
+    {"runs"},
+    {"experiments", "export", "examples"},
     {"server"},
     {"cli"},
 ]
@@ -106,7 +67,7 @@ def test_every_file_is_in_a_layer():
 
 @pytest.mark.parametrize("path", EVERYTHING, ids=lambda p: str(p.relative_to(ROOT.parent.parent)))
 def test_files_stay_short_and_well_named(path):
-    assert len(path.read_text().splitlines()) <= 400
+    assert len(path.read_text().splitlines()) <= 600
     assert path.stem not in FORBIDDEN
 
 

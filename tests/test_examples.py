@@ -5,10 +5,10 @@ import random
 import pytest
 
 import seqloom
-from seqloom.checking import check
-from seqloom.data.settings import Data
-from seqloom.examples import EXAMPLES, harmony, real, river, spelling
+from seqloom.data.options import Data
+from seqloom.examples import EXAMPLES, real, synthetic
 from seqloom.models import MODELS
+from seqloom.runs.check import check
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def test_real_data_where_it_is_at_hand(name, tmp_path):
 
 def test_letters_sound_by_their_neighbours():
     chance = random.Random(0)
-    found = dict(spelling.word(chance) for _ in range(4000))
+    found = dict(synthetic.word(chance) for _ in range(4000))
     soft = [sounds for word, sounds in found.items() if word.startswith(("ce", "ci"))]
     hard = [sounds for word, sounds in found.items() if word.startswith(("ca", "co", "cu"))]
     assert soft and all(sounds.startswith("S") for sounds in soft)
@@ -105,7 +105,7 @@ def test_letters_sound_by_their_neighbours():
 
 
 def test_the_river_has_seasons_and_a_memory():
-    flows = river.flows(12 * 60)
+    flows = synthetic.flows(12 * 60)
     months = [sum(flows[month::12]) / 60 for month in range(12)]
     assert max(months) > 1.5 * min(months)
     apart = [flow - months[place % 12] for place, flow in enumerate(flows)]
@@ -117,9 +117,9 @@ def test_the_river_has_seasons_and_a_memory():
 def test_hymns_keep_the_rules():
     chance = random.Random(3)
     for _ in range(20):
-        for chord in harmony.piece(chance):
+        for chord in synthetic.piece(chance):
             assert chord == sorted(set(chord)) and len(chord) == 4
             assert all(
-                low <= p <= high for p, (low, high) in zip(chord, harmony.RANGES, strict=True)
+                low <= p <= high for p, (low, high) in zip(chord, synthetic.RANGES, strict=True)
             )
             assert len({pitch % 12 for pitch in chord}) == 3

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import seqloom
-from seqloom.explanations import SUBJECTS, pages, subject
+from seqloom.errors import SUBJECTS, pages, subject
 
 SOURCE = Path(seqloom.__file__).parent
 ROOT = Path(__file__).parents[1]

@@ -7,13 +7,13 @@ import pytest
 
 import seqloom
 from seqloom.cli.main import main
-from seqloom.data.settings import Data
+from seqloom.config import options
+from seqloom.data.options import Data
 from seqloom.model import LearnsFromStatistics, LearnsInPasses
 from seqloom.models import MODELS
-from seqloom.options import options
 from seqloom.recipe import TABLES, Recipe, shipped
 from seqloom.tasks import TASKS
-from seqloom.training.settings import Training
+from seqloom.training.options import Training
 
 FILE = {  # a task that is not here makes its own examples
     "language": "text.txt",

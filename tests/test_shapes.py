@@ -10,7 +10,7 @@ from beartype.roar import BeartypeCallHintViolation
 from jaxtyping import Float, TypeCheckError
 from torch import Tensor
 
-from seqloom.nn.positions import sinusoid
+from seqloom.nn.transformer.positions import sinusoid
 
 from . import shapes
 from .shapes import watched

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seqloom.toml import to_toml
+from seqloom.config import to_toml
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))  # half a pair of surrogates is no text
 NUMBERS = st.one_of(st.integers(-(2**63), 2**63 - 1), st.floats(allow_nan=False))

@@ -7,14 +7,14 @@ from importlib import import_module
 from typing import Any
 
 _PLACES = {
-    "train": "fitting",
-    "resume": "fitting",
-    "cross_validate": "folding",
-    "ladder": "laddering",
-    "load": "run",
-    "mix": "mixing",
-    "Run": "run",
-    "memory_of_cells": "anatomy.cells",
+    "train": "runs.train",
+    "resume": "runs.train",
+    "cross_validate": "experiments.cross_validate",
+    "ladder": "experiments.ladder",
+    "load": "runs.run",
+    "mix": "experiments.ensemble",
+    "Run": "runs.run",
+    "memory_of_cells": "inspection.gradient_flow.cells",
     "Recipe": "recipe",
     "Search": "model",
     "Sampling": "decoding",

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from .forms import BEGIN, PAD, Bits, Space
+from .signature import BEGIN, PAD, Bits, Space
 
 Ids = Int[np.ndarray, " _"]  # of any length: each row of a list has its own
 Rows = Int[np.ndarray, "_ columns"] | Float[np.ndarray, "_ width"]

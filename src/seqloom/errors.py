@@ -2,12 +2,48 @@
 
 The letter of a code says whose matter it is and gives the exit code of the command line:
 U usage 2, D data 3, M model 4, T training 5, E the machine 6, S the studio 7.
+
+The report that is kept when the program itself goes wrong.
+
+The pages that explain error codes: what each means, what to do, and why it is so.
+
+They are written in error_codes/*.toml, one table for each code, and read wherever they are shown:
+on the command line, in the documentation and in the studio.
 """
 
+import functools
+import os
+import platform
+import tempfile
+import tomllib
+import traceback
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
 from typing import Any, ClassVar
+
+
+def trace_of(error: BaseException) -> str:
+    """Where in the program it went wrong."""
+    return "".join(traceback.format_exception(error))
+
+
+def save_report(error: BaseException, doing: str) -> Path:
+    """Write what went wrong where the user can find it; in the temporary folder if need be."""
+    head = f"seqloom {version('seqloom')}, Python {platform.python_version()}, "
+    text = f"{head}{platform.platform()}\n{doing}\n\n{trace_of(error)}"
+    try:
+        folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "seqloom"
+        folder.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(".txt", "crash-", folder)
+    except (OSError, RuntimeError):
+        handle, name = tempfile.mkstemp(".txt", "seqloom-crash-")
+    with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+        file.write(text)
+    return Path(name)
 
 
 @dataclass(frozen=True)
@@ -159,3 +195,46 @@ def _window(text: str, mark: tuple[int, int] | None, width: int = 72) -> tuple[s
 
 
 _VISIBLE = {"\t": "⇥", "\r": "␍", "\0": "␀"}
+
+
+@dataclass(frozen=True)
+class Page:
+    """All there is to say about one code."""
+
+    code: str
+    title: str
+    what: str
+    fix: str
+    why: str
+
+
+@functools.cache
+def pages() -> dict[str, Page]:
+    """Every page by its code: usage, data, models, training and the machine, in that order."""
+    found: dict[str, Page] = {}
+    for file in sorted((files(__package__) / "error_codes").iterdir(), key=lambda file: file.name):
+        if file.name.endswith(".toml"):
+            for code, table in tomllib.loads(file.read_text(encoding="utf-8")).items():
+                if code in found:
+                    raise ValueError(f"{file.name} explains {code} a second time")
+                found[code] = Page(code, **table)
+    return {code: found[code] for code in sorted(found, key=_place)}
+
+
+def subject(code: str) -> str:
+    """Whose matter a code is, by its letter."""
+    return SUBJECTS[code[0]]
+
+
+def _place(code: str) -> tuple[int, str]:
+    return list(SUBJECTS).index(code[0]), code
+
+
+SUBJECTS = {
+    "U": "Usage: what was asked for does not exist",
+    "D": "Data: a file cannot be read as the task expects, or looks odd",
+    "M": "Models and runs",
+    "T": "Training",
+    "E": "The machine: disk, permission, memory",
+    "S": "The studio and its web API",
+}

@@ -13,10 +13,10 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from .batch import Batch, Sequences
-from .foreseen import Odds
-from .forms import SYMBOLS, Form, Signature, Space
-from .search import Prediction as Prediction
-from .search import Search as Search
+from .prediction import Odds
+from .prediction import Prediction as Prediction
+from .prediction import Search as Search
+from .signature import SYMBOLS, Form, Signature, Space
 
 State = tuple[Any, ...]  # every array batch-first, so that search reorders any state without asking
 Weights = dict[str, np.ndarray]

@@ -12,17 +12,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from .data.names import files_of, name_of
-from .data.settings import Data
+from .config import filled, problems, taken, to_toml
+from .data.formats.parallel_names import files_of, name_of
+from .data.options import Data
 from .errors import ModelError, Place, UsageError, unknown
-from .forms import Labels, Signature, Space, Tokens, Vectors
 from .model import Model
 from .models import MODELS
-from .options import filled, problems, taken
+from .signature import Labels, Signature, Space, Tokens, Vectors
 from .task import Task
 from .tasks import TASKS
-from .toml import to_toml
-from .training.settings import Training
+from .training.options import Training
 
 T = TypeVar("T")
 Table = dict[str, Any]

@@ -10,16 +10,16 @@ import numpy as np
 from jaxtyping import Float
 
 from .batch import Batch, Item, collate
+from .data.checks.text import Side
 from .data.codec import Codec
-from .data.findings import Side
 from .data.formats import Row, Sentence, Source, read_rows
-from .data.formats.sheets import Sheet
-from .data.lazily import each
-from .data.settings import Data
+from .data.formats.conll import Sheet
+from .data.loading.lazy import each
+from .data.options import Data
 from .errors import DataError, Place, UsageError
-from .forms import END, Form, Signature
 from .metrics import Tally
 from .metrics.labels import Decision
+from .signature import END, Form, Signature
 
 Chances = Float[np.ndarray, "place classes"]  # of all labels, at each place
 

@@ -2,8 +2,8 @@
 
 import json
 
-from seqloom.data.midi import read_midi
-from seqloom.data.settings import Data
+from seqloom.data.music.midi import read_midi
+from seqloom.data.options import Data
 from seqloom.tasks.music import Music
 
 

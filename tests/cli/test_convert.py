@@ -16,10 +16,9 @@ from torch import nn
 
 import seqloom
 from seqloom.cli.main import main
-from seqloom.converting import read_recurrence, save_ours, save_torch
-from seqloom.nn.recurrence import Recurrence
-from seqloom.nn.torch_names import to_torch
-from seqloom.nn.wiring import Wiring
+from seqloom.export.torch_weights import read_recurrence, save_ours, save_torch, to_torch
+from seqloom.nn.cells.options import Wiring
+from seqloom.nn.rnn import Recurrence
 
 LENGTHS = torch.tensor([5, 5])
 

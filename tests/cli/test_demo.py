@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from seqloom.cli import demo
+from seqloom.cli.commands import demo
 from seqloom.cli.main import main
 from seqloom.examples import EXAMPLES, Example, Material
 
@@ -81,7 +81,7 @@ def test_the_story_and_the_second_time(here, capsys):
 def test_a_stopped_demo_goes_on(here, monkeypatch, capsys):
     with monkeypatch.context() as pressed:
         stop = lambda self: setattr(self, "signal", 2) or True  # noqa: E731
-        pressed.setattr("seqloom.cli.stopping.Stopper.ask", stop)
+        pressed.setattr("seqloom.cli.session.Stopper.ask", stop)
         assert main(["demo", "--minutes", "0.02"]) == 130
     assert "Continue with:  seqloom demo" in capsys.readouterr().err
     assert main(["demo", "--minutes", "0.02"]) == 0

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 import seqloom
-from seqloom.by_horizon import by_horizon
 from seqloom.cli.main import main
-from seqloom.data.origins import Window
+from seqloom.data.series.windows import Window
 from seqloom.errors import UsageError
-from seqloom.foreseen import LEVELS
+from seqloom.evaluation.by_length import by_horizon
+from seqloom.prediction import LEVELS
 from seqloom.recipe import Recipe
 
 SVG = "{http://www.w3.org/2000/svg}"

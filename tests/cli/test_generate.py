@@ -101,7 +101,7 @@ def test_lines_of_a_file_keep_their_places(say, tmp_path):
 
 
 def test_more_prompts_than_are_drawn_at_once(say, tmp_path, monkeypatch):
-    from seqloom.cli import generate
+    from seqloom.cli.commands import generate
 
     file = tmp_path / "prompts.txt"
     file.write_text("the\na\n" * 5)
@@ -187,7 +187,7 @@ def test_what_was_drawn_of_several_is_told_when_it_is_ended(endless, tmp_path, n
 
 def test_json_tells_what_was_interrupted(endless, monkeypatch, capsys):
     from seqloom.cli.main import main
-    from seqloom.run import Run
+    from seqloom.runs.run import Run
 
     generating = Run.generating
 

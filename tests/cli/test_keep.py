@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from seqloom.cli.runs import age, thinned
+from seqloom.cli.commands.runs import age, thinned
 
 from .conftest import RUNS
 

@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from seqloom.explanations import pages
-from seqloom.forms import Form
+from seqloom.errors import pages
 from seqloom.models import MODELS
+from seqloom.signature import Form
 from seqloom.tasks import TASKS
 
 

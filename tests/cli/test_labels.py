@@ -5,7 +5,7 @@ import json
 import pytest
 
 import seqloom
-from seqloom.cli import predict
+from seqloom.cli.commands import predict
 from seqloom.recipe import Recipe
 
 

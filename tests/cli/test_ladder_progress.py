@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from seqloom.cli import ladder_progress
-from seqloom.cli.ladder_progress import LineLadder, LiveLadder, QuietLadder, report_for
-from seqloom.climbed import Climbed
+from seqloom.cli import progress_ladder
+from seqloom.cli.progress_ladder import LineLadder, LiveLadder, QuietLadder, report_for
+from seqloom.experiments.queue import Moment
+from seqloom.experiments.results import Climbed
 from seqloom.metrics import Measured
-from seqloom.series import Moment
 
 
 def moment(rung="lstm", **facts):
@@ -25,7 +25,7 @@ def done(name, value):
 
 def test_a_log_has_a_line_for_each_rung_and_one_a_minute(capsys, monkeypatch):
     now = [0.0]
-    monkeypatch.setattr(ladder_progress.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(progress_ladder.time, "monotonic", lambda: now[0])
     report = LineLadder("ladder-1")
     report.tell(moment(value=2.5))
     assert capsys.readouterr().err == ""

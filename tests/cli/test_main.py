@@ -21,9 +21,9 @@ def own(monkeypatch):
     """A command that does what the test says."""
 
     def make(run, add=lambda parser: None):
-        module = types.ModuleType("seqloom.cli.own")
+        module = types.ModuleType("seqloom.cli.commands.own")
         module.add, module.run = add, run
-        monkeypatch.setitem(sys.modules, "seqloom.cli.own", module)
+        monkeypatch.setitem(sys.modules, "seqloom.cli.commands.own", module)
         monkeypatch.setitem(COMMANDS, "own", Command("own", "does what a test says", "own"))
 
     return make

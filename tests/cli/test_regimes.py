@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from seqloom.cli.main import main
-from seqloom.views.regimes import Regime, RegimesView, stretches_of
+from seqloom.views.segmentation import Regime, RegimesView, stretches_of
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import math
 import pytest
 
 import seqloom
-from seqloom.cli.score import _times, alternatives
+from seqloom.cli.commands.score import _times, alternatives
 
 SENTENCES = ["the cat sees a dog", "dog a sees cat the", "a bird"]
 

@@ -13,8 +13,8 @@ import pytest
 
 import seqloom
 from seqloom.errors import DataError, ModelError
-from seqloom.forms import Labels, Signature
-from seqloom.streaming import StreamState
+from seqloom.inference.stream import StreamState
+from seqloom.signature import Labels, Signature
 
 SENTENCE = ["the", "cat", "sees", "a", "dog"]
 

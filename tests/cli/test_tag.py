@@ -6,8 +6,8 @@ import json
 import pytest
 
 import seqloom
+from seqloom.cli.commands.predict import PAPERS, drawn
 from seqloom.cli.main import main
-from seqloom.cli.marking import PAPERS, drawn
 from seqloom.recipe import Recipe
 from seqloom.task import Marked
 

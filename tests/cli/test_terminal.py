@@ -19,8 +19,8 @@ from seqloom.cli.terminal import (
     visible,
     wants_colour,
 )
-from seqloom.sparkline import condensed
-from seqloom.sparkline import sparkline as one_scale
+from seqloom.views.draw.sparkline import condensed
+from seqloom.views.draw.sparkline import sparkline as one_scale
 
 
 class Terminal(io.StringIO):

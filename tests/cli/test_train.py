@@ -14,7 +14,7 @@ import pytest
 
 from seqloom.cli import progress
 from seqloom.cli.main import main
-from seqloom.run import EVENTS, load
+from seqloom.runs.run import EVENTS, load
 from seqloom.training.events import Event
 from tests.processes import start, wait_for
 
@@ -191,14 +191,14 @@ def test_polite_kill_saves_too(here):
 
 SLOW_STEPS = """
 import sys, time
-from seqloom.cli import main, stopping
-ask = stopping.Stopper.ask
-stopping.Stopper.ask = lambda self: time.sleep(0.2) or ask(self)
-tell = stopping.Stopper.tell
+from seqloom.cli import main, session
+ask = session.Stopper.ask
+session.Stopper.ask = lambda self: time.sleep(0.2) or ask(self)
+tell = session.Stopper.tell
 def slow(self, event):
     tell(self, event)
     time.sleep(20 if self.signal else 0)
-stopping.Stopper.tell = slow
+session.Stopper.tell = slow
 sys.exit(main.main(sys.argv[1:]))
 """
 

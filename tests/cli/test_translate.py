@@ -12,9 +12,9 @@ import pytest
 
 import seqloom
 from seqloom.cli.main import main
-from seqloom.forms import END
+from seqloom.prediction import Search
 from seqloom.recipe import Recipe
-from seqloom.search import Search
+from seqloom.signature import END
 
 from .conftest import SMALL
 

@@ -5,8 +5,8 @@ import json
 import pytest
 
 import seqloom
-from seqloom.cli import why as command
-from seqloom.why import PROBES, How, Question
+from seqloom.cli.commands import why as command
+from seqloom.inspection.attribution import PROBES, How, Question
 
 TEXT = "the cat sees a dog"
 

@@ -7,13 +7,23 @@ import numpy as np
 import torch
 
 from seqloom.batch import Batch, Sequences
-from seqloom.forms import Bits, Columns, Form, Labels, Letters, Series, Signature, Tokens, Vectors
-from seqloom.grams.smoothing import Smoothing
+from seqloom.config import taken
 from seqloom.model import LearnsFromStatistics
 from seqloom.models import MODELS
-from seqloom.nn.attentions import ATTENTIONS
+from seqloom.nn.attention import ATTENTIONS
 from seqloom.nn.cells import CELLS
-from seqloom.options import taken
+from seqloom.signature import (
+    Bits,
+    Columns,
+    Form,
+    Labels,
+    Letters,
+    Series,
+    Signature,
+    Tokens,
+    Vectors,
+)
+from seqloom.statistical.ngram.smoothing import Smoothing
 
 SIZE = 6  # the four special symbols and two real ones
 COLUMNS = Columns(

@@ -5,10 +5,10 @@ from types import SimpleNamespace
 import numpy as np
 
 from seqloom.batch import Item
-from seqloom.data.origins import Window
-from seqloom.data.recorded import Recorded
-from seqloom.data.scaling import Scale
-from seqloom.forms import Form
+from seqloom.data.series.scaling import Scale
+from seqloom.data.series.schema import Recorded
+from seqloom.data.series.windows import Window
+from seqloom.signature import Form
 from seqloom.task import Task
 
 from .cases import batch_for

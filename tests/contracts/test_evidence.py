@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from seqloom.batch import Sequences
-from seqloom.forms import Form
 from seqloom.model import Search, WeighsEvidence
 from seqloom.models import MODELS
+from seqloom.signature import Form
 
 from .cases import CASES, IDS, batch_for, build
 

@@ -8,10 +8,10 @@ from torch import nn
 
 from seqloom.batch import Batch, Sequences
 from seqloom.errors import ModelError
-from seqloom.foreseen import LEVELS
-from seqloom.forms import Form
+from seqloom.inference.stream import stepper_of
 from seqloom.model import Filters, Search
-from seqloom.streaming import stepper_of
+from seqloom.prediction import LEVELS
+from seqloom.signature import Form
 
 from .cases import CASES, IDS, batch_for, build, numbers
 

@@ -7,20 +7,13 @@ import pytest
 import torch
 
 from seqloom.batch import Batch, Sequences, before_the_first
-from seqloom.decoding.moving import moved, spread
+from seqloom.config import options
+from seqloom.decoding.state import moved, spread
 from seqloom.errors import ModelError
-from seqloom.foreseen import Odds
-from seqloom.forms import UNKNOWN, Bits, Form, Vectors
-from seqloom.model import (
-    Expects,
-    Generator,
-    LearnsByGradient,
-    LearnsFromStatistics,
-    Search,
-    Still,
-)
+from seqloom.model import Expects, Generator, LearnsByGradient, LearnsFromStatistics, Search, Still
 from seqloom.models import MODELS
-from seqloom.options import options
+from seqloom.prediction import Odds
+from seqloom.signature import UNKNOWN, Bits, Form, Vectors
 from seqloom.trace import watching
 
 from .cases import CASES, IDS, SIGNATURES, batch_for, build, is_drawn, numbers, sequences_in

@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from seqloom.batch import Batch, Sequences
-from seqloom.forms import Form, Vectors
 from seqloom.model import Differentiates, Search
+from seqloom.signature import Form, Vectors
 
 from .cases import CASES, IDS, batch_for, build, numbers, small
 

@@ -9,12 +9,12 @@ from torch import nn
 
 from seqloom.batch import Batch, Sequences, before_the_first
 from seqloom.errors import ModelError
-from seqloom.forms import BEGIN, Bits, Form, Tokens, Vectors
+from seqloom.inference.stream import stepper_of
 from seqloom.model import Search
 from seqloom.nn.cells import CELLS
-from seqloom.nn.quick import recurrence
-from seqloom.nn.wiring import Wiring
-from seqloom.streaming import stepper_of
+from seqloom.nn.cells.options import Wiring
+from seqloom.nn.numpy_steps import recurrence
+from seqloom.signature import BEGIN, Bits, Form, Tokens, Vectors
 
 from .cases import CASES, IDS, SIGNATURES, batch_for, build, numbers
 
@@ -164,7 +164,7 @@ def test_without_twins_and_tables_it_is_the_same(form, pooling, monkeypatch):
     settings = {"width": 6, "hidden": 8, "layers": 2, "pooling": pooling, "dropout": 0.4}
     settings["wiring"] = Wiring(residual=True, first_bias=True)
     model = stir(build("recurrent", OF[form], settings))
-    monkeypatch.setattr("seqloom.models.stepping.LOOKED_UP", 0)
+    monkeypatch.setattr("seqloom.models.streaming.LOOKED_UP", 0)
     agree(model, form)
     monkeypatch.setattr(recurrence, "TWINS", {})
     agree(model, form)

@@ -8,20 +8,20 @@ import numpy as np
 import pytest
 
 import seqloom
-from seqloom.composing import Composing
-from seqloom.data.settings import Data
+from seqloom.config import options
+from seqloom.data.options import Data
 from seqloom.errors import UsageError
-from seqloom.forms import Bits, Form, Labels, Series, Vectors
+from seqloom.evaluation.evaluate import evaluate
+from seqloom.inference.compose import Composing
 from seqloom.metrics import METRICS, value_of
 from seqloom.model import Search
 from seqloom.models import MODELS
-from seqloom.options import options
-from seqloom.parts import read_parts
 from seqloom.recipe import Recipe
+from seqloom.runs.splits import read_parts
+from seqloom.signature import Bits, Form, Labels, Series, Vectors
 from seqloom.tasks import TASKS
-from seqloom.tasks.puzzles import PUZZLES
-from seqloom.training.evaluation import evaluate
-from seqloom.training.settings import Training
+from seqloom.tasks.algorithmic import PUZZLES
+from seqloom.training.options import Training
 
 from .cases import is_drawn
 

@@ -8,10 +8,10 @@ import pytest
 
 from seqloom.batch import Sequences
 from seqloom.errors import ModelError, UsageError
-from seqloom.forms import END, Bits, Form, Labels, Tokens
-from seqloom.inspecting import KINDS, Subject, offers, show
-from seqloom.inspecting.options import Inspecting
+from seqloom.inspection import KINDS, Subject, offers, show
+from seqloom.inspection.options import Inspecting
 from seqloom.model import Search
+from seqloom.signature import END, Bits, Form, Labels, Tokens
 
 from .cases import CASES, IDS, build, small
 from .plain_task import Plain

@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from seqloom.batch import Batch, Sequences, before_the_first
-from seqloom.forms import Bits, Form, Tokens
 from seqloom.model import Carries, LearnsByGradient, LearnsFromStreams
+from seqloom.signature import Bits, Form, Tokens
 
 from .cases import CASES, IDS, build, numbers
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from seqloom.data.bands import ALIKE, TRUST, Bands, scores_of
-from seqloom.foreseen import LEVELS, NORMAL, Foreseen
+from seqloom.data.series.conformal import ALIKE, TRUST, Bands, scores_of
+from seqloom.prediction import LEVELS, NORMAL, Foreseen
 
 
 def normal(steps, width=1, deviation=2.0, samples=0):

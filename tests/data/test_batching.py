@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from seqloom.batch import Item, Sequences
-from seqloom.data.batching import Batches, in_order_of_length
-from seqloom.data.splitting import split, without
+from seqloom.data.loading.batching import Batches, in_order_of_length
+from seqloom.data.loading.splitting import split, without
 from seqloom.errors import DataError
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from seqloom.data.documents import BREAK, NEXT, Documents, sentences_of, words_of
+from seqloom.data.text.documents import BREAK, NEXT, Documents, sentences_of, words_of
 from seqloom.errors import UsageError
 
 

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from seqloom.data.folds import block_of_each, fold_of_each, units_of
+from seqloom.data.loading.cross_validation import block_of_each, fold_of_each, units_of
 
 
 @pytest.mark.parametrize("seed", range(5))

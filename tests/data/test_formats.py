@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from seqloom.config import options
 from seqloom.data.formats import Row, read_rows, read_sentences
-from seqloom.data.settings import Data
+from seqloom.data.options import Data
 from seqloom.errors import SeqloomError
-from seqloom.options import options
 
 PAIR = ("source", "target")
 LABELLED = ("text", "label")

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seqloom.checking import check
 from seqloom.data.formats import FORMATS, read_rows, read_sentences
-from seqloom.data.settings import Data
+from seqloom.data.options import Data
 from seqloom.errors import SeqloomError
+from seqloom.runs.check import check
 from seqloom.tasks import TASKS
 
 VALID = [

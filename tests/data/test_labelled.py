@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from seqloom.data.formats import Rules, guess_format, read_rows
-from seqloom.data.formats.found import LISTED
-from seqloom.data.settings import Data
+from seqloom.data.formats.base import LISTED
+from seqloom.data.options import Data
 from seqloom.errors import DataError, SeqloomError
 
 ROLES = ("text", "label")

@@ -10,18 +10,18 @@ import pytest
 
 from seqloom import Recipe, train
 from seqloom.batch import Item
-from seqloom.data import lines as on_disk
-from seqloom.data import text
-from seqloom.data.lazily import Lazy, each, picked
-from seqloom.data.splitting import split, split_in_order, without
-from seqloom.data.text import large_lines, read_lines
-from seqloom.data.windows import one_stream
+from seqloom.data.loading.bptt import one_stream
+from seqloom.data.loading.lazy import Lazy, each, picked
+from seqloom.data.loading.splitting import split, split_in_order, without
+from seqloom.data.text import reading
+from seqloom.data.text import reading as on_disk
+from seqloom.data.text.reading import large_lines, read_lines
 from seqloom.errors import DataError
 
 
 @pytest.fixture(autouse=True)
 def everything_is_large(monkeypatch):
-    monkeypatch.setattr(text, "LARGE", 0)
+    monkeypatch.setattr(reading, "LARGE", 0)
     monkeypatch.setattr(on_disk, "PIECE", 7)
 
 
@@ -136,7 +136,7 @@ def test_counts_are_those_of_a_text_that_is_held(tmp_path, monkeypatch, layout):
         model={"name": "ngram", "order": 3},
     )
     large = train(recipe, name="large", runs=tmp_path / "runs").model.weights()
-    monkeypatch.setattr(text, "LARGE", 1 << 40)
+    monkeypatch.setattr(reading, "LARGE", 1 << 40)
     held = train(recipe, name="held", runs=tmp_path / "runs").model.weights()
     assert large.keys() == held.keys()
     assert all(np.array_equal(large[name], held[name]) for name in held)
@@ -145,8 +145,8 @@ def test_counts_are_those_of_a_text_that_is_held(tmp_path, monkeypatch, layout):
 COUNT = """
 import sys
 from seqloom import Recipe, train
-from seqloom.data import text
-text.LARGE = int(sys.argv[3])
+from seqloom.data.text import reading
+reading.LARGE = int(sys.argv[3])
 recipe = Recipe(
     data={"train": sys.argv[1], "valid": sys.argv[2], "test": sys.argv[2]},
     task={"name": "language", "symbols": "words"},

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from seqloom.batch import Item
-from seqloom.data.batching import Batches
-from seqloom.data.lessons import Lessons, Plan
+from seqloom.data.loading.batching import Batches
+from seqloom.data.loading.curriculum import Lessons, Plan
 
 SIZES = (30, 50, 400)
 LEVELS = np.split(np.arange(sum(SIZES)), np.cumsum(SIZES)[:-1])

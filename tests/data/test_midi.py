@@ -7,10 +7,10 @@ import sys
 import mido
 import pytest
 
-from seqloom.data import midi
-from seqloom.data.midi import UnreadableError, read_midi, write_midi
-from seqloom.data.rolls import written
-from seqloom.data.settings import Data
+from seqloom.data.music import midi
+from seqloom.data.music.midi import UnreadableError, read_midi, write_midi
+from seqloom.data.music.piano_roll import written
+from seqloom.data.options import Data
 from seqloom.errors import MachineError
 from seqloom.tasks.music import Music
 

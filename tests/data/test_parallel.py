@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 import seqloom
-from seqloom.checking import check
 from seqloom.cli.main import main
-from seqloom.data.names import files_of, name_of
-from seqloom.data.settings import Data
+from seqloom.data.formats.parallel_names import files_of, name_of
+from seqloom.data.options import Data
 from seqloom.errors import DataError, UsageError
 from seqloom.recipe import Recipe
+from seqloom.runs.check import check
 from seqloom.tasks import TASKS
 
 DE = ["die Katze schläft", "der Hund bellt", "ein Vogel singt", "der Fisch schwimmt"]

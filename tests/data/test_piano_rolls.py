@@ -5,10 +5,10 @@ import random
 
 import pytest
 
-from seqloom.data.formats.piano_rolls import Asked, looks_like_rolls, read_rolls
-from seqloom.data.midi import write_midi
-from seqloom.data.rolls import Keys, read_line, written
-from seqloom.data.settings import Data
+from seqloom.data.formats.music import Asked, looks_like_rolls, read_rolls
+from seqloom.data.music.midi import write_midi
+from seqloom.data.music.piano_roll import Keys, read_line, written
+from seqloom.data.options import Data
 from seqloom.errors import DataError, SeqloomError, UsageError
 
 ASKED = Asked(Keys(), 1)
@@ -95,7 +95,7 @@ def test_a_sentence_for_everything_else(file, content, code, words):
 
 
 def test_a_piece_that_is_too_long(file, monkeypatch):
-    monkeypatch.setattr("seqloom.data.formats.piano_rolls.MOST_FRAMES", 3)
+    monkeypatch.setattr("seqloom.data.formats.music.MOST_FRAMES", 3)
     with pytest.raises(DataError, match="4 frames; at most 3") as told:
         read(file([[[60]] * 4]))
     assert told.value.code == "D270"

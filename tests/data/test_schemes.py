@@ -5,7 +5,7 @@ from itertools import pairwise, product
 
 import pytest
 
-from seqloom.data.schemes import (
+from seqloom.data.text.tag_schemes import (
     Entity,
     Scheme,
     barred,

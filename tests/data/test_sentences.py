@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from seqloom.data.formats import Sentence, read_sentences
-from seqloom.data.settings import Data
+from seqloom.data.options import Data
 from seqloom.errors import SeqloomError
 
 TAGGED = ("word", "tag")

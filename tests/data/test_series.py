@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seqloom.data.dates import NotDatesError, continued, find_step, read_dates
 from seqloom.data.formats.series import read_series
-from seqloom.data.numbers import number_of
-from seqloom.data.settings import Data
+from seqloom.data.options import Data
+from seqloom.data.series.dates import NotDatesError, continued, find_step, read_dates
+from seqloom.data.series.schema import number_of
 from seqloom.errors import SeqloomError
 
 SETS = Path(os.environ.get("SEQLOOM_DATA", ""))

@@ -2,7 +2,7 @@
 
 import json
 
-from seqloom.data.spelling import MOST, Spelling
+from seqloom.data.text.word_features import MOST, Spelling
 
 
 def spelled(spelling, word):

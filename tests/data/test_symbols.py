@@ -12,10 +12,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 
-from seqloom.data import subwords
-from seqloom.data.symbols import KINDS, Bytes, Characters, Choice, Words
+from seqloom.data.text import subwords
+from seqloom.data.text.tokenizers import KINDS, Bytes, Characters, Choice, Words
 from seqloom.errors import DataError, ModelError, SeqloomError
-from seqloom.forms import BEGIN, END, PAD, UNKNOWN
+from seqloom.signature import BEGIN, END, PAD, UNKNOWN
 
 LINES = ["the cat sees the dog", "a dog hears a bird", "the bird likes the cat\n"] * 4
 WAYS = [Choice(), Choice(subwords="unigram")]
@@ -123,7 +123,7 @@ def test_what_was_learned_is_saved_as_json(kind):
 
 LEARN = """
 import sys, json
-from seqloom.data.subwords import Subwords, Choice
+from seqloom.data.text.subwords import Subwords, Choice
 lines = open(sys.argv[2], encoding="utf-8").read().split("\\n")
 made = Subwords(Choice(subwords=sys.argv[1], most=int(sys.argv[3])))
 made.learn(lines)
@@ -156,7 +156,7 @@ def test_learning_is_the_same_in_every_process(way, tmp_path):
 
 
 def test_processes_begun_after_subwords_say_nothing():
-    program = "import os; from seqloom.data.subwords import *; s = Subwords(Choice()); s.learn(['a b'] * 99)\n"
+    program = "import os; from seqloom.data.text.subwords import *; s = Subwords(Choice()); s.learn(['a b'] * 99)\n"
     program += "if os.fork() == 0: s.encode('a b')\nelse: os.wait()"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from seqloom.data.text import read_lines, read_text
+from seqloom.data.text.reading import read_lines, read_text
 from seqloom.errors import DataError, SeqloomError, UsageError
 
 

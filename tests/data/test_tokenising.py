@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqloom.data.tokenising import Tokeniser
+from seqloom.data.text.word_tokenizer import Tokeniser
 
 TREEBANK = [
     *("I", "do", "n't", "know", ",", "Ada", "'s", "book", "(", "by", "O'Brien", ")", "is", "15"),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from seqloom.data.vectors import read_vectors
+from seqloom.data.text.word_vectors import read_vectors
 from seqloom.errors import SeqloomError
 
 SYMBOLS = ["<pad>", "<s>", "</s>", "<unk>", "the", "cat"]

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from seqloom.batch import Item
-from seqloom.data.windows import Windows, one_stream
+from seqloom.data.loading.bptt import Windows, one_stream
 from seqloom.errors import DataError
-from seqloom.forms import BEGIN
+from seqloom.signature import BEGIN
 
 
 def items(*lengths):

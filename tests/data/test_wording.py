@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seqloom.data.wording import JOINED, Writing, join_marks, split_marks
+from seqloom.data.text.normalise import JOINED, Writing, join_marks, split_marks
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters=JOINED), max_size=40)
 SPLIT = {

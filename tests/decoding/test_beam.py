@@ -8,8 +8,8 @@ import pytest
 from seqloom.batch import Batch, Sequences
 from seqloom.decoding import search
 from seqloom.errors import ModelError
-from seqloom.forms import BEGIN, END, PAD
 from seqloom.model import Search
+from seqloom.signature import BEGIN, END, PAD
 from seqloom.trace import watching
 from tests.contracts.cases import SIGNATURES, SIZE, build, numbers
 

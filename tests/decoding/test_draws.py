@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from seqloom.batch import Batch
-from seqloom.decoding import Draws, Sampling, draws, search
+from seqloom.decoding import Draws, Sampling, sampled_answers, search
 from seqloom.errors import UsageError
-from seqloom.forms import END, Form, Labels, Signature, Tokens
-from seqloom.search import Search
+from seqloom.prediction import Search
+from seqloom.signature import END, Form, Labels, Signature, Tokens
 
 from .test_sampling import SOURCES, TRANSDUCE, TRANSLATORS, of, translator_of
 
@@ -59,7 +59,7 @@ def test_many_answers_are_drawn_in_pieces(name, monkeypatch):
     together = drawn(model, NUMBERS, sampling=settings, count=5)
     begun, begin = [], model.begin
     monkeypatch.setattr(model, "begin", lambda source: begun.append(len(source)) or begin(source))
-    monkeypatch.setattr(draws, "AT_ONCE", 3)
+    monkeypatch.setattr(sampled_answers, "AT_ONCE", 3)
     pieces = drawn(model, NUMBERS, sampling=settings, count=5)
     assert max(begun) == 3 and sum(begun) == 5 * len(SOURCES)
     for one, other in zip(pieces, together, strict=True):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from seqloom.decoding.likeliest import FEW, likeliest
+from seqloom.decoding.top_k import FEW, likeliest
 
 
 def by_sorting(before, log_probs, count):

@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 from seqloom.decoding import beam, search
-from seqloom.decoding.beam import _Beam
-from seqloom.decoding.greedy import greedy, is_greedy
+from seqloom.decoding.beam import _Beam, greedy, is_greedy
 from seqloom.errors import ModelError, UsageError
-from seqloom.forms import BEGIN, END, PAD, Form, Labels, Signature, Tokens
-from seqloom.search import Search
+from seqloom.prediction import Search
+from seqloom.signature import BEGIN, END, PAD, Form, Labels, Signature, Tokens
 
 from .toys import Toy, every_answer, of, plain_search
 

@@ -9,9 +9,9 @@ from seqloom.batch import Sequences
 from seqloom.decoding import Sampling, drawing, sample, sampling
 from seqloom.decoding.sampling import kept
 from seqloom.errors import UsageError
-from seqloom.forms import BEGIN, END, PAD, Form, Signature, Tokens
 from seqloom.model import Carries, Streams
 from seqloom.models import MODELS
+from seqloom.signature import BEGIN, END, PAD, Form, Signature, Tokens
 
 from ..contracts.cases import build, small
 

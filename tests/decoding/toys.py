@@ -5,9 +5,9 @@ from itertools import product
 import numpy as np
 
 from seqloom.batch import Sequences
-from seqloom.forms import BEGIN, END, PAD
 from seqloom.model import Still
-from seqloom.search import Hypothesis
+from seqloom.prediction import Hypothesis
+from seqloom.signature import BEGIN, END, PAD
 
 LEAST = 1e-6
 

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from seqloom.data.formats.series import read_series
-from seqloom.data.settings import Data
-from seqloom.foreseen import LEVELS, Foreseen
+from seqloom.data.options import Data
 from seqloom.metrics import METRICS, value_of
 from seqloom.metrics.forecasts import (
     absolute,
@@ -22,6 +21,7 @@ from seqloom.metrics.forecasts import (
     smape,
     squared,
 )
+from seqloom.prediction import LEVELS, Foreseen
 
 CHANCE = np.random.default_rng(5)
 has_sets = pytest.mark.skipif(not os.environ.get("SEQLOOM_DATA"), reason="needs SEQLOOM_DATA")

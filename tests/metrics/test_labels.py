@@ -6,9 +6,8 @@ from sklearn import metrics as oracle
 from sklearn.calibration import calibration_curve
 
 from seqloom.metrics import METRICS, Ratio, measure, value_of
+from seqloom.metrics.bootstrap import Sums, as_rows, difference
 from seqloom.metrics.labels import NONE, Confusion, in_bins, micro_f1, per_label
-from seqloom.metrics.paired import difference
-from seqloom.metrics.tally import Sums, as_rows
 
 
 def drawn(seed, size=200, labels=6):

@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 
 from seqloom.metrics import METRICS, Ratio, measure, value_of
-from seqloom.metrics.edits import distance, symbol_error
+from seqloom.metrics.edit_distance import distance, symbol_error
 
 
 def slow_distance(guess, right):

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from seqloom.metrics import Ratio
-from seqloom.metrics.paired import difference
-from seqloom.metrics.tally import share
+from seqloom.metrics.bootstrap import difference, share
 
 
 def ratios(tops):

@@ -5,8 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from seqloom.metrics.several import mean_of, quantile
-from seqloom.metrics.shares import share_of
+from seqloom.metrics.bootstrap import mean_of, quantile, share_of
 
 
 @pytest.mark.parametrize("freedom, share, t", [  # from printed tables of Student's t

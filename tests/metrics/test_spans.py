@@ -5,9 +5,9 @@ import warnings
 
 import pytest
 
-from seqloom.data.schemes import entities
+from seqloom.data.text.tag_schemes import entities
 from seqloom.metrics import METRICS, measure, value_of
-from seqloom.metrics.spans import Found, found
+from seqloom.metrics.entities import Found, found
 
 TAGS = ["O", "O", *(f"{letter}-{kind}" for letter in "BIES" for kind in ("X", "Y"))]
 

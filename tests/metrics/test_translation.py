@@ -7,7 +7,7 @@ import sacrebleu
 from sacrebleu.metrics import BLEU, CHRF
 
 from seqloom.metrics import METRICS, measure, translation, value_of
-from seqloom.metrics.paired import difference
+from seqloom.metrics.bootstrap import difference
 
 WORDS = [
     "the",

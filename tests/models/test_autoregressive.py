@@ -9,11 +9,11 @@ from scipy.stats import t as student
 
 from seqloom.batch import Batch, Item, Sequences
 from seqloom.errors import ModelError
-from seqloom.foreseen import LEVELS, NORMAL
-from seqloom.forms import Form, Series, Signature
 from seqloom.model import Search
 from seqloom.models.autoregressive import Autoregressive
-from seqloom.training.counting import Counting
+from seqloom.prediction import LEVELS, NORMAL
+from seqloom.signature import Form, Series, Signature
+from seqloom.training.closed_form import Counting
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

@@ -8,12 +8,12 @@ import torch
 
 from seqloom.batch import Batch, Sequences
 from seqloom.errors import ModelError
-from seqloom.forms import END, UNKNOWN, Bits, Form, Labels, Signature, Tokens
 from seqloom.model import LearnsFromStatistics, Search
-from seqloom.models.bag import Bag
-from seqloom.nn.aims import Aims
-from seqloom.nn.bags import Grams
-from seqloom.nn.ends import Ends
+from seqloom.models.bag_of_words import Bag
+from seqloom.nn.bag_of_words import Grams
+from seqloom.nn.output.options import Aims
+from seqloom.nn.token_options import Ends
+from seqloom.signature import END, UNKNOWN, Bits, Form, Labels, Signature, Tokens
 
 SIZE = 14
 

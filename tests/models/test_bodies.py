@@ -7,15 +7,15 @@ import pytest
 import torch
 
 from seqloom.batch import Batch, Sequences
+from seqloom.config import taken
 from seqloom.errors import ModelError
-from seqloom.forms import BEGIN, PAD, Form, Labels, Signature, Tokens, Vectors
-from seqloom.inspecting import look
+from seqloom.inference.stream import Stream, StreamState
+from seqloom.inspection import look
 from seqloom.models import MODELS
-from seqloom.nn.ends import Ends
-from seqloom.nn.transformer_layers import Assembly
-from seqloom.options import taken
+from seqloom.nn.token_options import Ends
+from seqloom.nn.transformer.layers import Assembly
 from seqloom.recipe import simplest_model
-from seqloom.streaming import Stream, StreamState
+from seqloom.signature import BEGIN, PAD, Form, Labels, Signature, Tokens, Vectors
 from seqloom.tasks.language import Language
 from seqloom.trace import watching
 

@@ -5,8 +5,8 @@ import pytest
 
 from seqloom.batch import Batch, Sequences
 from seqloom.errors import ModelError
-from seqloom.forms import BEGIN, END, PAD, UNKNOWN, Form, Labels, Signature, Tokens
 from seqloom.models.cache import Cache
+from seqloom.signature import BEGIN, END, PAD, UNKNOWN, Form, Labels, Signature, Tokens
 
 SIZE = 8
 NEXT = Signature(Form.NEXT, Tokens(SIZE), Tokens(SIZE))

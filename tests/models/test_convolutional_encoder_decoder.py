@@ -7,11 +7,11 @@ import pytest
 import torch
 from torch.nn.functional import conv1d, glu, pad
 
+from seqloom.config import taken
 from seqloom.errors import ModelError
-from seqloom.forms import BEGIN
 from seqloom.model import Search
 from seqloom.models import MODELS
-from seqloom.options import taken
+from seqloom.signature import BEGIN
 from tests.contracts.cases import SIGNATURES, batch_for
 
 KIND, SIGNATURE = MODELS["convolutional-encoder-decoder"], SIGNATURES["TRANSDUCE"]

@@ -5,14 +5,14 @@ import pytest
 import torch
 
 from seqloom.batch import Batch, Sequences
+from seqloom.config import taken
 from seqloom.decoding import Ensemble
 from seqloom.errors import ModelError
-from seqloom.forms import BEGIN, END, UNKNOWN, Form, Signature, Tokens
-from seqloom.inspecting import look as picture
+from seqloom.inspection import look as picture
 from seqloom.model import Search
 from seqloom.models import MODELS
-from seqloom.nn.attentions import ATTENTIONS, Seen
-from seqloom.options import taken
+from seqloom.nn.attention import ATTENTIONS, Seen
+from seqloom.signature import BEGIN, END, UNKNOWN, Form, Signature, Tokens
 from seqloom.tasks.translate import Pair, Translate
 from seqloom.trace import watching
 from tests.contracts.cases import SIGNATURES, batch_for

@@ -7,12 +7,12 @@ import torch
 from seqloom.batch import Batch, Sequences
 from seqloom.cli.main import main
 from seqloom.errors import ModelError
-from seqloom.fitting import train
-from seqloom.forms import Form, Signature, Tokens
 from seqloom.models.recurrent import Recurrent
-from seqloom.nn.ends import Ends
-from seqloom.nn.inputs import words_of
-from seqloom.run import load
+from seqloom.nn.embedding import words_of
+from seqloom.nn.token_options import Ends
+from seqloom.runs.run import load
+from seqloom.runs.train import train
+from seqloom.signature import Form, Signature, Tokens
 
 SIGNATURE = Signature(Form.NEXT, Tokens(30), Tokens(30))
 TEXT = Sequences.pad([np.random.default_rng(1).integers(4, 30, n) for n in (9, 5)])

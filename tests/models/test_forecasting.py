@@ -5,15 +5,15 @@ import pytest
 import torch
 
 from seqloom.batch import Batch, Sequences
+from seqloom.config import taken
 from seqloom.errors import ModelError
-from seqloom.foreseen import LEVELS
-from seqloom.forms import Form, Series, Signature
 from seqloom.model import LooksBack, Search
 from seqloom.models import MODELS
-from seqloom.models.forecasting import chance
-from seqloom.nn.outlook import Outlook
-from seqloom.nn.patches import patches
-from seqloom.options import taken
+from seqloom.models.forecaster import chance
+from seqloom.nn.forecast.options import Outlook
+from seqloom.nn.forecast.windows import patches
+from seqloom.prediction import LEVELS
+from seqloom.signature import Form, Series, Signature
 
 SIGNATURE = Signature(Form.FORECAST, Series(2, 1, 3, 4), Series(2, 0, 3, 4))
 SMALL = {
@@ -104,7 +104,7 @@ def test_beyond_the_horizon_it_goes_on_from_there(name):
 @pytest.mark.parametrize("center", ["last", "mean", "standard"])
 def test_a_piece_that_is_moved_is_forecast_as_far_away(name, center, monkeypatch):
     """Centred, only the shape of a series counts; stretched, not its size either."""
-    monkeypatch.setattr("seqloom.nn.piece.LEAST_VARIANCE", 0.0)
+    monkeypatch.setattr("seqloom.nn.forecast.windows.LEAST_VARIANCE", 0.0)
     model, batch = made(name, center=center), asked()
     size = 3.0 if center == "standard" else 1.0
     with model.at_rest():

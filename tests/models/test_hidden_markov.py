@@ -9,11 +9,11 @@ import pytest
 
 from seqloom.batch import Batch, Sequences, collate
 from seqloom.errors import ModelError
-from seqloom.forms import Columns, Form, Labels, Letters, Signature, Tokens
-from seqloom.grams.endings import Endings
-from seqloom.grams.interpolation import NEVER_SEEN, interpolated
 from seqloom.model import Search
-from seqloom.models.hidden_markov import HiddenMarkov
+from seqloom.models.hmm_tagger import HiddenMarkov
+from seqloom.signature import Columns, Form, Labels, Letters, Signature, Tokens
+from seqloom.statistical.ngram.smoothing import NEVER_SEEN, interpolated
+from seqloom.statistical.ngram.suffixes import Endings
 from seqloom.tasks.tag import Tag, Tagged
 
 LETTERS = Letters(9, 5, frozenset({7, 8}))  # 7 and 8 are capitals

@@ -7,10 +7,10 @@ import pytest
 
 from seqloom.batch import Batch, Sequences
 from seqloom.errors import ModelError
-from seqloom.foreseen import LEVELS
-from seqloom.forms import Form, Labels, Series, Signature
 from seqloom.model import Filters, LearnsInPasses, Search
-from seqloom.models.hidden_regimes import HiddenRegimes
+from seqloom.models.gaussian_hmm import HiddenRegimes
+from seqloom.prediction import LEVELS
+from seqloom.signature import Form, Labels, Series, Signature
 
 AHEAD = Signature(Form.FORECAST, Series(1, horizon=3), Series(1, horizon=3))
 WHOLE = Signature(Form.WHOLE, Series(2), Labels(2))

@@ -7,17 +7,17 @@ import pytest
 
 from seqloom.batch import Batch, Item, Sequences
 from seqloom.errors import ModelError
-from seqloom.fitting import Watcher, resume, train
-from seqloom.forms import Form, Signature, Tokens
-from seqloom.lattice import quick, readable
-from seqloom.lattice.expected import expected
-from seqloom.lattice.states import Lattice, Places
-from seqloom.models.hidden_states import HiddenStates
+from seqloom.models.hmm import HiddenStates
 from seqloom.recipe import Recipe
+from seqloom.runs.train import Watcher, resume, train
+from seqloom.signature import Form, Signature, Tokens
+from seqloom.statistical.hmm import compiled, inference
+from seqloom.statistical.hmm.chain import Lattice, Places
+from seqloom.statistical.hmm.compiled import expected
 from seqloom.training.checkpoints import load_arrays
+from seqloom.training.em import Expectation
 from seqloom.training.events import read_events
-from seqloom.training.expectation import Expectation
-from seqloom.training.settings import Training
+from seqloom.training.options import Training
 
 RAINY, SUNNY = 0, 1
 WALK, SHOP, CLEAN = 0, 1, 2
@@ -33,13 +33,13 @@ def test_the_weather_is_that_of_the_textbook():
     seen = Places(SHOWN.T, np.array([WALK, SHOP, CLEAN]), np.array([3]))
     right = [[0.231703, 0.768297], [0.624063, 0.375937], [0.863977, 0.136023]]
     (scores,) = seen.rows()
-    path, (score,) = quick.viterbi(WEATHER, seen)
-    for found, top in ((path, score), readable.viterbi(WEATHER, scores)):
+    path, (score,) = compiled.viterbi(WEATHER, seen)
+    for found, top in ((path, score), inference.viterbi(WEATHER, scores)):
         assert found.tolist() == [SUNNY, RAINY, RAINY]
         assert np.exp(top) == pytest.approx(0.01344, abs=1e-12)
-    for chances in (quick.posteriors(WEATHER, seen), readable.posteriors(WEATHER, scores)):
+    for chances in (compiled.posteriors(WEATHER, seen), inference.posteriors(WEATHER, scores)):
         np.testing.assert_allclose(chances.chances, right, atol=1e-6)
-    assert np.exp(quick.totals(WEATHER, seen)[0]) == pytest.approx(0.033612, abs=1e-12)
+    assert np.exp(compiled.totals(WEATHER, seen)[0]) == pytest.approx(0.033612, abs=1e-12)
 
 
 def test_a_model_with_these_numbers_says_the_same():

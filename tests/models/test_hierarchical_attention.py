@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from seqloom.batch import Batch, Sequences
-from seqloom.forms import END, Form, Labels, Signature, Tokens
-from seqloom.inspecting import look
+from seqloom.inspection import look
 from seqloom.models.hierarchical_attention import HierarchicalAttention, Sentences
+from seqloom.signature import END, Form, Labels, Signature, Tokens
 from seqloom.tasks.classify import Classify
 from seqloom.trace import watching
 from seqloom.views import HierarchyView

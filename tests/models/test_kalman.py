@@ -6,9 +6,9 @@ import statsmodels.api as statsmodels
 
 from seqloom.batch import Batch, Item, Sequences, collate
 from seqloom.errors import ModelError
-from seqloom.forms import Form, Series, Signature
 from seqloom.model import Filters, LearnsInPasses, Search
 from seqloom.models.kalman import Kalman
+from seqloom.signature import Form, Series, Signature
 
 NILE = statsmodels.datasets.nile.data.load_pandas().data.volume.to_numpy()[:, None]
 

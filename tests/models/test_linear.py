@@ -6,11 +6,11 @@ import torch
 from torch import nn
 
 from seqloom.batch import Batch, Sequences
-from seqloom.forms import Form, Series, Signature
 from seqloom.model import Search
 from seqloom.models.linear import Linear, filled
-from seqloom.nn.outlook import Outlook
-from seqloom.nn.piece import cut
+from seqloom.nn.forecast.options import Outlook
+from seqloom.nn.forecast.windows import cut
+from seqloom.signature import Form, Series, Signature
 
 SIGNATURE = Signature(Form.FORECAST, Series(3, 0, 1, 5), Series(3, 0, 1, 5))
 OUTLOOK = Outlook(output="squared", ahead="direct", look_back=12)

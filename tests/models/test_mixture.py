@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from seqloom.batch import Batch, Sequences
+from seqloom.config import options
 from seqloom.errors import ModelError, SeqloomError
-from seqloom.forms import BEGIN, Form, Signature, Tokens, Vectors
-from seqloom.mixing import best_weight
+from seqloom.experiments.ensemble import best_weight
 from seqloom.model import Carries, Generator, LearnsFromStatistics, Search
 from seqloom.models import MODELS
 from seqloom.models.mixture import Mixture
-from seqloom.options import options
+from seqloom.signature import BEGIN, Form, Signature, Tokens, Vectors
 
 SIZE = 6
 NEXT = Signature(Form.NEXT, Tokens(SIZE), Tokens(SIZE))

@@ -6,9 +6,9 @@ from scipy.stats import multivariate_normal
 
 from seqloom.batch import Batch, Sequences
 from seqloom.errors import ModelError
-from seqloom.forms import Form, Series, Signature
 from seqloom.model import Search
 from seqloom.models.naive import Drift, Naive, SeasonalNaive
+from seqloom.signature import Form, Series, Signature
 
 NAN = np.nan
 

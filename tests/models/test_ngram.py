@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from seqloom.batch import Batch, Sequences
 from seqloom.errors import MachineError, ModelError
-from seqloom.forms import BEGIN, END, PAD, Form, Labels, Signature, Tokens
 from seqloom.model import Carries, CountsStreams
 from seqloom.models.ngram import NGram
+from seqloom.signature import BEGIN, END, PAD, Form, Labels, Signature, Tokens
 
 SIZE = 7
 CAN_FOLLOW = SIZE - 2

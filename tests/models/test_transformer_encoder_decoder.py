@@ -8,19 +8,19 @@ import torch
 from torch import nn
 
 from seqloom.batch import Batch, Sequences
+from seqloom.config import options, taken
 from seqloom.errors import ModelError
-from seqloom.forms import BEGIN, END, Form, Signature, Tokens, Vectors
-from seqloom.inspecting import look
+from seqloom.inspection import look
 from seqloom.model import Search
 from seqloom.models.transformer_encoder_decoder import TransformerEncoderDecoder as Model
-from seqloom.nn.transformer_decoder import TransformerDecoder
-from seqloom.nn.transformer_layers import Assembly
-from seqloom.nn.transformer_stack import TransformerStack
-from seqloom.options import options, taken
+from seqloom.nn.transformer.decoder import TransformerDecoder
+from seqloom.nn.transformer.encoder import TransformerStack
+from seqloom.nn.transformer.layers import Assembly
+from seqloom.signature import BEGIN, END, Form, Signature, Tokens, Vectors
 from seqloom.tasks.translate import Translate
 from seqloom.trace import watching
 from seqloom.training.optimizers import OPTIMIZERS
-from seqloom.training.settings import Training
+from seqloom.training.options import Training
 
 SPACE = Tokens(9)
 SIGNATURE = Signature(Form.TRANSDUCE, SPACE, SPACE)

@@ -5,12 +5,12 @@ import pytest
 import torch
 
 from seqloom.batch import Batch, Sequences
+from seqloom.config import taken
 from seqloom.decoding import Ensemble
-from seqloom.forms import BEGIN
 from seqloom.model import Search
 from seqloom.models import MODELS
-from seqloom.nn.attentions import ATTENTIONS, many_headed
-from seqloom.options import taken
+from seqloom.nn.attention import ATTENTIONS, multi_head
+from seqloom.signature import BEGIN
 from seqloom.trace import watching
 from tests.contracts.cases import SIGNATURES, batch_for, build, small
 
@@ -69,7 +69,7 @@ def test_the_kernel_runs_where_nobody_wants_weights(options, monkeypatch):
     batch, calls = batch_for(SIGNATURE), []
     kernel = torch.nn.functional.scaled_dot_product_attention
     monkeypatch.setattr(
-        many_headed,
+        multi_head,
         "scaled_dot_product_attention",
         lambda *given, **more: calls.append(1) or kernel(*given, **more),
     )

@@ -6,11 +6,11 @@ import torch
 
 from seqloom.batch import Batch, Sequences
 from seqloom.errors import ModelError
-from seqloom.forms import Bits, Columns, Form, Labels, Letters, Signature, Tokens, Vectors
 from seqloom.models.convolutional import Convolutional
 from seqloom.models.recurrent import Recurrent
-from seqloom.nn.aims import Aims, Limited
-from seqloom.nn.ends import Ends
+from seqloom.nn.output.options import Aims, Limited
+from seqloom.nn.token_options import Ends
+from seqloom.signature import Bits, Columns, Form, Labels, Letters, Signature, Tokens, Vectors
 
 COUNTS = (60, 30, 10)
 EACH = Signature(Form.EACH, Tokens(9), Labels(3, counts=COUNTS))

@@ -8,7 +8,7 @@ from torch import nn
 
 from seqloom.batch import Sequences
 from seqloom.errors import ModelError
-from seqloom.nn.attentions import ATTENTIONS, Attending, Seen, coverage, shares
+from seqloom.nn.attention import ATTENTIONS, Attending, Seen, coverage, shares
 from seqloom.trace import watching
 
 WIDTH, WINDOW, HEADS = 4, 2, 2
@@ -128,7 +128,7 @@ def test_the_fused_kernel_says_the_same(monkeypatch):
     seen, calls = seen_by(attention, memory, real), []
     kernel = nn.functional.scaled_dot_product_attention
     monkeypatch.setattr(
-        "seqloom.nn.attentions.many_headed.scaled_dot_product_attention",
+        "seqloom.nn.attention.multi_head.scaled_dot_product_attention",
         lambda *args, **more: calls.append(1) or kernel(*args, **more),
     )
     slow, quick = attention(queries, seen), attention(queries, seen, weighed=False)

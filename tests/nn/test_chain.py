@@ -8,13 +8,13 @@ import torch
 
 from seqloom.batch import Batch, Sequences
 from seqloom.errors import ModelError
-from seqloom.forms import Form, Labels, Signature, Tokens, Vectors
-from seqloom.lattice import readable
 from seqloom.model import Search
 from seqloom.models.recurrent import Recurrent
-from seqloom.nn import lattice
-from seqloom.nn.chain import Chain
-from seqloom.nn.ends import Ends
+from seqloom.nn.output import crf
+from seqloom.nn.output.crf import Chain
+from seqloom.nn.token_options import Ends
+from seqloom.signature import Form, Labels, Signature, Tokens, Vectors
+from seqloom.statistical.hmm import inference
 
 BARRED = frozenset({(0, 1), (2, 2), (3, 1), (0, 3)})  # 3 stands before the first and after the last
 LENGTHS = np.array([4, 1, 3])
@@ -39,17 +39,17 @@ def numbers(seed, barred):
 def test_both_totals_are_those_of_every_path_and_so_are_their_gradients(seed, barred):
     leaves, parts = numbers(seed, barred)
     weights = torch.tensor([1.0, -0.5, 2.0]).double()
-    found = lattice.totals(*parts, LENGTHS)
+    found = crf.totals(*parts, LENGTHS)
     slow = torch.autograd.grad((found * weights).sum(), leaves, retain_graph=True)
-    again = lattice.QuickTotals.apply(*parts, LENGTHS)
+    again = crf.QuickTotals.apply(*parts, LENGTHS)
     quick = torch.autograd.grad((again * weights).sum(), leaves)
     torch.testing.assert_close(found, again)
     for one, other in zip(slow, quick, strict=True):
         assert one.isfinite().all()
         torch.testing.assert_close(one, other)
-    made = lattice.lattice_of(*parts[1:])
+    made = crf.lattice_of(*parts[1:])
     for row, length in enumerate(LENGTHS):
-        right = readable.posteriors(made, parts[0][row, :length].detach().numpy())
+        right = inference.posteriors(made, parts[0][row, :length].detach().numpy())
         assert found[row].item() == pytest.approx(right.total)
         chances = quick[0][row, :length].numpy() / weights[row].item()
         np.testing.assert_allclose(chances, right.chances, atol=1e-12)
@@ -58,7 +58,7 @@ def test_both_totals_are_those_of_every_path_and_so_are_their_gradients(seed, ba
 def test_what_cannot_be_at_all_has_no_gradient_and_no_nan():
     scores = torch.zeros(1, 2, 2, requires_grad=True)
     moves = torch.full((2, 2), -torch.inf, requires_grad=True)
-    for totals in (lattice.totals, lattice.QuickTotals.apply):
+    for totals in (crf.totals, crf.QuickTotals.apply):
         found = totals(scores, torch.zeros(2), moves, torch.zeros(2), np.array([2]))
         assert found.tolist() == [-torch.inf]
         for gradient in torch.autograd.grad(found.sum(), [scores, moves]):

@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from seqloom.nn import chunked
-from seqloom.nn.chunked import chunked_cross_entropy
+from seqloom.nn.output import cross_entropy as chunked
+from seqloom.nn.output.cross_entropy import chunked_cross_entropy
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])

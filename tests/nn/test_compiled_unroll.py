@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 import torch
 
-from seqloom.nn import unroll
+from seqloom.nn import kernels
 from seqloom.nn.cells import CELLS
 from seqloom.nn.cells import lstm as lstm_cells
-from seqloom.nn.unroll.kernels import frames
-from seqloom.nn.unroll.kernels.panels import in_panels
-from seqloom.nn.unroll.kernels.tiles import COLUMNS
-from seqloom.nn.wiring import Wiring
+from seqloom.nn.cells.options import Wiring
+from seqloom.nn.kernels.numba import threads as frames
+from seqloom.nn.kernels.numba.matmul import COLUMNS, in_panels
 from tests.nn.test_unroll import LOSSES, VARIANTS, everything
 
 INPUTS = 3
@@ -189,7 +188,7 @@ def test_bends_at_the_ends(kind):
 def bent(x, kind):
     """φ(x), by an unroll whose matrix is nothing."""
     hidden = x.shape[-1]
-    return unroll.unroll_elman(
+    return kernels.unroll_elman(
         x, torch.zeros(hidden, hidden), x.new_zeros(len(x), hidden), None, kind
     )
 

@@ -4,9 +4,8 @@ import pytest
 import torch
 
 from seqloom.errors import ModelError
-from seqloom.nn.convolution import Convolution, TemporalConvolution
-from seqloom.nn.taps import joined
-from seqloom.nn.window import Window
+from seqloom.nn.convolution import Convolution, TemporalConvolution, joined
+from seqloom.nn.feedforward import Window
 
 BODIES = [
     lambda: Window(5, 7, context=4),

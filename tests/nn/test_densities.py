@@ -6,8 +6,8 @@ import torch
 from scipy import stats
 from torch.distributions import Normal, StudentT
 
-from seqloom.foreseen import LEVELS
-from seqloom.nn.densities import DENSITIES, MIDDLE, positive, student_quantiles
+from seqloom.nn.forecast.distributions import DENSITIES, MIDDLE, positive, student_quantiles
+from seqloom.prediction import LEVELS
 
 SHARES = np.array(LEVELS)
 

@@ -7,9 +7,9 @@ from torch.nn.functional import conv1d, pad
 
 from seqloom.batch import Batch, Sequences
 from seqloom.errors import ModelError
-from seqloom.forms import Form, Labels, Signature, Tokens
 from seqloom.models.convolutional import Convolutional
-from seqloom.nn.filters import Filter, FilterBank, Filters, Stack
+from seqloom.nn.text_cnn import Filter, FilterBank, Filters, Stack
+from seqloom.signature import Form, Labels, Signature, Tokens
 
 LENGTHS = torch.tensor([7, 5, 2, 1])
 

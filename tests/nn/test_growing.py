@@ -4,7 +4,7 @@ import random
 
 import torch
 
-from seqloom.nn.growing import empty, grown
+from seqloom.nn.transformer.kv_cache import empty, grown
 
 
 def more(rows, number, most=40):

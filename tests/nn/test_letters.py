@@ -5,10 +5,10 @@ import pytest
 import torch
 
 from seqloom.errors import ModelError
-from seqloom.forms import Columns, Labels, Letters, Tokens
-from seqloom.nn.ends import Ends
-from seqloom.nn.inputs import Beside
-from seqloom.nn.letters import LETTER, LetterReader
+from seqloom.nn.char_embedding import LETTER, LetterReader
+from seqloom.nn.embedding import Beside
+from seqloom.nn.token_options import Ends
+from seqloom.signature import Columns, Labels, Letters, Tokens
 
 WORDS = torch.tensor([[5, 6, 7, 0], [8, 0, 0, 0], [5, 6, 7, 0], [9, 9, 4, 6], [0, 0, 0, 0]])
 

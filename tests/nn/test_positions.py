@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from seqloom.errors import ModelError
-from seqloom.nn.positions import Learned, Rotary, Sinusoid, turned
+from seqloom.nn.transformer.positions import Learned, Rotary, Sinusoid, turned
 
 
 @pytest.mark.parametrize("width", [6, 7])

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from seqloom.nn.quick import QuickStack
-from seqloom.nn.quick.growing import Store, claimed
-from seqloom.nn.transformer_layers import Assembly
-from seqloom.nn.transformer_stack import TransformerStack
+from seqloom.nn.numpy_steps import QuickStack
+from seqloom.nn.numpy_steps.kv_cache import Store, claimed
+from seqloom.nn.transformer.encoder import TransformerStack
+from seqloom.nn.transformer.layers import Assembly
 
 KINDS = [
     {},

@@ -10,10 +10,10 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from seqloom.errors import ModelError
 from seqloom.nn.cells import CELLS, CellName
+from seqloom.nn.cells.options import Wiring
 from seqloom.nn.dropout import SequenceDropout
 from seqloom.nn.pooling import Pooling
-from seqloom.nn.recurrence import Recurrence, turn
-from seqloom.nn.wiring import Wiring
+from seqloom.nn.rnn import Recurrence, turn
 from seqloom.trace import watching
 from tests.contracts.cases import GATES
 

@@ -5,11 +5,8 @@ import pytest
 import torch
 from torch.func import jacrev
 
-from seqloom.anatomy.cells import memory_of_cells
-from seqloom.nn.cells import CELLS
-from seqloom.nn.layer import Layer
-from seqloom.nn.recurrence import Recurrence
-from seqloom.nn.through_time import (
+from seqloom.inspection.gradient_flow.cells import memory_of_cells
+from seqloom.inspection.gradient_flow.jacobians import (
     EXACT,
     jacobians,
     spectral_norm,
@@ -17,7 +14,9 @@ from seqloom.nn.through_time import (
     states_of,
     truncated_gradient,
 )
-from seqloom.nn.wiring import PLAIN, Wiring
+from seqloom.nn.cells import CELLS
+from seqloom.nn.cells.options import PLAIN, Wiring
+from seqloom.nn.rnn import Layer, Recurrence
 from seqloom.trace import watching
 
 OPEN, SHUT = 1000.0, -1000.0  # σ of these is exactly 1 and 0 in double precision

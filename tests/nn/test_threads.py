@@ -8,10 +8,10 @@ import pytest
 import torch
 from threadpoolctl import ThreadpoolController
 
-from seqloom.forms import Form, Signature, Tokens
 from seqloom.models import MODELS
-from seqloom.nn.quick.gelu import gelu
-from seqloom.nn.quick.threads import one_thread
+from seqloom.nn.numpy_steps.threads import one_thread
+from seqloom.nn.numpy_steps.transformer import gelu
+from seqloom.signature import Form, Signature, Tokens
 
 
 @pytest.fixture

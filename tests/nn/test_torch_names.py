@@ -8,8 +8,7 @@ from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from seqloom.errors import ModelError, SeqloomError, UsageError
-from seqloom.nn.recurrence import Recurrence
-from seqloom.nn.torch_names import (
+from seqloom.export.torch_weights import (
     fill,
     from_torch,
     module_in,
@@ -18,7 +17,8 @@ from seqloom.nn.torch_names import (
     renamed,
     to_torch,
 )
-from seqloom.nn.wiring import Wiring
+from seqloom.nn.cells.options import Wiring
+from seqloom.nn.rnn import Recurrence
 
 INPUTS, HIDDEN = 3, 4
 LENGTHS = torch.tensor([5, 2, 4, 1, 5])

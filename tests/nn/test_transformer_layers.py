@@ -5,9 +5,9 @@ import torch
 from torch import nn
 
 from seqloom.errors import ModelError
-from seqloom.nn.multi_head import SelfAttention, Sight
-from seqloom.nn.transformer_layers import Assembly, TransformerLayer
-from seqloom.nn.transformer_stack import TransformerStack
+from seqloom.nn.transformer.attention import SelfAttention, Sight
+from seqloom.nn.transformer.encoder import TransformerStack
+from seqloom.nn.transformer.layers import Assembly, TransformerLayer
 from seqloom.trace import watching
 
 KINDS = [
@@ -228,7 +228,7 @@ def test_a_fresh_piece_costs_one_fused_call_a_layer(monkeypatch):
     calls = []
     kernel = nn.functional.scaled_dot_product_attention
     monkeypatch.setattr(
-        "seqloom.nn.multi_head.scaled_dot_product_attention",
+        "seqloom.nn.transformer.attention.scaled_dot_product_attention",
         lambda *given, **more: calls.append(given[0].shape[2]) or kernel(*given, **more),
     )
     made, x = stack(8, layers=3), vectors(2, 8)

@@ -5,10 +5,10 @@ import torch
 from torch import nn
 
 from seqloom.nn.cells import CELLS
-from seqloom.nn.cells.cell import masked
-from seqloom.nn.scan import scan, scan_back
-from seqloom.nn.unroll import steps
-from seqloom.nn.wiring import Wiring
+from seqloom.nn.cells.base import masked
+from seqloom.nn.cells.options import Wiring
+from seqloom.nn.kernels import autograd
+from seqloom.nn.kernels.scan import scan, scan_back
 
 WIRINGS = {cell: {"plain": Wiring()} for cell in CELLS}
 for cell in ("elman", "context"):
@@ -215,11 +215,11 @@ ORDERED = ["lstm-simple", "lstm-peephole"]
 @pytest.mark.parametrize("drops", [False, True])
 def test_matrices_in_order(cell, wiring, drops, monkeypatch):
     """Large matrices are brought into oneDNN's order; here small ones are, to see it hold."""
-    products, product = [], steps.Matrix._product
-    monkeypatch.setattr(steps, "LARGE", 1)
+    products, product = [], autograd.Matrix._product
+    monkeypatch.setattr(autograd, "LARGE_MATRIX", 1)
     monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
     monkeypatch.setattr(
-        steps.Matrix, "_product", lambda self, x: products.append(x) or product(self, x)
+        autograd.Matrix, "_product", lambda self, x: products.append(x) or product(self, x)
     )
     case = Case(cell, wiring, batch=16, time=16, drops=drops, dtype=torch.float)
     outputs, last = case.unrolled()

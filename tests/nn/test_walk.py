@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from seqloom.nn.cells import CELLS
-from seqloom.nn.recurrence import Recurrence
-from seqloom.nn.walk import Walk
-from seqloom.nn.wiring import Wiring
+from seqloom.nn.cells.options import Wiring
+from seqloom.nn.rnn import Recurrence
+from seqloom.nn.seq2seq import Walk
 
 KNOWN, FED, HIDDEN, ROWS, TIME = 3, 2, 4, 2, 5
 LENGTHS = torch.full((ROWS,), TIME)

@@ -19,7 +19,7 @@ import pytest
 import seqloom
 from seqloom.recipe import Recipe
 from seqloom.server.app import make_app
-from seqloom.server.settings import Limits, Settings
+from seqloom.server.options import Limits, Settings
 
 from ..conftest import write_data
 

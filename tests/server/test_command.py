@@ -56,7 +56,7 @@ def test_nothing_heavy_is_loaded_before_it_is_needed(trained):
         "import sys; from pathlib import Path\n"
         "from starlette.testclient import TestClient\n"
         "from seqloom.server.app import make_app\n"
-        "from seqloom.server.settings import Settings\n"
+        "from seqloom.server.options import Settings\n"
         f"app, _ = make_app(Settings(Path({str(trained)!r})))\n"
         "with TestClient(app, base_url='http://127.0.0.1') as web:\n"
         "    for path in ('', 'api/v1/runs', 'api/v1/status', 'api/v1/runs/writer',"

@@ -1,7 +1,7 @@
 """Runs side by side through the web: as the command line compares them."""
 
-from seqloom.comparing import compare
-from seqloom.run import load
+from seqloom.experiments.compare import compare
+from seqloom.runs.run import load
 
 from .conftest import client
 

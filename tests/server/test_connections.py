@@ -9,8 +9,7 @@ from contextlib import closing
 import pytest
 import uvicorn
 
-from seqloom.server.connections import Connection
-from seqloom.server.serving import listen
+from seqloom.server.app import Connection, listen
 
 from .conftest import until
 

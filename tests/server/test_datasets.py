@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from seqloom.checking import check
-from seqloom.data.settings import Data
+from seqloom.data.options import Data
+from seqloom.runs.check import check
 
 from .conftest import client
 

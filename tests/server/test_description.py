@@ -2,25 +2,25 @@
 
 import pytest
 
-from seqloom.server import answers, model_answers
+from seqloom.server.schemas import model_responses, responses
 
 GETS = {
-    "/api/v1/status": answers.Status,
-    "/api/v1/runs": answers.Runs,
-    "/api/v1/runs/judge": answers.RunDetail,
-    "/api/v1/runs/judge/command": answers.RunCommand,
-    "/api/v1/models": model_answers.Models,
-    "/api/v1/models/judge": model_answers.ModelDetail,
-    "/api/v1/models/judge/card": model_answers.Card,
-    "/api/v1/tasks": answers.Tasks,
-    "/api/v1/tasks/tag/models": answers.ModelChoices,
-    "/api/v1/examples": model_answers.Examples,
-    "/api/v1/datasets": model_answers.DataSets,
-    "/api/v1/requests": answers.Notes,
-    "/api/v1/help/D011": answers.CodePage,
-    "/healthz": answers.Health,
-    "/readyz": answers.Health,
-    "/version": answers.Version,
+    "/api/v1/status": responses.Status,
+    "/api/v1/runs": responses.Runs,
+    "/api/v1/runs/judge": responses.RunDetail,
+    "/api/v1/runs/judge/command": responses.RunCommand,
+    "/api/v1/models": model_responses.Models,
+    "/api/v1/models/judge": model_responses.ModelDetail,
+    "/api/v1/models/judge/card": model_responses.Card,
+    "/api/v1/tasks": responses.Tasks,
+    "/api/v1/tasks/tag/models": responses.ModelChoices,
+    "/api/v1/examples": model_responses.Examples,
+    "/api/v1/datasets": model_responses.DataSets,
+    "/api/v1/requests": responses.Notes,
+    "/api/v1/help/D011": responses.CodePage,
+    "/healthz": responses.Health,
+    "/readyz": responses.Health,
+    "/version": responses.Version,
 }
 
 

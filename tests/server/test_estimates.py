@@ -12,9 +12,9 @@ import pytest
 
 from seqloom.errors import StudioError
 from seqloom.recipe import Recipe
-from seqloom.server.answers import Estimated
 from seqloom.server.estimates import WAITING, Estimates
-from seqloom.server.settings import Limits
+from seqloom.server.options import Limits
+from seqloom.server.schemas.responses import Estimated
 
 from .conftest import client, until
 

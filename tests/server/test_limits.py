@@ -10,7 +10,7 @@ import pytest
 
 from seqloom.errors import StudioError
 from seqloom.server.limits import Bodies, Gate, Incoming
-from seqloom.server.settings import Limits
+from seqloom.server.options import Limits
 
 from .conftest import client
 

@@ -7,9 +7,9 @@ import shutil
 
 import pytest
 
-from seqloom.answering import as_dict
 from seqloom.model import Search
-from seqloom.run import load
+from seqloom.runs.answer import as_dict
+from seqloom.runs.run import load
 
 from .conftest import RUNS, client
 from .test_tailing import parsed

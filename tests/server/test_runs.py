@@ -8,8 +8,8 @@ import tomllib
 import pytest
 
 from seqloom.cli.main import main
-from seqloom.server.answers import RunCommand, RunDetail, Runs
 from seqloom.server.problems import problem_of_dict
+from seqloom.server.schemas.responses import RunCommand, RunDetail, Runs
 
 from .conftest import RUNS, client, until
 

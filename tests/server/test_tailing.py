@@ -3,8 +3,8 @@
 import asyncio
 import json
 
-from seqloom.server import tailing
-from seqloom.server.tailing import Tail, Tails, frames
+from seqloom.server import event_stream
+from seqloom.server.event_stream import Tail, Tails, frames
 
 
 def parsed(text: bytes) -> list[tuple[int | None, str, dict]]:
@@ -90,7 +90,7 @@ def test_what_is_not_a_number_is_null(tmp_path):
 
 
 def test_many_listeners_share_one_reader(tmp_path, monkeypatch):
-    monkeypatch.setattr(tailing, "LIVE_SECONDS", 0.01)
+    monkeypatch.setattr(event_stream, "LIVE_SECONDS", 0.01)
     path, looks = tmp_path / "events.jsonl", []
     path.write_text(line(1))
 

@@ -13,15 +13,15 @@ import pytest
 import seqloom
 from seqloom.cli.main import main
 from seqloom.errors import DataError, ModelError, TrainingError, UsageError
-from seqloom.fitting import resume
-from seqloom.forms import Form, Labels, Signature, Tokens, Vectors
 from seqloom.metrics import measure, value_of
-from seqloom.parts import fingerprint, read_parts
 from seqloom.recipe import Recipe
-from seqloom.run import CHECKPOINT
-from seqloom.tasks.algorithms import Algorithms
-from seqloom.tasks.puzzles import PUZZLES, Shape
-from seqloom.tasks.puzzles.dates import MONTHS, WEEKDAYS
+from seqloom.runs.run import CHECKPOINT
+from seqloom.runs.splits import fingerprint, read_parts
+from seqloom.runs.train import resume
+from seqloom.signature import Form, Labels, Signature, Tokens, Vectors
+from seqloom.tasks.algorithmic import PUZZLES, Shape
+from seqloom.tasks.algorithmic.text import MONTHS, WEEKDAYS
+from seqloom.tasks.algorithmic_task import Algorithms
 from seqloom.training.checkpoints import load_arrays
 
 COUNT = 4000

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 import seqloom
-from seqloom.checking import check
-from seqloom.data.documents import BREAK, Documents
-from seqloom.data.settings import Data
+from seqloom.data.options import Data
+from seqloom.data.text.documents import BREAK, Documents
 from seqloom.errors import DataError
-from seqloom.forms import END, Bits
 from seqloom.metrics import value_of
-from seqloom.parts import fingerprint, read_parts
 from seqloom.recipe import Recipe
+from seqloom.runs.check import check
+from seqloom.runs.splits import fingerprint, read_parts
+from seqloom.signature import END, Bits
 from seqloom.tasks.classify import Classify, Labelled
 
 SMALL = {"name": "recurrent", "width": 4, "hidden": 4}

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 import seqloom
-from seqloom.data.clock import steps_between
-from seqloom.data.settings import Data
+from seqloom.data.options import Data
+from seqloom.data.series.schema import steps_between
 from seqloom.errors import SeqloomError
-from seqloom.foreseen import Foreseen
+from seqloom.inference.stream import Stream
 from seqloom.metrics import value_of
-from seqloom.parts import read_parts
+from seqloom.prediction import Foreseen
 from seqloom.recipe import Recipe
-from seqloom.streaming import Stream
+from seqloom.runs.splits import read_parts
 from seqloom.tasks.forecast import Forecast
 
 CHANCE = np.random.default_rng(3)
@@ -237,7 +237,7 @@ def test_naive_runs_from_file_to_answer(data):
 
 
 def test_folds_are_trained_from_the_command(data):
-    from seqloom.folding import cross_validate
+    from seqloom.experiments.cross_validate import cross_validate
 
     came = cross_validate(
         "forecast", data / "series.csv", folds=3, model="naive", runs=data,

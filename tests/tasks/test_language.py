@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import seqloom
-from seqloom.checking import check
-from seqloom.data.settings import Data
-from seqloom.data.symbols import KINDS, Choice
+from seqloom.data.options import Data
+from seqloom.data.text.tokenizers import KINDS, Choice
 from seqloom.errors import DataError
-from seqloom.forms import END
-from seqloom.parts import read_parts
+from seqloom.runs.check import check
+from seqloom.runs.splits import read_parts
+from seqloom.signature import END
 from seqloom.tasks.language import Language, Text
 
 LINES = ["the cat sees  the dog", " a naïve dog", "漢字 and a bird "]

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 import seqloom
-from seqloom.data.settings import Data
+from seqloom.data.options import Data
 from seqloom.errors import DataError, ModelError, UsageError
-from seqloom.foreseen import Odds
-from seqloom.forms import Bits, Form, Signature
+from seqloom.evaluation.evaluate import evaluate
 from seqloom.metrics import value_of
 from seqloom.models import MODELS
-from seqloom.parts import read_parts
+from seqloom.prediction import Odds
 from seqloom.recipe import Recipe
+from seqloom.runs.splits import read_parts
+from seqloom.signature import Bits, Form, Signature
 from seqloom.tasks.music import Foretold, Music, Piece
-from seqloom.training.evaluation import evaluate
 
 from ..conftest import tunes
 
@@ -170,7 +170,7 @@ def test_a_stream_goes_on_from_where_it_was_saved(run, tmp_path):
     stream, other = run.stream(), run.stream()
     stream.step("60,64")
     stream.state.save(tmp_path / "here.safetensors")
-    other.state = seqloom.streaming.StreamState.load(tmp_path / "here.safetensors")
+    other.state = seqloom.inference.stream.StreamState.load(tmp_path / "here.safetensors")
     assert stream.step("62").numbers.tolist() == other.step("62").numbers.tolist()
 
 

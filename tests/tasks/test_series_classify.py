@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import seqloom
-from seqloom.data.settings import Data
+from seqloom.data.options import Data
 from seqloom.errors import DataError, UsageError
-from seqloom.forms import Form
-from seqloom.tasks.series_classify import SeriesClassify
+from seqloom.signature import Form
+from seqloom.tasks.series_classification import SeriesClassify
 
 
 def written(folder, *items, name="waves.jsonl"):

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 import seqloom
-from seqloom.checking import check
-from seqloom.data.schemes import breaks, entities
-from seqloom.data.settings import Data
+from seqloom.config import options
+from seqloom.data.options import Data
+from seqloom.data.text.tag_schemes import breaks, entities
 from seqloom.errors import DataError, UsageError
-from seqloom.forms import Columns, Labels, Letters, Tokens
 from seqloom.metrics import value_of
-from seqloom.options import options
 from seqloom.recipe import Recipe
+from seqloom.runs.check import check
+from seqloom.signature import Columns, Labels, Letters, Tokens
 from seqloom.tasks.tag import Tag, Tagged
 
 BIO = [

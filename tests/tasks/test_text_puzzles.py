@@ -7,12 +7,12 @@ import pytest
 
 from seqloom.cli.main import main
 from seqloom.errors import DataError, UsageError
-from seqloom.forms import Form
-from seqloom.parts import read_parts
 from seqloom.recipe import Recipe
-from seqloom.tasks.algorithms import Algorithms
-from seqloom.tasks.puzzles import PUZZLES, Shape
-from seqloom.tasks.puzzles.dates import FORMS
+from seqloom.runs.splits import read_parts
+from seqloom.signature import Form
+from seqloom.tasks.algorithmic import PUZZLES, Shape
+from seqloom.tasks.algorithmic.text import FORMS
+from seqloom.tasks.algorithmic_task import Algorithms
 from tests.tasks.test_algorithms import printed
 
 TEXTS = [name for name, kind in PUZZLES.items() if kind.form is Form.TRANSDUCE]

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import seqloom
-from seqloom.checking import check
-from seqloom.data.settings import Data
-from seqloom.data.symbols import KINDS
+from seqloom.data.options import Data
+from seqloom.data.text.tokenizers import KINDS
 from seqloom.errors import SeqloomError, UsageError
-from seqloom.forms import END, UNKNOWN, Tokens
 from seqloom.metrics import METRICS, value_of
 from seqloom.recipe import Recipe
+from seqloom.runs.check import check
+from seqloom.signature import END, UNKNOWN, Tokens
 from seqloom.tasks.translate import Translate
 
 PAIRS = [

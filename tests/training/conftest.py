@@ -4,9 +4,9 @@ import functools
 
 import pytest
 
-from seqloom.inspecting import options
+from seqloom.inspection import options
 from seqloom.model import Search
-from seqloom.training import learning
+from seqloom.training import loop
 
 
 @pytest.fixture
@@ -15,5 +15,5 @@ def short_answers(monkeypatch):
 
     It is then asked again for what is kept of its inside, which with checked shapes takes seconds.
     """
-    for module in (learning, options):
+    for module in (loop, options):
         monkeypatch.setattr(module, "Search", functools.partial(Search, limit=12))

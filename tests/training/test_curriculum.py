@@ -7,12 +7,12 @@ import pytest
 
 from seqloom.cli.main import main
 from seqloom.errors import TrainingError, UsageError
-from seqloom.fitting import Watcher, resume, train
-from seqloom.parts import easier_parts, read_parts
 from seqloom.recipe import Recipe
+from seqloom.runs.splits import easier_parts, read_parts
+from seqloom.runs.train import Watcher, resume, train
 from seqloom.training.checkpoints import load_arrays
-from seqloom.training.grading import LEVELS, graded
-from seqloom.training.settings import Training
+from seqloom.training.curriculum import LEVELS, graded
+from seqloom.training.options import Training
 
 from .test_resume import fingerprint
 from .test_resume import recipe as pairs

@@ -19,11 +19,11 @@ import torch
 from seqloom.cli.main import main
 from seqloom.cli.progress import LineReport
 from seqloom.errors import MachineError, ModelError, SeqloomError, TrainingError
-from seqloom.fitting import Watcher, resume, train
 from seqloom.model import Search
 from seqloom.recipe import Recipe
-from seqloom.run import load
-from seqloom.training import gradient, learning
+from seqloom.runs.run import load
+from seqloom.runs.train import Watcher, resume, train
+from seqloom.training import gradient_descent, loop
 from seqloom.training.checkpoints import load_arrays, locked, save_arrays, write_whole
 from seqloom.training.events import read_events
 from tests.processes import in_a_process_of_its_own
@@ -131,7 +131,7 @@ def test_a_loss_that_is_not_a_number(data, evaluate_steps):
 
 
 def test_an_exploding_gradient_is_an_event_and_is_shown(data, monkeypatch, capsys):
-    monkeypatch.setattr(gradient, "EXPLODED", 1e-3)
+    monkeypatch.setattr(gradient_descent, "EXPLODED", 1e-3)
     watcher = Watcher(tell=LineReport("loud").tell)
     run = train(recipe(data, clip=0.0, epochs=2), name="loud", runs=data / "runs", watcher=watcher)
     warned = [event for event in run.events() if event["kind"] == "warn"]
@@ -230,7 +230,7 @@ def test_a_write_that_fails_leaves_what_was_there(tmp_path, monkeypatch):
 @pytest.fixture
 def whole_answers(monkeypatch):
     """As long as those of the command, which decide what is kept as the best."""
-    monkeypatch.setattr(learning, "Search", Search)
+    monkeypatch.setattr(loop, "Search", Search)
 
 
 def test_the_command_killed_and_resumed_ends_like_one_never_stopped(data, whole_answers):

@@ -9,12 +9,12 @@ import pytest
 import torch
 
 from seqloom.batch import Item
-from seqloom.data.batching import Batches
+from seqloom.config import options
+from seqloom.data.loading.batching import Batches
 from seqloom.errors import TrainingError, UsageError
-from seqloom.options import options
-from seqloom.training.gradient import Descent
-from seqloom.training.schedules import SCHEDULES, factor
-from seqloom.training.settings import Training
+from seqloom.training.gradient_descent import Descent
+from seqloom.training.optimizers import SCHEDULES, factor
+from seqloom.training.options import Training
 from tests.contracts.cases import SIGNATURES, batch_for, build
 
 KINDS = {option.name: option.kind for option in options(Training)}

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from seqloom.training.optimizers import OPTIMIZERS
-from seqloom.training.settings import Training
+from seqloom.training.options import Training
 
 RIVALS = {
     "adam": lambda w, t: torch.optim.Adam(w, t.learning_rate, weight_decay=t.l2, fused=True),

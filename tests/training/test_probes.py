@@ -7,8 +7,8 @@ import pytest
 
 from seqloom import Recipe, load, train
 from seqloom.errors import ModelError, UsageError
-from seqloom.fitting import Watcher, resume
-from seqloom.inspecting import probes
+from seqloom.inspection import training_snapshots
+from seqloom.runs.train import Watcher, resume
 
 TEXT = "".join(f'he said "hello {number:03}" and left.\n' for number in range(120))
 TAGS = "".join(f"the D\ncat{number} N\nsat V\n\n" for number in range(40))
@@ -57,7 +57,7 @@ def test_each_evaluation_is_kept_and_small(run):
     for one in told["inputs"]:
         assert set(one["views"]) == {"states", "gates", "next", "surprise"}
         assert all(view["step"] == 6 for view in one["views"].values())
-        assert max(map(len, one["views"]["states"]["values"])) <= probes.CELLS
+        assert max(map(len, one["views"]["states"]["values"])) <= training_snapshots.CELLS
 
 
 def test_a_step_is_shown_as_it_was(run):
@@ -135,16 +135,16 @@ def _without_names(told):
 def test_few_steps_are_kept_evenly(tmp_path):
     for step in range(1, 200):
         (tmp_path / f"step-{step:08}.json").write_text("{}")
-        probes.thin(tmp_path)
+        training_snapshots.thin(tmp_path)
     steps = [int(path.stem[5:]) for path in sorted(tmp_path.glob("*.json"))]
-    assert len(steps) == probes.STEPS and steps[0] == 1 and steps[-1] == 199
-    assert max(np.diff(steps)) <= 4 * 199 / probes.STEPS
+    assert len(steps) == training_snapshots.STEPS and steps[0] == 1 and steps[-1] == 199
+    assert max(np.diff(steps)) <= 4 * 199 / training_snapshots.STEPS
 
 
 def test_probes_take_little_time(folder, monkeypatch):
     """Beyond an allowance they are left out rather than slow training down."""
-    monkeypatch.setattr(probes, "ALLOWANCE", -1.0)
-    monkeypatch.setattr(probes, "SHARE", 0.0)
+    monkeypatch.setattr(training_snapshots, "ALLOWANCE", -1.0)
+    monkeypatch.setattr(training_snapshots, "SHARE", 0.0)
     run = train(recipe(folder), name="hurried", runs=folder / "runs")
     assert run.probes()["steps"] == []
 

@@ -12,8 +12,8 @@ import pytest
 import torch
 
 import seqloom
-from seqloom.fitting import Watcher, resume, train
 from seqloom.recipe import Recipe
+from seqloom.runs.train import Watcher, resume, train
 from seqloom.training.checkpoints import load_arrays
 from seqloom.training.events import read_events
 from tests.processes import in_a_process_of_its_own

@@ -2,9 +2,9 @@
 
 import pytest
 
+from seqloom.evaluation.evaluate import spread
 from seqloom.tasks.language import Language
 from seqloom.tasks.translate import Translate
-from seqloom.training.evaluation import spread
 
 
 @pytest.mark.parametrize(("many", "most"), [(10, 4), (1465, 500), (501, 500), (7, 6), (9, 1)])

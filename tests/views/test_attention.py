@@ -10,7 +10,7 @@ from PIL import Image
 
 from seqloom.errors import MachineError, UsageError
 from seqloom.views import AttentionView
-from seqloom.views.symbols import column_width
+from seqloom.views.draw.text import column_width
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = "<script>&\"'"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from seqloom.views import Component, ComponentsView
-from seqloom.views.symbols import column_width
+from seqloom.views.draw.text import column_width
 
 SVG = "{http://www.w3.org/2000/svg}"
 YEARS = [str(1871 + n) for n in range(100)]

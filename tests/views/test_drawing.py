@@ -6,9 +6,9 @@ from xml.etree import ElementTree
 import pytest
 from PIL import Image
 
-from seqloom.views.colours import shade, signed, viridis
-from seqloom.views.drawing import Lettering, Picture
-from seqloom.views.symbols import column_width, cut, fold, shorten, to_ascii, visible
+from seqloom.views.draw.colours import shade, signed, viridis
+from seqloom.views.draw.svg import Lettering, Picture
+from seqloom.views.draw.text import column_width, cut, fold, shorten, to_ascii, visible
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -8,11 +8,16 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from seqloom.foreseen import LEVELS, Foreseen
+from seqloom.prediction import LEVELS, Foreseen
 from seqloom.views import Fan, ForecastView, fans_of
-from seqloom.views.symbols import column_width
-from seqloom.views.time_chart import known_runs, shown_tick, spoken_number
-from seqloom.views.time_ticks import short_times, time_ticks
+from seqloom.views.draw.text import column_width
+from seqloom.views.draw.time_axis import (
+    known_runs,
+    short_times,
+    shown_tick,
+    spoken_number,
+    time_ticks,
+)
 
 SVG = "{http://www.w3.org/2000/svg}"
 MONTHS = [f"{1949 + n // 12}-{n % 12 + 1:02}" for n in range(144)]

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from seqloom.views import GateShare, GateSharesView
-from seqloom.views.symbols import column_width
+from seqloom.views.draw.text import column_width
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -9,8 +9,8 @@ import pytest
 from PIL import Image
 
 from seqloom.views import InfluenceView, Moved
-from seqloom.views.colours import signed
-from seqloom.views.symbols import column_width
+from seqloom.views.draw.colours import signed
+from seqloom.views.draw.text import column_width
 
 SVG = "{http://www.w3.org/2000/svg}"
 WORDS = ["a", "good", "bad", "film"]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from seqloom.views import Bin, ConfusionView, ReliabilityView
-from seqloom.views.confusion import MOST, OTHERS
+from seqloom.views.confusion_matrix import MOST, OTHERS
 
 COUNTS = [[8, 2, 0], [1, 5, 4], [0, 0, 0]]
 BINS = [Bin(0.5, 0.6, 0, 0.0, 0.0), Bin(0.6, 0.7, 10, 0.65, 0.4), Bin(0.9, 1.0, 30, 0.97, 0.9)]

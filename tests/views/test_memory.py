@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from seqloom.views import Memory, MemoryView, Window
-from seqloom.views.symbols import column_width
+from seqloom.views.draw.text import column_width
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -5,9 +5,20 @@ import re
 import numpy as np
 import pytest
 
-from seqloom.inspecting import Inspecting, Subject, offers, show
-from seqloom.views.colours import BLUE, CARD, INK, MUTED, PAGE, Tone, mix, on_dark, shade, signed
-from seqloom.views.drawing import Rectangle, Text
+from seqloom.inspection import Inspecting, Subject, offers, show
+from seqloom.views.draw.colours import (
+    BLUE,
+    CARD,
+    INK,
+    MUTED,
+    PAGE,
+    Tone,
+    mix,
+    on_dark,
+    shade,
+    signed,
+)
+from seqloom.views.draw.svg import Rectangle, Text
 from tests.contracts.cases import SIGNATURES, build, small
 from tests.contracts.plain_task import Plain
 

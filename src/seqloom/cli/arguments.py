@@ -4,8 +4,8 @@ import argparse
 import tomllib
 from typing import Any, get_args
 
-from ..data.names import name_of
-from ..data.settings import Data
+from ..data.formats.parallel_names import name_of
+from ..data.options import Data
 from ..errors import UsageError
 from ..model import Search
 

@@ -1,5 +1,9 @@
-"""What a run is asked: arguments, the lines of a file, or of standard input, a batch at a time."""
+"""What a run is asked: arguments, the lines of a file, or of standard input, a batch at a time.
 
+Files that are answered in their own shape: each sentence keeps its lines, tags are filled in.
+"""
+
+import argparse
 import io
 import os
 import stat
@@ -12,9 +16,16 @@ from queue import Empty, Queue
 from threading import Thread
 from typing import IO
 
-from ..data.text import read_text, spoken, unwritable
-from ..errors import DataError, Place
-from .terminal import is_live, say
+from ..data.formats.conll import Sheet
+from ..data.text.reading import read_text, spoken, unwritable
+from ..decoding import Draws
+from ..errors import DataError, Place, UsageError
+from ..evaluation.evaluate import predict
+from ..model import Search
+from ..runs.record import to_json
+from ..runs.run import Run
+from .loading import Progress, say_notes, unknown_note
+from .terminal import is_live, say, show
 
 AT_ONCE = 4096
 PAUSE = 0.05  # seconds without a line, after which those that came are answered
@@ -138,3 +149,44 @@ def _not_text(name: str, line: int | None, text: str, encoding: str) -> DataErro
         notes=notes,
         help=["--encoding NAME   if you know how it was saved, such as cp1252"],
     )
+
+
+_STANDARD_INPUT = Path("/dev/stdin")
+
+
+def sheet_given(run: Run, given: argparse.Namespace) -> Sheet | None:
+    """The file to be filled in, if what is given is such a file."""
+    if given.explain or len(given.inputs) > 1 or (given.inputs and given.file):
+        return None
+    asked = given.file or "".join(given.inputs)
+    is_named = given.format not in ("auto", "text")
+    if given.format == "text" or not (asked or is_named) or (asked and not is_file(asked)):
+        return None
+    if asked in ("", STANDARD_INPUT):
+        if not is_named:
+            return None
+        asked = str(_STANDARD_INPUT)
+    settings = {"data.format": given.format, "data.encoding": given.encoding}
+    if given.columns is not None:
+        settings["data.columns"] = given.columns
+    sheet = run.task.sheet(Path(asked), run.recipe.with_settings(settings).build_data())
+    if sheet is None and is_named:
+        raise UsageError("U091", f"--format {given.format}: {run.name} is asked one text a line")
+    return sheet
+
+
+def fill(run: Run, sheet: Sheet, how: Search | Draws, given: argparse.Namespace) -> int:
+    """Answer every sentence and print the file with the tags in it; or a line of JSON for each."""
+    examples = [run.task.example(row) for row in sheet.rows]
+    with Progress(f"asking {run.name}", len(examples), given.quiet) as progress:
+        tokens = given.batch_tokens or 0
+        answers = predict(run.model, run.task, examples, how, progress.tell, tokens)
+    if given.json:
+        for example, answer in zip(examples, answers, strict=True):
+            details = run.task.details(example, answer.value, answer.chances)
+            show(to_json({"input": run.task.shown_question(example), **details}))
+    else:
+        for line in sheet.write([answer.value for answer in answers]):
+            show(line)
+    say_notes(unknown_note(run.task.unknown_share(examples)), given.quiet)
+    return 0

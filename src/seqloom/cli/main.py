@@ -81,7 +81,7 @@ COMMANDS = {
         "write a run as one file, or for CTranslate2",
         "export my-run -o my-run.zip",
     ),
-    "import": Command("importing", "take a run from one file", "import my-run.zip"),
+    "import": Command("import_run", "take a run from one file", "import my-run.zip"),
     "rename": Command("rename", "give a run another name", "rename my-run my-better-run"),
     "models": Command("models", "list the models and their options", "models"),
     "tasks": Command("tasks", "list the tasks and the files they read", "tasks"),
@@ -220,7 +220,7 @@ def _run(arguments: list[str]) -> int:
             f"there is no command {name!r}",
             help=[*hints, "seqloom --help   lists all commands"],
         )
-    module = import_module(f".{COMMANDS[name].module}", __package__)
+    module = import_module(f".commands.{COMMANDS[name].module}", __package__)
     parser = CommandParser(name, COMMANDS[name])
     module.add(parser)
     add_everywhere(parser)
@@ -290,7 +290,7 @@ def _close_stdout() -> None:
 
 
 def _tell(error: SeqloomError, arguments: list[str]) -> int:
-    from ..crashes import trace_of
+    from ..errors import trace_of
     from .terminal import coloured, say
 
     word = f"error[{error.code}]"
@@ -303,7 +303,7 @@ def _tell(error: SeqloomError, arguments: list[str]) -> int:
 
 
 def _tell_bug(error: Exception, arguments: list[str]) -> int:
-    from ..crashes import save_report, trace_of
+    from ..errors import save_report, trace_of
     from .terminal import coloured, say
 
     place = save_report(error, f"command: {_command_first(arguments)[0]}")

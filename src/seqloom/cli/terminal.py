@@ -11,9 +11,6 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Protocol, runtime_checkable
 
-from ..sparkline import BARS
-from ..sparkline import sparkline as drawn_sparkline
-
 MARKS: Final[Mapping[str, tuple[str, str]]] = {  # the sign, and the one every terminal can show
     "good": ("✔", "+"),
     "warning": ("⚠", "!"),
@@ -167,6 +164,9 @@ def several(number: int, what: str) -> str:
 
 def sparkline(values: Iterable[float], stream: Stream) -> str:
     """A curve in one line, a character for each value; blank where it is not a number."""
+    from ..views.draw.sparkline import BARS
+    from ..views.draw.sparkline import sparkline as drawn_sparkline
+
     return drawn_sparkline(values, ascii=not can_show(BARS, stream))
 
 

@@ -1,8 +1,8 @@
 """Search for a good sequence in anything that can `begin` and `step`."""
 
 from .beam import cannot_look, search
-from .draws import Draws
 from .ensemble import Ensemble
+from .sampled_answers import Draws
 from .sampling import Drawn, Sampling, Writer, drawing, sample
 
 __all__ = [

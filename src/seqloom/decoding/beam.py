@@ -1,5 +1,11 @@
-"""Greedy and beam search, for any `Generator`: n-gram, recurrent or attention alike."""
+"""Greedy and beam search, for any `Generator`: n-gram, recurrent or attention alike.
 
+Greedy search: a beam of one, without what only a wider one needs.
+
+Keep all that a search looks at, as a tree for each source.
+"""
+
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -7,15 +13,143 @@ from jaxtyping import Bool, Float, Int
 
 from ..batch import Sequences
 from ..errors import ModelError
-from ..forms import BEGIN, END
 from ..model import Generator, Looks
-from ..search import Prediction, Search
-from .finished import Finished
-from .greedy import greedy, is_greedy
-from .likeliest import likeliest
-from .moving import moved, put, spread, with_room, without_gaps
-from .recording import Recorder
-from .rules import Rules
+from ..prediction import Fate, Hypothesis, Node, Prediction, Search, Tree
+from ..signature import BEGIN, END
+from .constraints import FIRST, Rules
+from .hypotheses import Finished
+from .state import moved, put, spread, with_room, without_gaps
+from .top_k import likeliest
+
+
+def is_greedy(settings: Search) -> bool:
+    """Whether nothing is asked for but the likeliest symbol each time."""
+    return settings == Search(length_penalty=settings.length_penalty, limit=settings.limit)
+
+
+def greedy(model: Generator, source: Sequences, settings: Search, given: Sequences) -> Prediction:
+    """y_t = argmax_v p(v | y_<t, x), up to END or the limit: what a beam of one finds.
+
+    What is given is taken as it is, at no cost, and is no part of the answer.
+    """
+    finished, sources = Finished(settings, len(source)), np.arange(len(source))
+    totals, history = np.zeros(len(source)), np.zeros((len(source), 0), dtype=np.int64)
+    symbols, state = np.full(len(source), BEGIN), model.begin(source)
+    forced_until, is_first, time = int(given.lengths.max(initial=0)), True, 0
+    first_end = int(given.lengths.min(initial=0)) + settings.limit
+    while len(sources):
+        log_probs, state = model.step(symbols, state)
+        symbols, chances = _best(log_probs)
+        is_end, is_stuck = symbols == END, ~(chances > -np.inf)
+        if time < forced_until:
+            forced = given.lengths[sources] > time
+            symbols = np.where(forced, given.values[sources, time], symbols)
+            chances = np.where(forced, 0.0, chances)
+            is_end, is_stuck = is_end & ~forced, is_stuck & ~forced
+        history = with_room(history, time)
+        history[sources, time] = symbols
+        time += 1
+        over = is_end | is_stuck
+        if time >= first_end:
+            over |= time - given.lengths[sources] >= settings.limit
+        totals[sources] += np.where(is_stuck, 0.0, chances) if over.any() else chances
+        if not over.any():
+            continue
+        for place in np.flatnonzero(over).tolist():
+            row = sources[place]
+            answer = history[row, given.lengths[row] : time - is_stuck[place]]
+            ended = bool(is_end[place] and not is_stuck[place])
+            finished.add(int(row), answer, float(totals[row]), ended=ended)
+        places = without_gaps(~over)
+        sources, symbols = sources[places], symbols[places]
+        if len(places):
+            state = moved(state, places, places, is_first=is_first)
+        is_first = False
+    return Prediction.of(finished.ranked())
+
+
+def _best(
+    log_probs: Float[np.ndarray, "rows vocabulary"],
+) -> tuple[Int[np.ndarray, " rows"], Float[np.ndarray, " rows"]]:
+    """The likeliest symbol that may be written, the first of equals, and its log-probability."""
+    best = log_probs[:, FIRST:].argmax(1) + FIRST
+    return best, log_probs[np.arange(len(best)), best]
+
+
+class Recorder:
+    """Grows a tree for each source beside the beam."""
+
+    def __init__(self, sources: int, width: int) -> None:
+        self._nodes: list[list[Node]] = [[] for _ in range(sources)]
+        self._ends: list[list[tuple[Hypothesis, int]]] = [[] for _ in range(sources)]
+        self._seated = np.full((sources, width), -1)  # the nodes that grow, by source and row
+        self._looked_at: list[dict[tuple[int, int], int]] = [{} for _ in range(sources)]
+
+    def step(
+        self,
+        time: int,
+        sources: Int[np.ndarray, " sources"],
+        origin: Int[np.ndarray, "sources count"],
+        symbol: Int[np.ndarray, "sources count"],
+        total: Float[np.ndarray, "sources count"],
+    ) -> None:
+        """Candidates as they are looked at; all are dropped until more is said of them."""
+        for place, source in enumerate(sources.tolist()):
+            nodes, seen = self._nodes[source], {}
+            rows = zip(origin[place], symbol[place], total[place], strict=True)
+            for row, number, log_prob in rows:
+                if log_prob > -np.inf:
+                    parent = int(self._seated[source, row])
+                    seen[int(row), int(number)] = len(nodes)
+                    nodes.append(Node(parent, time, int(number), float(log_prob), "dropped"))
+            self._looked_at[source] = seen
+
+    def ended(self, source: int, row: int, symbol: int, hypothesis: Hypothesis) -> None:
+        """A candidate became an answer, by its end or because it was cut off."""
+        node = self._looked_at[source][row, symbol]
+        self._become(source, node, "ended" if hypothesis.ended else "cut", hypothesis.score)
+        self._ends[source].append((hypothesis, node))
+
+    def stuck(self, source: int, row: int, hypothesis: Hypothesis) -> None:
+        """Nothing can follow what stands in this row."""
+        node = int(self._seated[source, row])
+        if node >= 0:
+            self._become(source, node, "cut", hypothesis.score)
+        self._ends[source].append((hypothesis, node))
+
+    def grow(
+        self,
+        sources: Int[np.ndarray, " sources"],
+        origin: Int[np.ndarray, "sources width"],
+        symbol: Int[np.ndarray, "sources width"],
+        alive: Bool[np.ndarray, "sources width"],
+        seats: Int[np.ndarray, "sources width"],
+        leaving: Sequence[bool],
+    ) -> None:
+        """The candidates that are kept, and the rows of their sources in which they go on."""
+        for place, source in enumerate(sources.tolist()):
+            seated = np.full(seats.shape[1], -1)
+            for rank in np.flatnonzero(alive[place]):
+                seen = int(origin[place, rank]), int(symbol[place, rank])
+                node = self._looked_at[source][seen]
+                if self._nodes[source][node].fate == "dropped":
+                    self._become(source, node, "cut" if leaving[place] else "grows")
+                seated[seats[place, rank]] = node
+            self._seated[source] = seated
+
+    def trees(self, ranked: list[tuple[Hypothesis, ...]]) -> tuple[Tree, ...]:
+        """All of it, with the nodes of the answers."""
+        found = []
+        for nodes, ends, answers in zip(self._nodes, self._ends, ranked, strict=True):
+            places = [next(node for other, node in ends if other is one) for one in answers]
+            found.append(Tree(tuple(nodes), tuple(places)))
+        return tuple(found)
+
+    def _become(self, source: int, node: int, fate: Fate, score: float | None = None) -> None:
+        old = self._nodes[source][node]
+        self._nodes[source][node] = Node(
+            old.parent, old.step, old.symbol, old.log_prob, fate, score
+        )
 
 
 def search(

@@ -9,8 +9,8 @@ from jaxtyping import Float, Int
 
 from ..batch import Batch, Sequences
 from ..errors import ModelError
-from ..forms import BEGIN, UNKNOWN, Form, Signature, Space, Vectors
 from ..model import Generator, Looks, Model, Prediction, Search, State, Weights
+from ..signature import BEGIN, UNKNOWN, Form, Signature, Space, Vectors
 from ..trace import modules
 from .beam import cannot_look
 from .beam import search as find

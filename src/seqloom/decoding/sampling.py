@@ -11,11 +11,11 @@ from jaxtyping import Float, Int
 
 from ..batch import Batch, Sequences
 from ..errors import UsageError
-from ..forms import BEGIN, END, PAD
 from ..model import Carries, Generator, State, Stepper, Streams
-from ..search import Search
-from .moving import moved, with_room, without_gaps
-from .rules import Rules
+from ..prediction import Search
+from ..signature import BEGIN, END, PAD
+from .constraints import Rules
+from .state import moved, with_room, without_gaps
 
 Ids = Int[np.ndarray, " kept"]
 Chances = Float[np.ndarray, " kept"]

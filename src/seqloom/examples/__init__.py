@@ -4,11 +4,7 @@ from typing import Any
 
 from . import real
 from .example import Example, Material
-from .grammar import SCENES, TAGGED
-from .harmony import HYMNS
-from .messages import TEMPLATES
-from .river import FLOW
-from .spelling import SPELT
+from .synthetic import FLOW, HYMNS, SCENES, SPELT, TAGGED, TEMPLATES
 
 __all__ = ["EXAMPLES", "Example", "Material"]
 

@@ -4,8 +4,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from . import forecasts, labels, spans, translation
-from .tally import Measured, Ratio, Sums, Tally, Value, measure, share
+from . import entities, forecasts, labels, translation
+from .bootstrap import Measured, Ratio, Sums, Tally, Value, measure, share
 
 __all__ = ["METRICS", "Measured", "Metric", "Ratio", "Tally", "measure", "value_of"]
 
@@ -53,9 +53,9 @@ METRICS: dict[str, Metric] = {
     "nats_of_all_frames": Metric("nats per frame, the first among them", True, decimals=3),
     "frame_accuracy": Metric("frame accuracy", False, percent=True),
     "squared_error": Metric("mean squared error", True),
-    "entity_f1": Metric("entity F1", False, percent=True, value=spans.f1),
-    "entity_precision": Metric("entity precision", False, percent=True, value=spans.precision),
-    "entity_recall": Metric("entity recall", False, percent=True, value=spans.recall),
+    "entity_f1": Metric("entity F1", False, percent=True, value=entities.f1),
+    "entity_precision": Metric("entity precision", False, percent=True, value=entities.precision),
+    "entity_recall": Metric("entity recall", False, percent=True, value=entities.recall),
     "accuracy": Metric("accuracy", False, percent=True),
     "macro_f1": Metric("macro F1", False, percent=True, value=labels.macro_f1),
     "micro_f1": Metric("micro F1", False, percent=True),

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Float
 
-from ..foreseen import LEVELS
-from .tally import Ratio, Tally
+from ..prediction import LEVELS
+from .bootstrap import Ratio, Tally
 
 Rows = Float[np.ndarray, "time width"]
 Quantiles = Float[np.ndarray, "time width levels"]

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Int
 
-from .tally import Ratio, Tally
+from .bootstrap import Ratio, Tally
 
 NONE = ""  # stands for no label: nothing is right, or nothing was guessed
 BINS = 10  # of confidence, equally wide

@@ -4,8 +4,8 @@ From simple to large. The first that can do a task, and is no baseline that othe
 by, is the default of `train`.
 """
 
+from ..config import Registry
 from ..model import Model
-from ..registry import Registry
 
 MODELS: Registry[Model] = Registry(
     "model",
@@ -13,17 +13,17 @@ MODELS: Registry[Model] = Registry(
     {
         "ngram": ".ngram:NGram",
         "cache": ".cache:Cache",
-        "bag": ".bag:Bag",
+        "bag": ".bag_of_words:Bag",
         "naive": ".naive:Naive",
         "seasonal-naive": ".naive:SeasonalNaive",
         "drift": ".naive:Drift",
         "autoregressive": ".autoregressive:Autoregressive",
         "linear": ".linear:Linear",
         "recurrent": ".recurrent:Recurrent",
-        "window": ".window:WindowNetwork",
-        "hidden-markov": ".hidden_markov:HiddenMarkov",
-        "hidden-states": ".hidden_states:HiddenStates",
-        "hidden-regimes": ".hidden_regimes:HiddenRegimes",
+        "window": ".feedforward:WindowNetwork",
+        "hidden-markov": ".hmm_tagger:HiddenMarkov",
+        "hidden-states": ".hmm:HiddenStates",
+        "hidden-regimes": ".gaussian_hmm:HiddenRegimes",
         "kalman": ".kalman:Kalman",
         "convolutional": ".convolutional:Convolutional",
         "hierarchical-attention": ".hierarchical_attention:HierarchicalAttention",

@@ -8,15 +8,14 @@ from jaxtyping import Float
 
 from ..batch import Batch, Sequences
 from ..errors import ModelError
-from ..foreseen import Foreseen
-from ..forms import Form, Series, Signature
 from ..model import Model, Prediction, Search, State, Weights
-from .delays import Delays, Memory, Steps
-from .differences import differenced, summed
-from .driving import Driving, no_season
-from .guesses import DRAWS, Doubt, Guesses, log_mean, mixed
-from .in_time import futures, nothing_observed, whole_of
-from .least_squares import Fit, Rows, fitted, gather, narrowed, sums_of
+from ..prediction import Foreseen
+from ..signature import Form, Series, Signature
+from ..statistical.autoregression.exogenous import Driving, no_season
+from ..statistical.autoregression.least_squares import Fit, Rows, fitted, gather, narrowed, sums_of
+from ..statistical.autoregression.posterior import DRAWS, Doubt, Guesses, log_mean, mixed
+from ..statistical.autoregression.simulate import Delays, Memory, Steps, differenced, summed
+from .series import futures, nothing_observed, whole_of
 
 NAMES = ("taps", "driven", "noise", "mean", "spread", "doubt", "freedom")
 WITH_GAPS = [*range(20), *range(DRAWS // 2, DRAWS // 2 + 20)]  # draws where steps are missing

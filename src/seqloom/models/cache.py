@@ -9,8 +9,8 @@ from jaxtyping import Bool, Float, Int
 from ..batch import Batch, Sequences
 from ..decoding import search as find
 from ..errors import ModelError
-from ..forms import BEGIN, PAD, Form, Signature, Tokens
 from ..model import Model, Prediction, Search, State, Weights
+from ..signature import BEGIN, PAD, Form, Signature, Tokens
 
 NEVER = (PAD, BEGIN)  # they mark places; nobody says them
 COUNTS = "counts"

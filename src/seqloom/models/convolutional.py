@@ -3,14 +3,14 @@
 from typing import Literal
 
 from ..errors import ModelError
-from ..forms import Form, Signature
-from ..nn.aims import PLAIN_AIMS, Aims
 from ..nn.convolution import TemporalConvolution
-from ..nn.ends import PLAIN_ENDS, Ends
-from ..nn.filters import PLAIN_FILTERS, FilterBank, Filters
-from ..nn.outlook import PLAIN_OUTLOOK, Outlook
+from ..nn.forecast.options import PLAIN_OUTLOOK, Outlook
+from ..nn.output.options import PLAIN_AIMS, Aims
 from ..nn.pooling import Body, PoolingName
-from .reader import Reader, refuse_to_see_what_is_next
+from ..nn.text_cnn import PLAIN_FILTERS, FilterBank, Filters
+from ..nn.token_options import PLAIN_ENDS, Ends
+from ..signature import Form, Signature
+from .backbone import Reader, refuse_to_see_what_is_next
 
 
 class Convolutional(Reader):

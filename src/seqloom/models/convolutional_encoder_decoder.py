@@ -8,13 +8,13 @@ from torch import Tensor, nn
 from ..batch import Batch, Sequences
 from ..decoding import search as find
 from ..errors import ModelError
-from ..forms import BEGIN, PAD, Form, Signature
 from ..model import Prediction, Search, State, Still
-from ..nn.attentions import Seen
+from ..nn.attention import Seen
+from ..nn.conv_seq2seq import SPREAD, GatedDecoder, GatedEncoder, Places
 from ..nn.dropout import SequenceDropout
-from ..nn.gated_convolution import SPREAD, GatedDecoder, GatedEncoder, Places
-from ..nn.inputs import Embedding, input_layer, tensors
-from ..nn.outputs import output_layer
+from ..nn.embedding import Embedding, input_layer, tensors
+from ..nn.output.heads import output_layer
+from ..signature import BEGIN, PAD, Form, Signature
 from .neural import Neural
 
 KNOWN = 3  # parts of a state that belong to the source: its memory, the keys, which places are real

@@ -12,30 +12,37 @@ from ..batch import Batch, Sequences
 from ..decoding import cannot_look
 from ..decoding import search as find
 from ..errors import ModelError
-from ..forms import BEGIN, Form, Signature
 from ..model import Prediction, Search, State, Still
-from ..nn.answers import Answers, pointer_for
-from ..nn.attentions import (
-    ATTENTIONS,
-    ATTENTIVE,
-    Attending,
-    Found,
-    Scores,
-    Seen,
-    Weights,
-    shares,
-)
-from ..nn.bridge import SUMMARIES, BridgeName, Read, summary
-from ..nn.bridge import bridge as bridge_layer
+from ..nn.attention import ATTENTIONS, ATTENTIVE, Attending, Found, Scores, Seen, Weights, shares
 from ..nn.cells import CellName
+from ..nn.cells.options import PLAIN, Wiring
+from ..nn.convolution import ConvolutionEncoder
 from ..nn.dropout import SequenceDropout
-from ..nn.encoders import ConvolutionEncoder
-from ..nn.inputs import input_layer, tensors
-from ..nn.practice import PLAIN_PRACTICE, Guessing, Practice
-from ..nn.recurrence import Recurrence
-from ..nn.walk import Walk
-from ..nn.wiring import PLAIN, Wiring
-from ..nn.writing import Advance, Drop, Drops, Moving, Source, Written, along, fixed, on_foot
+from ..nn.embedding import input_layer, tensors
+from ..nn.rnn import Recurrence
+from ..nn.seq2seq import (
+    PLAIN_PRACTICE,
+    SUMMARIES,
+    Advance,
+    Answers,
+    BridgeName,
+    Drop,
+    Drops,
+    Guessing,
+    Moving,
+    Practice,
+    Read,
+    Source,
+    Walk,
+    Written,
+    along,
+    fixed,
+    on_foot,
+    pointer_for,
+    summary,
+)
+from ..nn.seq2seq import bridge as bridge_layer
+from ..signature import BEGIN, Form, Signature
 from .neural import Neural
 
 Looks = Float[Tensor, "sources *heads candidates place"] | None

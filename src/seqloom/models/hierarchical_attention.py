@@ -8,17 +8,17 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from ..batch import Sequences
-from ..forms import END, Columns, Signature, Tokens
-from ..nn.aims import PLAIN_AIMS, Aims
 from ..nn.cells import CellName
+from ..nn.cells.options import PLAIN, Wiring
 from ..nn.dropout import SequenceDropout
-from ..nn.ends import PLAIN_ENDS, Ends
-from ..nn.inputs import input_layer
+from ..nn.embedding import input_layer
+from ..nn.output.options import PLAIN_AIMS, Aims
 from ..nn.pooling import Summary
-from ..nn.recurrence import Recurrence
-from ..nn.wiring import PLAIN, Wiring
+from ..nn.rnn import Recurrence
+from ..nn.token_options import PLAIN_ENDS, Ends
+from ..signature import END, Columns, Signature, Tokens
 from ..trace import changed, is_watched, record
-from .whole import Whole
+from .classifier import Whole
 
 FEWEST = 8  # sentences up to this length are read together
 

@@ -9,16 +9,15 @@ from jaxtyping import Float
 
 from ..batch import Batch, Sequences
 from ..errors import ModelError
-from ..foreseen import Foreseen
-from ..forms import Form, Series, Signature
-from ..gaussian import learning as learn
-from ..gaussian import quick
-from ..gaussian.drawing import drawn
-from ..gaussian.stepping import Steps
-from ..gaussian.structure import Autoregression, Components, Free, Structure
-from ..gaussian.system import Start, System
 from ..model import Model, Prediction, Search, State, Weights
-from .in_time import nothing_observed, rows_of
+from ..prediction import Foreseen
+from ..signature import Form, Series, Signature
+from ..statistical.kalman import compiled
+from ..statistical.kalman import fit as learn
+from ..statistical.kalman.simulate import Steps, drawn
+from ..statistical.kalman.structure import Autoregression, Components, Free, Structure
+from ..statistical.kalman.system import Start, System
+from .series import nothing_observed, rows_of
 
 StructureName = Literal["local-level", "local-trend", "autoregression", "free"]
 LearningName = Literal["likelihood", "expectation"]
@@ -162,7 +161,7 @@ class Kalman(Model):
             values, inputs = self._scaled(*self._split(rows))
             past = len(rows) - ahead
             system = self._system if past == 0 else self._told(values, inputs, past)
-            terms = quick.log_likelihoods(system, values, inputs)[past:]
+            terms = compiled.log_likelihoods(system, values, inputs)[past:]
             scaling = (~np.isnan(values[past:]) * unit).sum()
             if past == 0:  # κ is as large in any units, so what is diffuse has no scale
                 scaling -= _of_each(system.start.diffuse, self._width) @ unit
@@ -189,9 +188,9 @@ class Kalman(Model):
         values, inputs = self._scaled(*self._split(rows))
         past = len(rows) - ahead
         system = self._told(values, inputs, past)
-        known = quick.filtered(system, values, inputs)
-        mean, covariance = quick.shown(system, known.ahead[past:], known.ahead_covariance[past:])
-        mean = mean + quick.offsets(system, inputs[past:])
+        known = compiled.filtered(system, values, inputs)
+        mean, covariance = compiled.shown(system, known.ahead[past:], known.ahead_covariance[past:])
+        mean = mean + compiled.offsets(system, inputs[past:])
         paths = None
         if search.samples:
             chance = np.random.default_rng([search.seed, number])
@@ -212,16 +211,16 @@ class Kalman(Model):
         values, inputs = self._scaled(*self._split(rows_of(batch)[0][0]))
         system = self._begun()
         unit = (~np.isnan(values) * np.log(self._scales["unit"])).sum()
-        return float(quick.log_likelihoods(system, values, inputs).sum() - unit)
+        return float(compiled.log_likelihoods(system, values, inputs).sum() - unit)
 
     def stepper(self) -> "KalmanSteps":
         """Single steps of the filter."""
         return KalmanSteps(self)
 
-    def filtered(self, past: Float[np.ndarray, "time all"]) -> quick.Filtered:
+    def filtered(self, past: Float[np.ndarray, "time all"]) -> compiled.Filtered:
         """What is known of the state in each step of a series, in scaled units."""
         values, inputs = self._scaled(*self._split(past))
-        return quick.filtered(self._told(values, inputs, len(past)), values, inputs)
+        return compiled.filtered(self._told(values, inputs, len(past)), values, inputs)
 
     def components(self, past: Float[np.ndarray, "time all"]) -> dict[str, tuple[Rows, Rows]]:
         """Level, trend, season and the like in each step, given the whole past: mean and deviation.
@@ -230,7 +229,7 @@ class Kalman(Model):
         states of a free system are in their own.
         """
         values, inputs = self._scaled(*self._split(past))
-        smooth = quick.smoothed(self._told(values, inputs, len(past)), values, inputs)
+        smooth = compiled.smoothed(self._told(values, inputs, len(past)), values, inputs)
         found = {}
         for name, matrix in self._structure.parts.items():
             unit = self._scales["unit"] if len(matrix) == self._width else np.ones(len(matrix))
@@ -295,7 +294,7 @@ class Kalman(Model):
         system = self._system
         if not system.start.diffuse.any():
             return system
-        is_told = past > 0 and quick.is_told(system, values[:past], inputs[:past])
+        is_told = past > 0 and compiled.is_told(system, values[:past], inputs[:past])
         return system if is_told else self._begun()
 
     def _split(self, rows: Float[np.ndarray, "time all"]) -> tuple[Rows, Rows]:

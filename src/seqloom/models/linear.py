@@ -9,12 +9,12 @@ from torch.nn.functional import avg_pool1d, pad
 
 from ..batch import Batch, Sequences
 from ..errors import ModelError
-from ..forms import Form, Series, Signature
 from ..model import Prediction, Search
-from ..nn.densities import DENSITIES
-from ..nn.outlook import Outlook
-from ..nn.piece import Piece
-from .forecasting import AtOnce, ForecastStepper, series_of
+from ..nn.forecast.distributions import DENSITIES
+from ..nn.forecast.options import Outlook
+from ..nn.forecast.windows import Piece
+from ..signature import Form, Series, Signature
+from .forecaster import AtOnce, ForecastStepper, series_of
 from .neural import Neural
 
 AT_ONCE = Outlook(output="squared", ahead="direct", look_back=336)  # two weeks of hours

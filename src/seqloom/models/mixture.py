@@ -8,12 +8,12 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from ..batch import Batch, Sequences
+from ..config import problems, taken
 from ..decoding import search as find
 from ..decoding.ensemble import modules_of, parts_of_a_state, step_by_step
 from ..errors import ModelError, UsageError
-from ..forms import BEGIN, READ, Form, Signature
 from ..model import Carries, Generator, Model, Prediction, Search, State, Weights
-from ..options import problems, taken
+from ..signature import BEGIN, READ, Form, Signature
 from . import MODELS
 
 Table = dict[str, Any]

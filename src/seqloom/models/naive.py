@@ -8,10 +8,10 @@ from jaxtyping import Bool, Float, Int
 
 from ..batch import Batch, Sequences
 from ..errors import ModelError
-from ..foreseen import NORMAL, Foreseen
-from ..forms import Form, Series, Signature
 from ..model import Model, Prediction, Search, State, Weights
-from .in_time import futures, log_normal, nothing_observed, past_of, whole_of
+from ..prediction import NORMAL, Foreseen
+from ..signature import Form, Series, Signature
+from .series import futures, log_normal, nothing_observed, past_of, whole_of
 
 NAMES = ("mean", "spread", "noise")
 FLAT = 1e-6  # how many steps' worth is known of a slope before anything was seen: nearly nothing

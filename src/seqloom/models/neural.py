@@ -12,9 +12,9 @@ from torch import Tensor, nn
 
 from ..batch import Batch, Sequences
 from ..errors import ModelError
-from ..forms import READ, Signature
 from ..model import Model, Weights
-from ..nn.recurrence import Recurrence
+from ..nn.rnn import Recurrence
+from ..signature import READ, Signature
 
 
 class Neural(nn.Module, Model, ABC):

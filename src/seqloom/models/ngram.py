@@ -8,13 +8,12 @@ from jaxtyping import Float, Int
 from ..batch import Batch, Sequences
 from ..decoding import search as find
 from ..errors import ModelError
-from ..forms import BEGIN, PAD, Form, Signature, Tokens
-from ..grams.backoff import BackOff
-from ..grams.counts import MEBIBYTE, Counts, Packing, Rows
-from ..grams.levels import levels_of
-from ..grams.linking import linked
-from ..grams.smoothing import Settings, Smoothing, smooth
 from ..model import Model, Prediction, Search, State, Weights
+from ..signature import BEGIN, PAD, Form, Signature, Tokens
+from ..statistical.ngram.backoff import BackOff, linked
+from ..statistical.ngram.counts import MEBIBYTE, Counts, Packing, Rows
+from ..statistical.ngram.levels import levels_of
+from ..statistical.ngram.smoothing import Settings, Smoothing, smooth
 
 
 class NGram(Model):

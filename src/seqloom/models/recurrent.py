@@ -2,15 +2,15 @@
 
 from typing import Literal
 
-from ..forms import Form, Signature
-from ..nn.aims import PLAIN_AIMS, Aims
 from ..nn.cells import CellName
-from ..nn.ends import PLAIN_ENDS, Ends
-from ..nn.outlook import PLAIN_OUTLOOK, Outlook
+from ..nn.cells.options import PLAIN, Wiring
+from ..nn.forecast.options import PLAIN_OUTLOOK, Outlook
+from ..nn.output.options import PLAIN_AIMS, Aims
 from ..nn.pooling import PoolingName
-from ..nn.recurrence import Recurrence
-from ..nn.wiring import PLAIN, Wiring
-from .reader import Reader, refuse_to_see_what_is_next
+from ..nn.rnn import Recurrence
+from ..nn.token_options import PLAIN_ENDS, Ends
+from ..signature import Form, Signature
+from .backbone import Reader, refuse_to_see_what_is_next
 
 
 class Recurrent(Reader):

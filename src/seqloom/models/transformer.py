@@ -2,17 +2,17 @@
 
 from torch import nn
 
-from ..forms import PAD, Form, Signature
-from ..nn.aims import PLAIN_AIMS, Aims, learned
-from ..nn.ends import PLAIN_ENDS, Ends
-from ..nn.inputs import words_of
-from ..nn.outlook import PLAIN_OUTLOOK, Outlook
-from ..nn.outputs import Output, Symbols
+from ..nn.embedding import words_of
+from ..nn.forecast.options import PLAIN_OUTLOOK, Outlook
+from ..nn.output.heads import Output, Symbols
+from ..nn.output.options import PLAIN_AIMS, Aims, learned
 from ..nn.pooling import PoolingName
-from ..nn.positions import START
-from ..nn.transformer_layers import PLAIN, Assembly
-from ..nn.transformer_stack import TransformerStack
-from .reader import Reader
+from ..nn.token_options import PLAIN_ENDS, Ends
+from ..nn.transformer.encoder import TransformerStack
+from ..nn.transformer.layers import PLAIN, Assembly
+from ..nn.transformer.positions import START
+from ..signature import PAD, Form, Signature
+from .backbone import Reader
 
 
 class Transformer(Reader):

@@ -12,19 +12,19 @@ from torch import Tensor
 from ..batch import Batch, Sequences
 from ..decoding import search as find
 from ..errors import ModelError
-from ..forms import BEGIN, Form, Signature
 from ..model import Prediction, Search, State, Still
-from ..nn.ends import Ends
-from ..nn.inputs import Embedding, input_layer, tensors
-from ..nn.outputs import Symbols, output_layer
-from ..nn.positions import START
-from ..nn.quick import QuickDecoder
-from ..nn.transformer_decoder import TransformerDecoder
-from ..nn.transformer_layers import Assembly
-from ..nn.transformer_stack import TransformerStack
+from ..nn.embedding import Embedding, input_layer, tensors
+from ..nn.numpy_steps import QuickDecoder
+from ..nn.output.heads import Symbols, output_layer
+from ..nn.token_options import Ends
+from ..nn.transformer.decoder import TransformerDecoder
+from ..nn.transformer.encoder import TransformerStack
+from ..nn.transformer.layers import Assembly
+from ..nn.transformer.positions import START
+from ..signature import BEGIN, Form, Signature
 from ..trace import is_watched, watching
+from .backbone import take_vectors, tie
 from .neural import Neural
-from .reader import take_vectors, tie
 from .transformer import start_ends
 
 FIRST = Assembly(norm="after", positions="sinusoid", activation="relu")

@@ -1,14 +1,54 @@
-"""Convolution over time: dilated, residual, and blind to what comes later unless told not to be."""
+"""Convolution over time: dilated, residual, and blind to what comes later unless told not to be.
+
+The last few vectors of every place, side by side: what windows and convolutions look at.
+
+What reads a source for a decoder.
+"""
+
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
+from torch.autograd import Function
 from torch.nn.functional import linear, pad
 
 from ..errors import ModelError
 from ..trace import changed, record
 from .dropout import SequenceDropout
-from .taps import joined
+
+
+def joined(
+    x: Float[Tensor, "batch places width"], taps: int, apart: int = 1
+) -> Float[Tensor, "batch time joined"]:
+    """Every place with those before it, `apart` steps from one another, the oldest first.
+
+    z_t = [x_t; x_{t+apart}; …; x_{t+(taps-1)·apart}]     for all t where this exists
+    """
+    if x.shape[1] == 1 + (taps - 1) * apart:  # a single step
+        return x[:, ::apart].flatten(1)[:, None]
+    found: Tensor = _Joined.apply(x, taps, apart)
+    return found
+
+
+class _Joined(Function):
+    """Copied once; torch's own gradient would fill and add one whole sequence for each tap."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, taps: int, apart: int) -> Tensor:
+        ctx.places, ctx.taps, ctx.apart = x.shape[1], taps, apart
+        time = x.shape[1] - (taps - 1) * apart
+        return torch.cat([x[:, k * apart : k * apart + time] for k in range(taps)], dim=-1)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
+        batch, time, _ = grad.shape
+        parts = grad.unflatten(-1, (ctx.taps, -1)).unbind(2)
+        total = grad.new_zeros(batch, ctx.places, parts[0].shape[-1])
+        for k, part in enumerate(parts):
+            total[:, k * ctx.apart : k * ctx.apart + time] += part
+        return total, None, None
+
 
 State = tuple[Tensor, ...]
 
@@ -155,3 +195,20 @@ MOST_LAYERS = 20  # beyond, a kernel would reach over a million steps
 
 def _blocks(modules: nn.ModuleList) -> list[ResidualBlock]:
     return [block for block in modules if isinstance(block, ResidualBlock)]
+
+
+class ConvolutionEncoder(TemporalConvolution):
+    """Residual convolutions as an encoder: all places of a source are read side by side.
+
+    Its ends are made like those of a recurrence in two directions: half of the numbers from the
+    last place, half from the first.
+    """
+
+    def read(
+        self, x: Float[Tensor, "batch time inputs"], lengths: Int[Tensor, " batch"]
+    ) -> tuple[Float[Tensor, "batch time hidden"], Float[Tensor, "batch hidden"]]:
+        """The outputs of the last block, and the two ends."""
+        memory = self(x, lengths)
+        half = memory.shape[-1] // 2
+        last = memory[torch.arange(len(memory)), lengths - 1]
+        return memory, torch.cat([last[:, :half], memory[:, 0, half:]], dim=-1)

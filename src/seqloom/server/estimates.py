@@ -18,12 +18,12 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from ..data.names import files_of
+from ..data.formats.parallel_names import files_of
 from ..recipe import FILES, Recipe
 from ..training.checkpoints import write_whole
 from .limits import busy
+from .options import Limits
 from .problems import problem_of_dict
-from .settings import Limits
 
 KEPT, POLL_SECONDS, WAITING = 64, 0.1, 8
 MEMORY = 2  # it may have one part in so many of it

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..record import is_locked
+from ..runs.record import is_locked
 from ..training.checkpoints import write_whole
 
 JOB, LOCK = "job.json", "lock"
@@ -177,7 +177,7 @@ class Jobs:
         with (folder / LOCK).open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             process = subprocess.Popen(
-                [sys.executable, "-m", "seqloom.server.one_by_one", str(folder)],
+                [sys.executable, "-m", "seqloom.server.job_worker", str(folder)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

@@ -19,7 +19,7 @@ from typing import Any, ParamSpec, TypeVar
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..errors import StudioError
-from .settings import MIB, Limits
+from .options import MIB, Limits
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -10,7 +10,6 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from ..crashes import save_report
 from ..errors import (
     DataError,
     MachineError,
@@ -19,8 +18,9 @@ from ..errors import (
     StudioError,
     TrainingError,
     UsageError,
+    pages,
+    save_report,
 )
-from ..explanations import pages
 
 MEDIA_TYPE = "application/problem+json"
 NOT_FOUND, METHOD, CONFLICT, UNFIT = 404, 405, 409, 422

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import StudioError, UsageError
-from ..fitting import named
 from ..models import MODELS
 from ..recipe import FILES, Recipe, shipped
+from ..runs.train import named
 from ..tasks import TASKS
-from .bodies import RecipeAsked
-from .commands import shortened, training
-from .listed import must_be_listed
-from .studio import Studio
+from .run_store import must_be_listed
+from .schemas.requests import RecipeAsked
+from .snippets import shortened, training
+from .state import Studio
 
 LISTED: dict[str, Iterable[str]] = {"task": TASKS, "model": MODELS}
 

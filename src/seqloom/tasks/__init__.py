@@ -1,6 +1,6 @@
 """The tasks, by the names recipes use."""
 
-from ..registry import Registry
+from ..config import Registry
 from ..task import Task
 
 TASKS: Registry[Task] = Registry(
@@ -11,9 +11,9 @@ TASKS: Registry[Task] = Registry(
         "tag": ".tag:Tag",
         "classify": ".classify:Classify",
         "forecast": ".forecast:Forecast",
-        "series-classify": ".series_classify:SeriesClassify",
+        "series-classify": ".series_classification:SeriesClassify",
         "translate": ".translate:Translate",
-        "algorithms": ".algorithms:Algorithms",
+        "algorithms": ".algorithmic_task:Algorithms",
         "music": ".music:Music",
     },
 )

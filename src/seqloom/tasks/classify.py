@@ -8,17 +8,17 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ..batch import Item
-from ..data.documents import BREAK, NEXT, Documents, has_words
-from ..data.findings import RARE_LABEL, Side, labels_alike
+from ..data.checks.text import RARE_LABEL, Side, labels_alike
 from ..data.formats import Row, Rules, Sentence, Source, read_rows
-from ..data.formats.found import LISTED, count, listed
-from ..data.settings import Data
-from ..data.spelling import Spelling
-from ..data.vocabulary import LabelSet, Vocabulary
+from ..data.formats.base import LISTED, count, listed
+from ..data.options import Data
+from ..data.text.documents import BREAK, NEXT, Documents, has_words
+from ..data.text.vocabulary import LabelSet, Vocabulary
+from ..data.text.word_features import Spelling
 from ..errors import DataError, Place
-from ..forms import END, Bits, Columns, Form, Signature
 from ..metrics import Ratio, Tally
 from ..metrics.labels import NONE, Decision, micro_f1, per_label
+from ..signature import END, Bits, Columns, Form, Signature
 from ..task import Chances, Judged, Task
 
 WHOLE_TEXTS = Documents()

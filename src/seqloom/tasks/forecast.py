@@ -9,25 +9,22 @@ import numpy as np
 from jaxtyping import Float
 
 from ..batch import Item
-from ..data.bands import Bands
-from ..data.clock import Clock
 from ..data.formats import Row, Sentence
 from ..data.formats.series import read_series
-from ..data.numbers import shown_rows, typed, typed_rows
-from ..data.origins import Reach, Window, ahead, columns_apart, whole
-from ..data.outline import Outline
-from ..data.recorded import Recorded, Recording
-from ..data.scaling import Kind, Scale, Scaling, Transform
-from ..data.seasons import places_named, with_seasons
-from ..data.settings import Data
+from ..data.options import Data
+from ..data.series.calendar import places_named, with_seasons
+from ..data.series.conformal import Bands
+from ..data.series.scaling import Kind, Scale, Scaling, Transform
+from ..data.series.schema import Clock, Outline, Recorded, Recording, shown_rows, typed, typed_rows
+from ..data.series.windows import Reach, Window, ahead, columns_apart, whole
 from ..errors import DataError, Place, UsageError
-from ..foreseen import Foreseen
-from ..forms import Form, Series, Signature
 from ..metrics import Ratio, Tally
 from ..metrics import forecasts as off
+from ..prediction import Foreseen
+from ..signature import Form, Series, Signature
 from ..task import Task
-from .ahead import Ahead, written
-from .in_time import Steps, parts_of, too_far
+from .forecast_answer import Ahead, written
+from .forecast_splits import Steps, parts_of, too_far
 
 
 class Read(list[Window]):

@@ -7,12 +7,12 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from ..batch import Ids, Item
-from ..data.findings import Side
+from ..data.checks.text import Side
 from ..data.formats import Row, Sentence, Source
-from ..data.lazily import each
-from ..data.symbols import KINDS, Choice, Kind, utf8
-from ..forms import END, UNKNOWN, Form, Signature
+from ..data.loading.lazy import each
+from ..data.text.tokenizers import KINDS, Choice, Kind, utf8
 from ..metrics import Ratio
+from ..signature import END, UNKNOWN, Form, Signature
 from ..task import Task
 
 

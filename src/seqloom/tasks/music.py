@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..batch import Item
-from ..data.findings import Side
+from ..data.checks.text import Side
 from ..data.formats import Row, Sentence, Source
-from ..data.formats.piano_rolls import WHOLE, Asked, read_rolls
-from ..data.rolls import HIGHEST, LOWEST, REST, Frame, Keys, read_line, written
-from ..data.settings import Data
+from ..data.formats.music import WHOLE, Asked, read_rolls
+from ..data.music.piano_roll import HIGHEST, LOWEST, REST, Frame, Keys, read_line, written
+from ..data.options import Data
 from ..errors import DataError, Place, UsageError
-from ..foreseen import Odds
-from ..forms import Bits, Form, Signature
 from ..metrics import Ratio
+from ..prediction import Odds
+from ..signature import Bits, Form, Signature
 from ..task import Task
 
 MOST_STEPS = 96  # to a quarter note; MIDI files count few more

@@ -10,21 +10,20 @@ import numpy as np
 from jaxtyping import Float
 
 from ..batch import Item
-from ..data import tag_remarks
-from ..data.features import Features
-from ..data.findings import Side
+from ..data.checks import tags as tag_remarks
+from ..data.checks.text import Side
 from ..data.formats import Row, Sentence, Source, read_sentences
-from ..data.formats.sheets import Sheet, sheet_of
-from ..data.schemes import OUTSIDE, TITLES, Entity, Scheme, cut, entities, recognised
-from ..data.settings import Data
-from ..data.spelling import Spelling
-from ..data.tokenising import Tokeniser
-from ..data.vocabulary import LabelSet, Vocabulary
+from ..data.formats.conll import Sheet, sheet_of
+from ..data.options import Data
+from ..data.text.tag_schemes import OUTSIDE, TITLES, Entity, Scheme, cut, entities, recognised
+from ..data.text.vocabulary import LabelSet, Vocabulary
+from ..data.text.word_features import Features, Spelling
+from ..data.text.word_tokenizer import Tokeniser
 from ..errors import DataError, UsageError
-from ..forms import Columns, Form, Labels, Signature
 from ..metrics import Ratio, Tally
+from ..metrics.entities import found as found_spans
 from ..metrics.labels import Decision
-from ..metrics.spans import found as found_spans
+from ..signature import Columns, Form, Labels, Signature
 from ..task import Chances, Judged, Marked, Task
 
 

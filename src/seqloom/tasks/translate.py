@@ -8,16 +8,16 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from ..batch import Ids, Item
-from ..data.cutting import WORDS, Cutting
-from ..data.findings import Side
+from ..data.checks.text import Side
 from ..data.formats import Row, Sentence, Source, read_rows
-from ..data.settings import Data
-from ..data.symbols import Symbols
-from ..data.wording import PLAIN_WORDING, Wording
+from ..data.options import Data
+from ..data.text.normalise import PLAIN_WORDING, Wording
+from ..data.text.options import WORDS, Cutting
+from ..data.text.tokenizers import Symbols
 from ..errors import DataError, UsageError
-from ..forms import BEGIN, END, PAD, UNKNOWN, Form, Signature, Tokens
 from ..metrics import Ratio, Tally, translation
-from ..metrics.edits import symbol_error
+from ..metrics.edit_distance import symbol_error
+from ..signature import BEGIN, END, PAD, UNKNOWN, Form, Signature, Tokens
 from ..task import Task
 
 

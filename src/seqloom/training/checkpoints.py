@@ -15,7 +15,7 @@ import safetensors
 from safetensors.numpy import save
 
 from ..errors import MachineError, ModelError, TrainingError, UsageError
-from .way import Snapshot
+from .learner import Snapshot
 
 PICKLES = (b"\x80", b"PK\x03\x04")  # a pickle, and the zip of pickles that torch.save writes
 

@@ -1,30 +1,27 @@
 """Pictures of what happens inside a model: each prints, draws, saves and shows in a notebook."""
 
+from .activations import StatesView
 from .attention import AttentionView
+from .attribution import InfluenceView, Moved
+from .base import View
 from .beam import BeamView
-from .cell import CellView, Story
-from .choices import ChoicesView
-from .components import Component, ComponentsView
-from .confusion import ConfusionView
-from .fan import Fan, fans_of
-from .forecast import ForecastView
-from .gate_shares import GateShare, GateSharesView
-from .gates import GatesView
+from .calibration import Bin, ReliabilityView
+from .confusion_matrix import ConfusionView
+from .decomposition import Component, ComponentsView
+from .forecast import Fan, ForecastView, fans_of
+from .gates import GateShare, GateSharesView, GatesView
+from .gradient_flow import Memory, MemoryView, Window
 from .heads import HeadsView
 from .hierarchy import HierarchyView
-from .influence import InfluenceView, Moved
+from .hmm import TrellisView
 from .ladder import LadderView, RungPoint
-from .lengths import HorizonView, LengthBucket, LengthCurve, LengthView
-from .memory import Memory, MemoryView, Window
-from .next_symbol import NextView
+from .metric_by_length import HorizonView, LengthBucket, LengthCurve, LengthView
+from .neuron import CellView, Story
+from .next_token import ChoicesView, NextView
 from .piano_roll import PianoRollView
-from .regimes import Regime, RegimesView
-from .reliability import Bin, ReliabilityView
-from .states import StatesView
-from .surprise import SurpriseView
+from .segmentation import Regime, RegimesView
+from .surprisal import SurpriseView
 from .tags import TagsView
-from .trellis import TrellisView
-from .view import View
 
 __all__ = [
     "AttentionView",

@@ -6,12 +6,12 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .colours import INK, PAGE, viridis
-from .drawing import Picture
-from .heat_map import LEGEND_HEIGHT, MARGIN, Labels, Wording, draw_legend
-from .symbols import visible
-from .text_grid import block_levels, text_grid
-from .view import View
+from .base import View
+from .draw.colours import INK, PAGE, viridis
+from .draw.heatmap import LEGEND_HEIGHT, MARGIN, Labels, Wording, draw_legend
+from .draw.svg import Picture
+from .draw.text import visible
+from .draw.text_heatmap import block_levels, text_grid
 
 Matrix = NDArray[np.float64]
 

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
-from ..search import Fate
-from .colours import BLUE, INK, MUTED, PAGE, mix
-from .drawing import Lettering, Picture
-from .heat_map import MARGIN, Wording
-from .symbols import shorten, to_ascii, visible
-from .view import View
+from ..prediction import Fate
+from .base import View
+from .draw.colours import BLUE, INK, MUTED, PAGE, mix
+from .draw.heatmap import MARGIN, Wording
+from .draw.svg import Lettering, Picture
+from .draw.text import shorten, to_ascii, visible
 
 _COLUMN, _ROW, _MOST_STEPS = 86.0, 26.0, 40
 

@@ -9,11 +9,11 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from .colours import INK, MUTED, PAGE, viridis
-from .drawing import Lettering, Picture
-from .heat_map import LEGEND_HEIGHT, MARGIN, Wording, draw_legend
-from .symbols import shorten, to_ascii
-from .view import View
+from .base import View
+from .draw.colours import INK, MUTED, PAGE, viridis
+from .draw.heatmap import LEGEND_HEIGHT, MARGIN, Wording, draw_legend
+from .draw.svg import Lettering, Picture
+from .draw.text import shorten, to_ascii
 
 Matrix = NDArray[np.float64]
 MOST, LONGEST = 64, 40  # matrices, and places of one

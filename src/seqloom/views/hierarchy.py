@@ -6,12 +6,12 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .colours import MUTED, ON_SHADE, PAGE, shade
-from .drawing import Lettering, Picture
-from .heat_map import MARGIN, Wording
-from .symbols import column_width, to_ascii, visible
-from .text_grid import BLOCKS
-from .view import View
+from .base import View
+from .draw.colours import MUTED, ON_SHADE, PAGE, shade
+from .draw.heatmap import MARGIN, Wording
+from .draw.svg import Lettering, Picture
+from .draw.text import column_width, to_ascii, visible
+from .draw.text_heatmap import BLOCKS
 
 _WIDE, _PITCH, _LEFT, _GAP = 760, 26, 62, 6
 _WORDS = Lettering(13, ON_SHADE)

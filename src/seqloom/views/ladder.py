@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
-from .chart import round_ticks
-from .colours import CATEGORIES, GRID, MUTED, PAGE
-from .drawing import Box, Lettering, Picture, Point
-from .heat_map import MARGIN, Wording
-from .symbols import column_width, fold, to_ascii
-from .view import View
+from .base import View
+from .draw.axes import round_ticks
+from .draw.colours import CATEGORIES, GRID, MUTED, PAGE
+from .draw.heatmap import MARGIN, Wording
+from .draw.svg import Box, Lettering, Picture, Point
+from .draw.text import column_width, fold, to_ascii
 
 _PLOT = (460.0, 280.0)  # width and height
 _LEFT, _BELOW, _NAMES = 58.0, 40.0, 90.0

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, ClassVar, final
 
-from .colours import BLUE, CARD, MUTED, ORANGE, PAGE
-from .drawing import Lettering, Picture
-from .heat_map import MARGIN, Wording
-from .view import View
+from .base import View
+from .draw.colours import BLUE, CARD, MUTED, ORANGE, PAGE
+from .draw.heatmap import MARGIN, Wording
+from .draw.svg import Lettering, Picture
 
 NAMES = ("C", "C#", "D", "Eb", "E", "F", "F#", "G", "Ab", "A", "Bb", "B")
 BLACK = {1, 3, 6, 8, 10}  # of an octave

@@ -6,12 +6,12 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from .colours import ORANGE, PAGE, shade
-from .drawing import Picture
-from .heat_map import LEGEND_HEIGHT, MARGIN, Wording
-from .rail import Rail, draw_shade_legend
-from .symbols import column_width, to_ascii, visible
-from .view import View
+from .base import View
+from .draw.colours import ORANGE, PAGE, shade
+from .draw.heatmap import LEGEND_HEIGHT, MARGIN, Wording
+from .draw.svg import Picture
+from .draw.text import column_width, to_ascii, visible
+from .draw.text_rail import Rail, draw_shade_legend
 
 
 @dataclass(frozen=True)

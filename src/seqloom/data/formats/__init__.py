@@ -7,24 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import DataError, Place, SeqloomError, UsageError, nearest, unknown
-from ..names import files_of
-from ..settings import Data
-from ..text import large_lines, read_lines, spoken
-from . import (
-    columns,
-    folders,
-    json_lines,
-    json_sentences,
-    label_first,
-    pairs,
-    parallel,
-    plain,
-    table,
-    trees,
-)
-from .found import STRICT, Reading, Request, Row, Rules, Sentence, Source, settle
-from .joining import joined
-from .roles import parse_columns, shorten
+from ..options import Data
+from ..text.reading import large_lines, read_lines, spoken
+from . import conll, csv, delimited, fasttext, folders, jsonl, jsonl_tagged, parallel, treebank
+from . import text as plain
+from .base import STRICT, Reading, Request, Row, Rules, Sentence, Source, settle
+from .columns_roles import parse_columns, shorten
+from .delimited import joined
+from .parallel_names import files_of
 
 __all__ = [
     "EXTENSIONS",
@@ -42,11 +32,11 @@ __all__ = [
 
 FORMATS: dict[str, Callable[[list[str], Request], Reading[Row]]] = {
     "text": plain.read,
-    "tsv": pairs.read,
-    "csv": table.read,
-    "jsonl": json_lines.read,
-    "label-first": label_first.read,
-    "trees": trees.read,
+    "tsv": delimited.read,
+    "csv": csv.read,
+    "jsonl": jsonl.read,
+    "label-first": fasttext.read,
+    "trees": treebank.read,
 }
 LABELLED = ("text", "label")  # the roles that folders, lines with a label first and trees can fill
 EXTENSIONS = {
@@ -117,7 +107,7 @@ def read_sentences(
     path: Path,
     roles: tuple[str, ...],
     settings: Data,
-    cutter: json_sentences.Cutter | None = None,
+    cutter: jsonl_tagged.Cutter | None = None,
 ) -> Source:
     """One list for each role and sentence: columns with one word a line, or JSON lines.
 
@@ -131,9 +121,9 @@ def read_sentences(
     name = guess_sentences(path, lines) if settings.format == "auto" else settings.format
     request = Request(path, roles, parse_columns(settings.columns, roles))
     if name == "jsonl":
-        reading = json_sentences.read(lines, request, cutter or _between_blanks)
+        reading = jsonl_tagged.read(lines, request, cutter or _between_blanks)
     else:
-        reading = columns.read(lines, request)
+        reading = conll.read(lines, request)
     return settle(name, reading, path, settings)
 
 
@@ -191,12 +181,12 @@ def _by_first_line(line: str, roles: tuple[str, ...]) -> str | None:
     titles = {title.strip(' "') for title in re.split("[,;|\t]", line)}
     if set(roles) <= titles:
         return "tsv" if "\t" in line else "csv"
-    return "trees" if roles == LABELLED and trees.fits(line) else None
+    return "trees" if roles == LABELLED and treebank.fits(line) else None
 
 
 def _by_all_lines(lines: list[str], roles: tuple[str, ...]) -> str | None:
     """The format, where it shows in all lines alone: labels before texts, or tabs."""
-    if roles == LABELLED and label_first.fits(lines):
+    if roles == LABELLED and fasttext.fits(lines):
         return "label-first"
     return "tsv" if any("\t" in line for line in lines) else None
 

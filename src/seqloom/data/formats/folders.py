@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ...errors import DataError, Place
-from ..settings import Data
-from ..text import read_bytes, read_lines, read_text
-from .found import Fault, Reading, Row
+from ..options import Data
+from ..text.reading import read_bytes, read_lines, read_text
+from .base import Fault, Reading, Row
 
 PARTS = {"train": "train", "training": "train", "test": "test", "testing": "test"} | dict.fromkeys(
     ("valid", "validation", "dev", "val"), "valid"

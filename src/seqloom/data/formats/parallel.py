@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from ...errors import DataError, Place, UsageError
-from ..settings import Data
-from ..text import read_lines
-from .found import Fault, Reading, Row, count
+from ..options import Data
+from ..text.reading import read_lines
+from .base import Fault, Reading, Row, count
 
 _LAID_OUT = ("auto", "text")
 

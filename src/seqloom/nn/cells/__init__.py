@@ -2,12 +2,10 @@
 
 from typing import Literal
 
-from .carousel import Carousel
-from .cell import Cell, State
-from .context import Context
-from .elman import Elman
+from .base import Cell, State
+from .elman import Context, Elman
 from .gru import GRU, GRUSimple
-from .lstm import LSTM, LSTMPeephole, LSTMSimple
+from .lstm import LSTM, Carousel, LSTMPeephole, LSTMSimple
 from .minimal import MinGRU, MinLSTM
 
 CELLS: dict[str, type[Cell]] = {

@@ -5,9 +5,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ...trace import record
-from ..unroll import unroll_gru
-from ..wiring import Wiring
-from .cell import AllProducts, Cell, Mask, Outputs, Product, Products, Recur, State
+from ..kernels import unroll_gru
+from .base import AllProducts, Cell, Mask, Outputs, Product, Products, Recur, State
+from .options import Wiring
 
 
 class GRUSimple(Cell):

@@ -1,13 +1,43 @@
-"""Long short-term memory in the steps of its history."""
+"""Long short-term memory in the steps of its history.
+
+The constant error carousel.
+"""
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from ...trace import record
-from ..unroll import compiled_pays, unroll_lstm
-from ..wiring import Wiring
-from .cell import AllProducts, Cell, Mask, Outputs, Products, Recur, State
+from ..kernels import compiled_pays, unroll_lstm, unroll_minimal
+from .base import AllProducts, Cell, Mask, Outputs, Products, Recur, State
+from .options import Wiring
+
+_ONLY = "it only adds up what comes in"
+
+
+class Carousel(Cell):
+    """The constant error carousel (Hochreiter, 1991): a linear unit that feeds itself by weight 1.
+
+    h' = h + W x + b
+
+    ∂h'/∂h is the identity: no gradient fades, and nothing is ever forgotten.
+    """
+
+    products = 1
+    recurrent = 0
+    refuses = {"zoneout": _ONLY, "recurrent_dropout": _ONLY, "start": "it has no matrix U"}
+
+    def stretch(self) -> float:
+        return 1.0
+
+    def step(self, a: Products, state: State, recur: Recur) -> State:
+        return (state[0] + a,)
+
+    def unrolled(self, a: AllProducts, state: State, mask: Mask = None) -> Outputs:
+        """A running sum."""
+        outputs = unroll_minimal(a, state[0])
+        return outputs, (outputs[:, -1],)
+
 
 LARGE = 1 << 15  # numbers of all outputs, from which on torch's kernel is not the quickest,
 MANY = 8  # and sequences: the compiled unroll shares these among threads, torch the numbers of each

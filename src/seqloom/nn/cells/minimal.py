@@ -3,8 +3,8 @@
 from torch import Tensor
 
 from ...trace import record
-from ..unroll import unroll_minimal
-from .cell import AllProducts, Cell, Mask, Outputs, Products, Recur, State
+from ..kernels import unroll_minimal
+from .base import AllProducts, Cell, Mask, Outputs, Products, Recur, State
 
 _SCAN = "it is trained by a parallel scan, where nothing may hang on the state before"
 _REFUSES = {"zoneout": _SCAN, "recurrent_dropout": _SCAN, "skip": _SCAN, "start": "it has no U"}

@@ -7,16 +7,16 @@ from typing import Any
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from ...comparing import compare
 from ...errors import SeqloomError
+from ...experiments.compare import compare
 from ...model import Search
-from ...run import Run
-from ..asking import must_be_short, predict
-from ..bodies import Compared, ComparedInputs
-from ..loaded import Stamp, stamp_of
-from ..model_answers import ComparedAnswers, Comparison
+from ...runs.run import Run
+from ..model_cache import Stamp, stamp_of
+from ..predict import must_be_short, predict
 from ..problems import problem_of
-from ..studio import Here, Json, Studio
+from ..schemas.model_responses import ComparedAnswers, Comparison
+from ..schemas.requests import Compared, ComparedInputs
+from ..state import Here, Json, Studio
 
 router = APIRouter(prefix="/api/v1", tags=["compare"])
 EXAMPLES = 500  # that are judged where nobody says how many

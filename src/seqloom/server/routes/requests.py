@@ -9,11 +9,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path
 from starlette.responses import Response
 
-from ...errors import unknown
-from ...explanations import pages
-from ..answers import CodePage, Health, Notes, Status, Version
-from ..guard import is_loopback
-from ..studio import Here, Json
+from ...errors import pages, unknown
+from ..schemas.responses import CodePage, Health, Notes, Status, Version
+from ..security import is_loopback
+from ..state import Here, Json
 
 router = APIRouter(tags=["server"])
 

@@ -6,11 +6,11 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Request
 from starlette.responses import Response
 
-from ..answers import CheckedRecipe, Estimated, ModelChoices, Tasks
-from ..bodies import RecipeAsked
-from ..offering import models_for, tasks
+from ..option_forms import models_for, tasks
 from ..recipes import answered, recipe_of
-from ..studio import Here, Json
+from ..schemas.requests import RecipeAsked
+from ..schemas.responses import CheckedRecipe, Estimated, ModelChoices, Tasks
+from ..state import Here, Json
 
 router = APIRouter(prefix="/api/v1", tags=["recipes"])
 

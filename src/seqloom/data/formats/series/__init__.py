@@ -6,14 +6,14 @@ from pathlib import Path
 import numpy as np
 
 from ....errors import DataError, Place, UsageError
-from ...recorded import Recording
-from ...settings import Data
-from ...text import read_lines
-from .lines import read_json
-from .looks import looks_like_series
-from .raw import no_rows
+from ...options import Data
+from ...series.schema import Recording
+from ...text.reading import read_lines
+from .base import no_rows
+from .detect import looks_like_series
+from .jsonl import read_json
+from .resample import timed
 from .table import read_table
-from .timing import timed
 from .ts import read_ts
 
 __all__ = ["looks_like_series", "read_series"]

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ....errors import DataError, Place, UsageError, nearest
-from ...dates import NotDatesError, read_dates
-from ..roles import shorten
+from ...series.dates import NotDatesError, read_dates
+from ..columns_roles import shorten
 
 ROLES = ("time", "value", "id", "known", "static", "label")
 _TIMES = {

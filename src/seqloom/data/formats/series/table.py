@@ -11,14 +11,14 @@ import numpy as np
 from jaxtyping import Float
 
 from ....errors import DataError, Place
-from ...numbers import MISSING, number_of
-from ...settings import Data
-from ..fields import Record
-from ..found import Fault, count
-from ..roles import parse_columns, shorten
-from ..table import records_of, sniff
+from ...options import Data
+from ...series.schema import MISSING, number_of
+from ..base import Fault, count
+from ..columns_roles import parse_columns, shorten
+from ..csv import records_of, sniff
+from ..delimited import Record
+from .base import Found, Raw, must_be_finite, no_rows
 from .columns import ROLES, Columns, Look, choose
-from .raw import Found, Raw, must_be_finite, no_rows
 
 __all__ = ["read_table"]
 ENOUGH = 200  # cells of a column that tell what it holds

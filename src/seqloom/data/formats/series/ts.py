@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from ....errors import DataError, Place
-from ...numbers import number_of
-from ...settings import Data
-from .raw import Found, Raw, must_be_finite, no_rows
+from ...options import Data
+from ...series.schema import number_of
+from .base import Found, Raw, must_be_finite, no_rows
 
 
 def read_ts(lines: list[str], path: Path, settings: Data) -> Found:

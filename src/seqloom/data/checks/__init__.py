@@ -1,0 +1,1 @@
+"""Checks of data files: what is wrong with them, and what is odd."""

@@ -1,0 +1,1 @@
+"""From examples to batches: batching, BPTT, windows, curricula, splits."""

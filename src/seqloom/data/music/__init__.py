@@ -1,0 +1,1 @@
+"""Music: MIDI files and piano rolls."""

@@ -1,0 +1,1 @@
+"""Text: reading, normalisation, tokenizers, vocabularies, tag schemes."""

@@ -1,0 +1,1 @@
+"""Evaluation: metrics on a test set, slices, significance, error analysis."""

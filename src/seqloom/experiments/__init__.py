@@ -1,0 +1,1 @@
+"""Many runs: compare, ladder, cross-validation, queue, ensemble."""

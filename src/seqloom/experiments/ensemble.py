@@ -1,0 +1,236 @@
+"""Two runs made into one that interpolates them: the work behind `seqloom mix`."""
+
+import contextlib
+import json
+import math
+import platform
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from ..batch import Batch, Item, collate
+from ..data.loading.batching import in_order_of_length
+from ..data.loading.bptt import one_stream
+from ..errors import DataError, ModelError
+from ..evaluation.evaluate import SEQUENCES_AT_ONCE, SYMBOLS_AT_ONCE, evaluate
+from ..metrics import METRICS
+from ..model import Search, State
+from ..models.mixture import Mixture
+from ..recipe import Recipe
+from ..runs.compatibility import goes_by_symbols, has_same_symbols, is_read_alike, told
+from ..runs.run import CARD, EVENTS, RECIPE, RUNS, TASK, WEIGHTS, Run, load, read_task
+from ..runs.splits import read_parts
+from ..runs.train import new_folder
+from ..signature import BEGIN, Form
+from ..task import Task
+from ..training.checkpoints import locked, save_arrays, write_whole
+from ..training.events import Event, Story
+
+LogProbs = Float[np.ndarray, " symbols"]
+NAME = "mixture"
+
+
+@dataclass(frozen=True)
+class Mixed:
+    """A run made of two, with what each of the three says of validation in bits per symbol."""
+
+    run: Run
+    weight: float
+    bits: tuple[float, float, float]  # the first, the second, the mixture
+    symbols: int
+    notes: tuple[str, ...] = ()
+
+
+def mix(
+    first: Run | str | Path,
+    second: Run | str | Path,
+    *,
+    valid: str | Path = "",
+    name: str = "",
+    runs: str | Path = RUNS,
+) -> Run:
+    """A new run that interpolates two of the same task and vocabulary.
+
+    The share of the first is the one that makes validation likeliest: the validation part of the
+    first run, or the file `valid`.
+    """
+    return mixed(first, second, valid=valid, name=name, runs=runs).run
+
+
+def mixed(  # noqa: PLR0913 - keyword-only but for the first two
+    first: Run | str | Path,
+    second: Run | str | Path,
+    *,
+    valid: str | Path = "",
+    name: str = "",
+    runs: str | Path = RUNS,
+    tell: Callable[[int], None] = lambda done: None,
+) -> Mixed:
+    """As `mix`, with what was found on the way; `tell` hears how many symbols were read."""
+    one, other = (run if isinstance(run, Run) else load(run) for run in (first, second))
+    _must_agree(one, other)
+    examples = _validation(one, valid)
+    tables = {"first": one.recipe.model, "second": other.recipe.model}
+    model = Mixture(one.task.signature(), first=tables["first"], second=tables["second"])
+    model.restore(_both(one, other))
+    mine, others = _each(model, one.task, examples, tell)
+    model.weight = best_weight(mine, others)
+    table = {"name": NAME, "weight": model.weight, **tables}
+    recipe = Recipe(data=one.recipe.data, task=one.recipe.task, model=table)
+    made = Run(new_folder(recipe, name, Path(runs)), recipe, one.task, model)
+    notes = [_shares(made, one, other, len(examples)), *_doubts(one, other)]
+    _keep(made, read_task(one.folder), examples, notes)
+    logs = (mine, others, model.mixed(mine, others))
+    bits = [float(-found.mean()) / math.log(2) for found in logs]
+    run = load(made.folder)
+    return Mixed(run, model.weight, (bits[0], bits[1], bits[2]), len(mine), tuple(notes[1:]))
+
+
+def best_weight(first: LogProbs, second: LogProbs) -> float:
+    """The share of the first that makes the symbols likeliest.
+
+    L(λ) = Σ log(λ p₁ + (1 - λ) p₂)      L'(λ) = Σ (p₁ - p₂) / (λ p₁ + (1 - λ) p₂)
+
+    L is concave, so its slope falls, and halving finds where it is nought: the same λ to which
+    expectation-maximisation climbs (Jelinek & Mercer, 1980), without its slow end.
+    """
+    known = np.isfinite(np.maximum(first, second))  # what neither can say leaves no choice
+    first, second = first[known], second[known]
+    larger = np.maximum(first, second)
+    one, other = np.exp(first - larger), np.exp(second - larger)
+
+    def slope(weight: float) -> float:
+        return float(((one - other) / (weight * one + (1 - weight) * other)).sum())
+
+    low, high = 0.0, 1.0
+    if (other > 0).all() and slope(0.0) <= 0:
+        return 0.0
+    if (one > 0).all() and slope(1.0) >= 0:
+        return 1.0
+    while (middle := (low + high) / 2) not in (low, high):
+        low, high = (middle, high) if slope(middle) > 0 else (low, middle)
+    return low
+
+
+def _must_agree(first: Run, second: Run) -> None:
+    """The same task, read in the same way, into the same numbers, by models that go in steps."""
+    both = (first, second)
+    if not is_read_alike(both):
+        raise ModelError(
+            "M171",
+            "only runs of the same task with the same settings can be mixed",
+            notes=told(both),
+        )
+    for run in both:
+        if not goes_by_symbols(run):
+            raise ModelError(
+                "M173",
+                f"{run.name} does not answer symbol by symbol, so it cannot be mixed",
+                help=["mix runs of language or of translate"],
+            )
+    if not has_same_symbols(both):
+        raise ModelError(
+            "M172",
+            f"the vocabularies of {first.name} and {second.name} differ, so their symbols cannot"
+            " be mixed",
+            help=["train both on the same file, with the same [task] and the same split of [data]"],
+        )
+
+
+def _validation(run: Run, valid: str | Path) -> list[Any]:
+    data = run.recipe.build_data()
+    examples = run.task.read(Path(valid), data) if valid else read_parts(run.task, data).valid
+    if not examples:
+        place = valid or f"the validation part of {run.name}"
+        raise DataError("D022", f"{place} has no examples to find the weight on")
+    return list(run.task.distinct(examples))
+
+
+def _both(first: Run, second: Run) -> dict[str, np.ndarray]:
+    parts = {"first": first.model.weights(), "second": second.model.weights()}
+    return {
+        f"{part}/{name}": array for part, found in parts.items() for name, array in found.items()
+    }
+
+
+def _each(
+    model: Mixture, task: Task, examples: Sequence[Any], tell: Callable[[int], None]
+) -> tuple[LogProbs, LogProbs]:
+    """What either model says of each symbol of the examples."""
+    items = [task.encode(example) for example in examples]
+    found: list[tuple[LogProbs, LogProbs]] = []
+    done = 0
+    with model.at_rest():
+        state: State | None = None
+        for batch in _batches(task, items):
+            if state is None or not task.continuous:
+                state = model.begin(batch.source)
+            (first, second), state = model.each_from(batch, state)
+            found.append((first[batch.target.mask], second[batch.target.mask]))
+            done += len(found[-1][0])
+            tell(done)
+    return np.concatenate([one for one, _ in found]), np.concatenate([two for _, two in found])
+
+
+def _batches(task: Task, items: list[Item]) -> Iterator[Batch]:
+    """One long text in windows, or examples of similar length together."""
+    if task.continuous:
+        yield from one_stream(items, SYMBOLS_AT_ONCE)
+        return
+    for which in in_order_of_length([len(item.source) for item in items], SEQUENCES_AT_ONCE):
+        batch = collate([items[i] for i in which])
+        is_next = task.form is Form.NEXT
+        yield Batch(batch.target.late(BEGIN), batch.target) if is_next else batch
+
+
+def _doubts(first: Run, second: Run) -> list[str]:
+    """What a fair reader must know of where the share was found."""
+    prints = [read_task(run.folder)["fingerprint"] for run in (first, second)]
+    cuts = ("valid_fraction", "test_fraction", "split_seed")
+    same = all(first.recipe.data.get(cut) == second.recipe.data.get(cut) for cut in cuts)
+    if prints[0] == prints[1] and same:
+        return []
+    return [
+        f"{first.name} and {second.name} were not trained on the same split of the same data:"
+        f" {second.name} may have learned from what the share was found on"
+    ]
+
+
+def _shares(run: Run, first: Run, second: Run, examples: int) -> str:
+    share = run.recipe.model["weight"]
+    return (
+        f"{share:.4f} of {first.name} and {1 - share:.4f} of {second.name};"
+        f" the shares were found on {examples:,} validation examples"
+    )
+
+
+def _keep(run: Run, state: dict[str, Any], examples: list[Any], notes: list[str]) -> None:
+    """The mixture in a folder of its own, like any other run."""
+    folder, recipe = run.folder, run.recipe
+    judged = evaluate(run.model, run.task, examples, Search()).values()
+    with locked(folder):
+        write_whole(folder / TASK, json.dumps(state, ensure_ascii=False).encode())
+        save_arrays(folder / WEIGHTS, run.model.weights())
+        facts = {"examples": {"valid": len(examples)}, "notes": notes, "size": run.model.size()}
+        facts |= {"model": NAME, "task": recipe.task["name"]}
+        facts |= {"seqloom": version("seqloom"), "python": platform.python_version()}
+        with contextlib.closing(Story(folder / EVENTS)) as story:
+            story.append(Event("start", 0, facts))
+            story.append(Event("eval", 0, {**judged, "epoch": 0.0, "best": True}))
+            story.append(Event("end", 0, {"reason": "mixed", "best_step": 0, "seconds": 0.0}))
+        write_whole(folder / CARD, _card(run, judged, notes).encode())
+        # Last, because a folder with a recipe in it is a run.
+        write_whole(folder / RECIPE, recipe.to_toml().encode())
+
+
+def _card(run: Run, judged: dict[str, float], notes: list[str]) -> str:
+    lines = [f"# {run.name}", "", f"Model {NAME}, task {run.recipe.task['name']}.", ""]
+    lines += ["Made by seqloom mix:", "", *(f"- {note}" for note in notes)]
+    lines += ["", f"{run.model.size():,} learned numbers.", "", "## On validation", ""]
+    lines += [f"- {METRICS[name].title}: {METRICS[name].show(v)}" for name, v in judged.items()]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,1 @@
+"""Export: torch weights, CTranslate2, ARPA."""

@@ -1,0 +1,156 @@
+"""A Transformer that translates, for CTranslate2: the work behind `seqloom export`."""
+
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ..data.text.vocabulary import SPECIAL
+from ..errors import ModelError, UsageError
+from ..model import Model
+from ..models.transformer_encoder_decoder import TransformerEncoderDecoder
+from ..nn.embedding import Embedding
+from ..nn.output.heads import Symbols
+from ..nn.transformer.layers import Layered, TransformerLayer
+from ..nn.transformer.positions import Sinusoid
+from ..runs.run import Run
+from ..signature import BEGIN, END, PAD, UNKNOWN, Tokens
+from ..training.checkpoints import cannot_write
+
+PACKAGE = "ctranslate2"
+NEVER = -1e9
+PLACES = 1024  # positions are written out; CTranslate2 cuts sources at so many symbols by itself
+
+
+def export_ctranslate2(folder: str | Path, run: Run, *, force: bool = False) -> None:
+    """Write the model of a run as CTranslate2 reads it, with its symbols.
+
+    It gives the same translations there: the source's symbols go in without an end, which is added,
+    and the target's come out.
+    """
+    folder, task = Path(folder), run.task
+    if find_spec(PACKAGE) is None:
+        raise UsageError(
+            "U050",
+            f"the package {PACKAGE} is not installed",
+            help=["pip install 'seqloom[ctranslate2]'"],
+        )
+    model = exportable(run.model, run.name)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())) and not force:
+        raise UsageError("U051", f"{folder} is there already", help=["--force   replace it"])
+    source, target = (list(getattr(task, side).symbols) for side in ("source", "target"))
+    spec = specification(model, source, target)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        spec.save(str(folder))
+    except OSError as error:
+        raise cannot_write(folder, error) from error
+
+
+def exportable(model: Model, name: str) -> TransformerEncoderDecoder:
+    """The model, or a sentence that says why CTranslate2 cannot run it."""
+    if not isinstance(model, TransformerEncoderDecoder):
+        raise ModelError(
+            "M181",
+            f"{name} is no Transformer that translates, and CTranslate2 runs nothing else",
+            help=["train one:  seqloom train translate FILE -m transformer-encoder-decoder"],
+        )
+    signature, assembly = model.signature, model.assembly
+    wrong = [
+        (assembly.positions == "rotary", "positions = rotary"),
+        (assembly.attention_window > 0, f"attention_window = {assembly.attention_window}"),
+        (not isinstance(model.output, Symbols), f"adaptive = {model.ends.adaptive}"),
+        (not isinstance(signature.source, Tokens), "a source that is numbers or labels"),
+        (not isinstance(signature.target, Tokens), "a target that is labels"),
+    ]
+    for is_so, what in wrong:
+        if is_so:
+            raise ModelError(
+                "M181",
+                f"{name} has {what}, which CTranslate2 cannot do as Seqloom does",
+                help=["train it again without that; positions may be sinusoid or learned"],
+            )
+    return model
+
+
+def specification(model: TransformerEncoderDecoder, source: list[str], target: list[str]) -> Any:
+    """The model in CTranslate2's words, weights and all."""
+    specs = import_module(f"{PACKAGE}.specs")
+    assembly = model.assembly
+    counts = len(model.encoder.layers), len(model.decoder.layers)
+    bends = {"relu": specs.Activation.RELU, "gelu": specs.Activation.GELU}
+    spec = specs.TransformerSpec.from_config(
+        counts,
+        assembly.heads,
+        pre_norm=assembly.norm == "before",
+        activation=bends[assembly.activation],
+    )
+    with torch.no_grad():
+        _fill_stack(spec.encoder, model.encoder)
+        _fill_stack(spec.decoder, model.decoder)
+        spec.encoder.embeddings[0].weight = _table(model.source_input)
+        spec.decoder.embeddings.weight = _table(model.target_input)
+        if isinstance(model.output, Symbols):
+            spec.decoder.projection.weight = _array(model.output.scores.weight)
+            spec.decoder.projection.bias = _array(model.output.scores.bias)
+            spec.decoder.projection.bias[[PAD, BEGIN]] = NEVER  # as no search of ours takes them
+    spec.register_source_vocabulary(source)
+    spec.register_target_vocabulary(target)
+    spec.config.unk_token, spec.config.bos_token = SPECIAL[UNKNOWN], SPECIAL[BEGIN]
+    spec.config.eos_token = SPECIAL[END]
+    spec.config.decoder_start_token = SPECIAL[BEGIN]
+    spec.config.add_source_eos = True
+    spec.validate()
+    spec.optimize()
+    return spec
+
+
+def _fill_stack(spec: Any, stack: Layered) -> None:
+    positions = stack.positions
+    if positions is not None:
+        is_endless = isinstance(positions, Sinusoid)
+        places = max(PLACES, stack.context) if is_endless else stack.context
+        nowhere = next(stack.parameters()).new_zeros(1, places, stack.width)
+        spec.position_encodings.encodings = _array(positions(nowhere)[0])
+        spec.scale_embeddings = is_endless  # √width x, as there
+    for theirs, ours in zip(spec.layer, stack.each(), strict=True):
+        _fill_layer(theirs, ours)
+    if isinstance(stack.norm, nn.LayerNorm):
+        _fill_norm(spec.layer_norm, stack.norm)
+
+
+def _fill_layer(spec: Any, layer: TransformerLayer) -> None:
+    own, cross = layer.attention, layer.cross_attention
+    _fill_norm(spec.self_attention.layer_norm, layer.attention_norm)
+    _fill_products(spec.self_attention.linear, [own.read, own.join])
+    if cross is not None and layer.cross_norm is not None:
+        _fill_norm(spec.attention.layer_norm, layer.cross_norm)
+        _fill_products(spec.attention.linear, [cross.ask, cross.read, cross.join])
+    _fill_norm(spec.ffn.layer_norm, layer.feed_norm)
+    _fill_products([spec.ffn.linear_0, spec.ffn.linear_1], [layer.widen, layer.narrow])
+
+
+def _fill_products(specs: list[Any], products: list[nn.Linear]) -> None:
+    for spec, product in zip(specs, products, strict=True):
+        spec.weight = _array(product.weight)
+        if product.bias is not None:
+            spec.bias = _array(product.bias)
+
+
+def _fill_norm(spec: Any, norm: nn.LayerNorm) -> None:
+    spec.gamma = _array(norm.weight)
+    spec.beta = np.zeros_like(spec.gamma) if norm.bias is None else _array(norm.bias)
+
+
+def _table(read: nn.Module) -> np.ndarray:
+    if not isinstance(read, Embedding):
+        raise TypeError("only symbols are looked up")
+    return _array(read.table.weight)
+
+
+def _array(tensor: Tensor) -> np.ndarray:
+    return np.array(tensor.detach().float().numpy())

@@ -1,0 +1,1 @@
+"""Inference: generate, score, stream, forecast, compose."""

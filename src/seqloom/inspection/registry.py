@@ -1,0 +1,32 @@
+"""All kinds of view, in the order in which a page shows them."""
+
+from .attention_gates import ATTENTION, GATES, HEADS, HIERARCHY
+from .attribution_views import GRADIENT_FLOW, INFLUENCE
+from .base import Kind
+from .beam import BEAM
+from .forecast import COMPONENTS, FORECAST
+from .labels import TAGS, TRELLIS
+from .neurons import CELL, STATES
+from .next_token import CHOICES, NEXT, SURPRISE
+
+KINDS: dict[str, Kind] = {  # in the order of the page
+    kind.view: kind
+    for kind in (
+        FORECAST,
+        COMPONENTS,
+        CHOICES,
+        TAGS,
+        NEXT,
+        SURPRISE,
+        CELL,
+        HIERARCHY,
+        ATTENTION,
+        HEADS,
+        INFLUENCE,
+        GATES,
+        STATES,
+        GRADIENT_FLOW,
+        TRELLIS,
+        BEAM,
+    )
+}

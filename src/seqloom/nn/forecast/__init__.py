@@ -1,0 +1,1 @@
+"""Output layers of forecasters: distributions over what is next in time."""

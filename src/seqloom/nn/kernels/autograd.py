@@ -1,0 +1,195 @@
+"""The unrolls of cells whose gates see only the input, and of the one that has no gates.
+
+What the unrolls share.
+
+The unroll of the simple recurrent network.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+
+from .scan import LARGE, scan, scan_back
+
+LARGE_MATRIX = 1 << 19  # numbers of a matrix from which on it pays to bring it into order
+MANY = 16  # steps, and sequences, likewise
+
+
+class Matrix:
+    """M as all steps of an unroll multiply with it: X Mᵀ, added to something.
+
+    A large matrix is brought into the order of oneDNN's products once, as `nn.LSTM` does it; a
+    plain product would do so at every step. With one thread that gains nothing.
+    """
+
+    def __init__(self, matrix: Tensor, like: Tensor, steps: int) -> None:
+        self.turned, self.ordered = matrix.t(), None
+        if _pays(matrix, like, steps):
+            ordered = torch.ops.mkldnn._reorder_linear_weight(matrix.contiguous(), like.shape[0])
+            self.ordered = ordered
+
+    def add_to(self, total: Tensor, x: Tensor) -> Tensor:
+        """total += X Mᵀ."""
+        if self.ordered is None:
+            return total.addmm_(x, self.turned)
+        return total.add_(self._product(x))
+
+    def times(self, x: Tensor) -> Tensor:
+        """X Mᵀ."""
+        return x @ self.turned if self.ordered is None else self._product(x)
+
+    def _product(self, x: Tensor) -> Tensor:
+        found: Tensor = torch.ops.mkldnn._linear_pointwise(
+            x.contiguous(), self.ordered, None, "none", [], ""
+        )
+        return found
+
+
+def _pays(matrix: Tensor, like: Tensor, steps: int) -> bool:
+    return (
+        matrix.numel() >= LARGE_MATRIX
+        and steps >= MANY
+        and like.shape[0] >= MANY
+        and matrix.dtype == torch.float32
+        and torch.get_num_threads() > 1
+        and torch.backends.mkldnn.is_available()
+    )
+
+
+def masked(h: Tensor, mask: Tensor | None) -> Tensor:
+    """m ⊙ h, where numbers of the state are dropped."""
+    return h if mask is None else h * mask
+
+
+def add_product(total: Tensor, inner: Tensor, weight: Tensor, mask: Tensor | None) -> None:
+    """Add m ⊙ (δ U), the gradient that comes back through U (m ⊙ h)."""
+    if mask is None:
+        total.addmm_(inner, weight)
+    else:
+        total.addcmul_(inner @ weight, mask)
+
+
+def one_minus_square(y: Tensor, out: Tensor | None = None) -> Tensor:
+    """1 - y², the slope of y = tanh(x), in one pass over memory."""
+    return torch.addcmul(y.new_ones(()), y, y, value=-1, out=out)
+
+
+def times_one_minus(y: Tensor, out: Tensor | None = None) -> Tensor:
+    """y (1 - y), the slope of y = σ(x), in one pass over memory."""
+    return torch.addcmul(y, y, y, value=-1, out=out)
+
+
+def weight_gradient(inner: Tensor, states: Tensor, out: Tensor | None = None) -> Tensor:
+    """Σ_t δ_t h_tᵀ over all steps and sequences, as one product."""
+    rows = inner.reshape(-1, inner.shape[-1])
+    return torch.mm(rows.t(), states.reshape(-1, states.shape[-1]), out=out)
+
+
+IN_PLACE: dict[str, Callable[[Tensor], Tensor]] = {
+    "tanh": torch.tanh_,
+    "sigmoid": torch.sigmoid_,
+    "relu": torch.relu_,
+}
+SLOPES: dict[str, Callable[[Tensor], Tensor]] = {  # from the output, not from the input
+    "tanh": one_minus_square,
+    "sigmoid": times_one_minus,
+    "relu": lambda h: (h > 0).to(h.dtype),
+}
+
+
+class ElmanUnroll(Function):
+    """h' = φ(a + U (m ⊙ h)) over all steps."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, a: Tensor, weight: Tensor, first: Tensor, mask: Tensor | None, activation: str
+    ) -> Tensor:
+        batch, time, hidden = a.shape
+        states = a.new_empty(time + 1, batch, hidden)
+        states[0] = first
+        turned, bend, h = weight.t(), IN_PLACE[activation], states.unbind(0)
+        for t, product in enumerate(a.unbind(1)):
+            bend(torch.addmm(product, masked(h[t], mask), turned, out=h[t + 1]))
+        ctx.save_for_backward(weight, states, mask)
+        ctx.activation = activation
+        return states[1:].transpose(0, 1)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        weight, states, mask = ctx.saved_tensors
+        inner = SLOPES[ctx.activation](states[1:])  # becomes the gradient of a, step by step
+        steps, outer = inner.unbind(0), grad.unbind(1)
+        dh = torch.zeros_like(states[0])
+        for t in reversed(range(len(steps))):
+            steps[t].mul_(dh.add_(outer[t]))
+            torch.mm(steps[t], weight, out=dh)
+            if mask is not None:
+                dh.mul_(mask)
+        d_weight = weight_gradient(inner, masked(states[:-1], mask))
+        return inner.transpose(0, 1), d_weight, dh, None, None
+
+
+class MinimalUnroll(Function):
+    """h' = (1 - z) ⊙ h + z ⊙ n over all steps; blocks z, n, or f, i, n with z = i / (f + i)."""
+
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, first: Tensor) -> Tensor:
+        parts = a.transpose(0, 1).unflatten(-1, (-1, first.shape[-1]))
+        gates, n = parts[:, :, :-1].sigmoid(), parts[:, :, -1]
+        z = gates[:, :, 0]
+        if gates.shape[2] == 2:
+            z = gates[:, :, 1] / (z + gates[:, :, 1])
+        keep = 1 - z
+        outputs = scan(keep, z * n, first)
+        ctx.save_for_backward(a, first, gates, keep, outputs)
+        return outputs.transpose(0, 1)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
+        a, first, gates, keep, outputs = ctx.saved_tensors
+        parts = a.transpose(0, 1).unflatten(-1, (-1, first.shape[-1]))
+        g = scan_back(keep, grad.transpose(0, 1))
+        found = torch.empty_like(parts)
+        torch.addcmul(g, g, keep, value=-1, out=found[:, :, -1])  # g ⊙ z
+        torch.sub(parts[1:, :, -1], outputs[:-1], out=found[1:, :, 0])
+        torch.sub(parts[0, :, -1], first, out=found[0, :, 0])
+        found[:, :, 0].mul_(g).mul_(times_one_minus(keep))  # g ⊙ (n - h) ⊙ z (1 - z)
+        if gates.shape[2] == 2:  # z hangs on f by -z (1 - z) (1 - f), on i by z (1 - z) (1 - i)
+            torch.addcmul(
+                found[:, :, 0], found[:, :, 0], gates[:, :, 1], value=-1, out=found[:, :, 1]
+            )
+            found[:, :, 0].mul_(gates[:, :, 0] - 1)
+        return found.flatten(2).transpose(0, 1), g[0] * keep[0]
+
+
+class SumUnroll(Function):
+    """h' = h + a over all steps."""
+
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, first: Tensor) -> Tensor:
+        if first.numel() < LARGE:
+            return a.cumsum(1).add_(first[:, None])
+        outputs = a.new_empty(a.shape[1], *first.shape)
+        state = first
+        for added, output in zip(a.unbind(1), outputs.unbind(0), strict=True):
+            state = torch.add(state, added, out=output)
+        return outputs.transpose(0, 1)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
+        if grad[:, 0].numel() < LARGE:
+            found = grad.flip(1).cumsum(1).flip(1)
+            return found, found[:, 0].clone()
+        found = grad.new_empty(grad.shape[1], grad.shape[0], grad.shape[2])
+        g, outer = found.unbind(0), grad.unbind(1)
+        g[-1].copy_(outer[-1])
+        for t in reversed(range(len(g) - 1)):
+            torch.add(g[t + 1], outer[t], out=g[t])
+        return found.transpose(0, 1), g[0].clone()

@@ -1,0 +1,1 @@
+"""Output layers: from states to probabilities of tokens, labels and tag sequences."""

@@ -1,0 +1,1 @@
+"""Transformer blocks: attention, positions, encoder and decoder stacks."""

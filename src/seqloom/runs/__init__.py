@@ -1,0 +1,1 @@
+"""One run folder: train, load, record, splits, checks, packaging."""

@@ -1,0 +1,39 @@
+"""The run in words: a card that is written by itself."""
+
+from typing import Any
+
+from ..metrics import METRICS
+from .run import Run
+from .splits import Parts
+
+
+def card(run: Run, parts: Parts) -> str:
+    """What was trained on what, with what result, as Markdown."""
+    recipe, events = run.recipe, run.events()
+    lines = [f"# {run.name}", "", f"Model {recipe.model['name']}, task {recipe.task['name']}.", ""]
+    lines += ["## Data", ""]
+    lines += [
+        f"- {name}: {len(getattr(parts, name)):,} examples" for name in ("train", "valid", "test")
+    ]
+    lines += [f"- {note}" for note in parts.notes]
+    lines += ["", "## Model", "", f"{run.model.size():,} learned numbers. Settings:", ""]
+    lines += [f"- {key} = {value!r}" for key, value in recipe.model.items() if key != "name"]
+    if found := best_evaluation(events):
+        lines += ["", f"## On validation, at step {found['step']:,}", ""]
+        lines += [
+            f"- {METRICS[k].title}: {METRICS[k].show(v)}" for k, v in metrics_in(found).items()
+        ]
+    lines += ["", "## Training", ""]
+    lines += [f"- {key} = {value!r}" for key, value in recipe.training.items()]
+    return "\n".join(lines) + "\n"
+
+
+def best_evaluation(events: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """The evaluation whose weights were kept."""
+    found = [event for event in events if event["kind"] == "eval" and event.get("best")]
+    return found[-1] if found else None
+
+
+def metrics_in(event: dict[str, Any]) -> dict[str, float]:
+    """The metrics an evaluation event holds."""
+    return {name: value for name, value in event.items() if name in METRICS}

@@ -1,0 +1,1 @@
+"""Exact algorithms without torch: n-grams, hidden Markov models, Kalman filters."""

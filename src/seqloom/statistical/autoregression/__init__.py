@@ -1,0 +1,1 @@
+"""Autoregression: least squares, posteriors, simulation."""

@@ -1,0 +1,139 @@
+"""Small programs, to be executed by reading them."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from string import ascii_lowercase
+from typing import NamedTuple
+
+import numpy as np
+
+from .base import Puzzle, TextPuzzle
+from .options import Shape
+from .text import DIGITS, MOST_DIGITS
+
+LOOP = "x"  # what loops count with
+NAMES = ascii_lowercase.replace(LOOP, "")
+TYPED = "\\n"  # how a user types a line break
+
+
+class Piece(NamedTuple):
+    """Lines to be executed first, then an expression, and the value it has."""
+
+    lines: tuple[str, ...]
+    text: str
+    value: int
+
+
+class Programs(TextPuzzle):
+    r"""Say what a program prints (Zaremba & Sutskever, 2014, "Learning to Execute").
+
+    N operations, N being the nesting, each with the result of the last one as an operand at any
+    place of it: + and -, * with a small number, an assignment, a loop that adds or subtracts,
+    an if-else. The other operands are even in [1, 10^D), D being the digits (the paper's length);
+    small numbers, and how often a loop runs, are even in [1, 4 D], so that one pass of reading
+    can be enough. The last line prints. The programs are Python:
+
+        j=8584
+        for x in range(8):j+=920
+        b=(1500+j)
+        print((b+7567))
+
+    A line break is typed as \n. The answer ends with END where the paper has a full stop.
+    """
+
+    uses = frozenset({"digits", "nesting", "reversed", "doubled", "scrambled"})
+    characters = DIGITS + ascii_lowercase + "+-*=<>():" + " \n"
+    answers = DIGITS + "-"
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__(shape)
+        shape.must_lie("digits", 1, MOST_DIGITS, " digits in a number")
+        shape.must_lie("nesting", 1, len(NAMES), ", a letter for each variable")
+
+    def pair(self, chance: np.random.Generator) -> tuple[str, str]:
+        made = Piece((), *self._number(chance))
+        names = iter([NAMES[place] for place in chance.permutation(len(NAMES))])
+        for _ in range(self.shape.nesting):
+            operation = OPERATIONS[chance.integers(len(OPERATIONS))]
+            numbers = [made, *(Piece((), *self._number(chance)) for _ in range(operation.others))]
+            operands = [numbers[place] for place in chance.permutation(len(numbers))]
+            small = int(chance.integers(1, 4 * self.shape.digits, endpoint=True))
+            step = operation.make(operands, small, bool(chance.integers(2)), next(names))
+            made = step._replace(lines=made.lines + step.lines)
+        text = "\n".join([*made.lines, f"print({made.text})"])
+        if self.shape.scrambled:
+            text = "".join(text[place] for place in chance.permutation(len(text)))
+        return text, str(made.value)
+
+    def read(self, text: str) -> np.ndarray:
+        return super().read(text.replace(TYPED, "\n"))
+
+    def shown(self, question: np.ndarray) -> str:
+        return super().shown(question).replace("\n", TYPED)
+
+    def easier(self) -> list[Puzzle]:
+        """Digits grow first; then nesting, with one digit again."""
+        deep, long = self.shape.nesting, self.shape.digits
+        levels = [(n, d) for n in range(1, deep + 1) for d in range(1, long + 1)]
+        return [Programs(replace(self.shape, nesting=n, digits=d)) for n, d in levels[:-1]]
+
+    def _number(self, chance: np.random.Generator) -> tuple[str, int]:
+        value = int(chance.integers(1, 10**self.shape.digits))
+        return str(value), value
+
+
+Make = Callable[[list[Piece], int, bool, str], Piece]  # operands, a small number, a coin, a name
+
+
+class Operation(NamedTuple):
+    """A way to make a longer piece of shorter ones: the operands beside the first, and how."""
+
+    others: int
+    make: Make
+
+
+def _sum(operands: list[Piece], small: int, plus: bool, name: str) -> Piece:
+    one, other = operands
+    return Piece((), f"({one.text}{_sign(plus)}{other.text})", _added(one, other.value, plus))
+
+
+def _product(operands: list[Piece], small: int, first: bool, name: str) -> Piece:
+    (one,) = operands
+    text = f"({small}*{one.text})" if first else f"({one.text}*{small})"
+    return Piece((), text, small * one.value)
+
+
+def _assignment(operands: list[Piece], small: int, plus: bool, name: str) -> Piece:
+    one, other = operands
+    text = f"({name}{_sign(plus)}{other.text})"
+    return Piece((f"{name}={one.text}",), text, _added(one, other.value, plus))
+
+
+def _loop(operands: list[Piece], small: int, plus: bool, name: str) -> Piece:
+    one, other = operands
+    repeated = f"for {LOOP} in range({small}):{name}{_sign(plus)}={other.text}"
+    return Piece((f"{name}={one.text}", repeated), name, _added(one, small * other.value, plus))
+
+
+def _choice(operands: list[Piece], small: int, less: bool, name: str) -> Piece:
+    left, right, one, other = operands
+    is_so = left.value < right.value if less else left.value > right.value
+    text = f"({one.text} if {left.text}{'<' if less else '>'}{right.text} else {other.text})"
+    return Piece((), text, one.value if is_so else other.value)
+
+
+def _sign(plus: bool) -> str:
+    return "+" if plus else "-"
+
+
+def _added(one: Piece, value: int, plus: bool) -> int:
+    return one.value + value if plus else one.value - value
+
+
+OPERATIONS = (  # + and - are one, as likely as each of the others
+    Operation(1, _sum),
+    Operation(0, _product),
+    Operation(1, _assignment),
+    Operation(1, _loop),
+    Operation(3, _choice),
+)

@@ -1,0 +1,71 @@
+"""A forecast as people understand it: in the units of the file, each step with its name."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from ..data.series.scaling import Scale
+from ..prediction import LEVELS, Foreseen
+
+
+@dataclass(frozen=True, eq=False)
+class Ahead:
+    """What is expected at each step, and the quantiles at LEVELS; paths where they were drawn.
+
+    Steps are named as the dates of the file go on. Where numbers were read as logarithms or roots,
+    what is expected is the median.
+    """
+
+    mean: Float[np.ndarray, "time width"]
+    quantiles: Float[np.ndarray, "time width levels"]
+    times: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    series: str = ""
+    paths: Float[np.ndarray, "samples time width"] | None = None
+
+    @classmethod
+    def of(cls, found: Any, scale: Scale, **about: Any) -> "Ahead":
+        """From what a model foresaw in its own numbers, or from the numbers themselves."""
+        if not isinstance(found, Foreseen):
+            rows = np.asarray(found, dtype=np.float64).reshape(-1, len(scale.shift))
+            found = Foreseen(rows, np.repeat(rows[..., None], len(LEVELS), axis=-1))
+        paths = None if found.paths is None else scale.back(found.paths)
+        quantiles = scale.back(found.quantiles, levels=True)
+        return cls(scale.back(found.mean), quantiles, paths=paths, **about)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Ahead) and self.as_dict() == other.as_dict()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __len__(self) -> int:
+        return len(self.mean)
+
+    def band(
+        self, share: float
+    ) -> tuple[Float[np.ndarray, "time width"], Float[np.ndarray, "time width"]]:
+        """Where the middle share of chance begins and ends."""
+        return Foreseen(self.mean, self.quantiles).band(share)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same for machines; of one number at each step there are plain lists."""
+        narrow = self.mean.shape[1] == 1
+
+        def plain(rows: np.ndarray) -> Any:
+            return (rows[..., 0] if narrow else rows).tolist()
+
+        quantiles = {str(level): plain(self.quantiles[..., i]) for i, level in enumerate(LEVELS)}
+        found = {"series": self.series, "times": list(self.times), "names": list(self.names)}
+        drawn = {} if self.paths is None else {"paths": plain(self.paths)}
+        return {**found, "mean": plain(self.mean), "quantiles": quantiles, **drawn}
+
+    def __str__(self) -> str:
+        return written(self.mean)
+
+
+def written(rows: Float[np.ndarray, "time width"], digits: int = 6) -> str:
+    """Numbers in one line: blanks between steps; of several numbers a semicolon."""
+    steps = [" ".join(f"{number:.{digits}g}" for number in row) for row in rows.tolist()]
+    return (" " if rows.shape[1] == 1 else "; ").join(steps)

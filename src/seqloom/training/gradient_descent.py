@@ -1,0 +1,247 @@
+"""Learning by gradient descent."""
+
+import math
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol, cast, runtime_checkable
+
+import torch
+from torch import Tensor, nn
+
+from ..batch import Batch
+from ..data.loading.batching import Course
+from ..data.loading.bptt import Windows
+from ..data.loading.curriculum import Lessons
+from ..errors import TrainingError
+from ..model import Carries, LearnsByGradient, LearnsFromStreams, State
+from .learner import Snapshot, Step, Way
+from .optimizers import OPTIMIZERS, factor
+from .options import Training, worked
+
+
+class Descent(Way):
+    """Gradient descent over batches, exact to the bit when it is stopped and taken up again.
+
+    An epoch's batches follow from the seed and the epoch, so the place in the data is two numbers;
+    the rest of the state is the weights, the optimiser, and torch's random state for dropout.
+    """
+
+    def __init__(self, model: LearnsByGradient, batches: Course, settings: Training) -> None:
+        self.model, self.batches, self.settings = model, batches, settings
+        self.module = cast(nn.Module, model)
+        weights = [cast(Tensor, weight) for weight in model.parameters()]
+        self.parameters = [weight for weight in weights if weight.requires_grad]
+        self.optimizer = OPTIMIZERS[settings.optimizer](self.parameters, settings)
+        self.average = [w.detach().clone() for w in self.parameters] if settings.average else []
+        self.evaluated: list[list[Tensor]] = []  # the weights at the last evaluations
+        self.step, self.epoch, self.place = 0, 0, 0
+        self.seconds, self.slowed = 0.0, 1.0
+        self._last: dict[str, float] = {}
+        self._alarming = EXPLODED
+        self.carried: State = ()  # what is remembered of a continuous text
+
+    def steps(self) -> Iterator[Step]:
+        self.module.train()
+        while self._progress() < 1:
+            began = worked()
+            self._rise()
+            order = self.batches.epoch(self.epoch)
+            batch = self.batches.batch(order[self.place])
+            values = self._descend(self._loss(batch))
+            warning = self._warning(values["gradient"])
+            self.step, self.place = self.step + 1, self.place + 1
+            if ends := self.place == len(order):
+                self.epoch, self.place = self.epoch + 1, 0
+            self.seconds += worked() - began
+            symbols = int(batch.target.lengths.sum())
+            epoch = self.epoch + self.place / len(order)
+            progress, level = self._progress(), self._level()
+            yield Step(self.step, epoch, progress, symbols, values, ends, warning, level)
+
+    def _rise(self) -> None:
+        """Go on to harder examples where they are due; as much of the epoch is left as before."""
+        if isinstance(self.batches, Lessons):
+            before = len(self.batches.epoch(self.epoch))
+            if self.batches.rise(self._progress()):
+                after = len(self.batches.epoch(self.epoch))
+                self.place = self.place * after // before
+
+    def _level(self) -> dict[str, int]:
+        """The level of a curriculum that goes from level to level."""
+        lessons = self.batches
+        if not isinstance(lessons, Lessons) or lessons.plan.curriculum == "mixed":
+            return {}
+        return {"level": lessons.level + 1, "levels": len(lessons.levels)}
+
+    @property
+    def aims_at_target(self) -> bool:
+        return not isinstance(self.batches, Lessons) or self.batches.level == self.batches.last
+
+    def _loss(self, batch: Batch) -> Tensor:
+        """Of whole sequences, or of a window, with what is remembered of those before it."""
+        if not isinstance(self.batches, Windows):
+            whole: Tensor = self.model.loss(batch)
+            return whole
+        reader = cast(_Reader, self.model)
+        if self.place == 0 or not reader.in_order:
+            self.carried = reader.begin(batch.source)
+        loss, state = reader.loss_from(batch, self.carried)
+        self.carried = tuple(part.detach() for part in state)
+        return cast(Tensor, loss)
+
+    def _descend(self, loss: Tensor) -> dict[str, float]:
+        """One step down the gradient; nothing is changed where the loss is not a number."""
+        settings = self.settings
+        rate = settings.learning_rate * self.slowed
+        place = self._progress(), settings.warmup, self.step, self.epoch
+        rate *= factor(settings.schedule, *place)
+        loss.backward()
+        if settings.l1:
+            for weight in self.parameters:
+                cast(Tensor, weight.grad).add_(weight.detach().sign(), alpha=settings.l1)
+        norm = nn.utils.clip_grad_norm_(self.parameters, settings.clip or math.inf)
+        values = {"loss": loss.item(), "gradient": norm.item(), "rate": rate}
+        if not math.isfinite(values["loss"]) or not math.isfinite(values["gradient"]):
+            raise _diverged(self.step + 1, values, self._last, settings)
+        self.optimizer.step(rate)
+        self.optimizer.forget_gradients()  # before the next loss is made, to have the memory for it
+        self._follow()
+        self._last = values
+        return values
+
+    def _warning(self, norm: float) -> dict[str, Any]:
+        """Say so when the gradient explodes unclipped; again only when it gets ten times worse."""
+        if self.settings.clip or norm < self._alarming:
+            return {}
+        self._alarming = 10 * norm
+        return _exploded(self.step + 1, norm, self.settings)
+
+    def _follow(self) -> None:
+        """Move the running mean a little towards the weights; more at the start."""
+        if self.average:
+            keep = min(self.settings.average, (self.step + 1) / (self.step + 10))
+            with torch.no_grad():
+                torch._foreach_lerp_(self.average, self.parameters, 1 - keep)
+
+    def _progress(self) -> float:
+        """How far training is: by epochs, steps or time, whichever ends it first."""
+        settings = self.settings
+        epochs = self.epoch + self.place / len(self.batches.epoch(self.epoch))
+        steps = self.step / settings.steps if settings.steps else 0.0
+        return max(epochs / settings.epochs, steps, self.seconds / settings.seconds())
+
+    @contextmanager
+    def judged(self) -> Iterator[None]:
+        """A mean stands in for the weights: the running one, or that of the last evaluations."""
+        settings = self.settings
+        if not settings.average and not settings.average_last:
+            yield
+            return
+        own = [weight.detach().clone() for weight in self.parameters]
+        if settings.average_last:
+            self.evaluated = [*self.evaluated, own][-settings.average_last :]
+        means = [torch.stack(weights).mean(0) for weights in zip(*self.evaluated, strict=True)]
+        _copy(self.average or means, self.parameters)
+        try:
+            yield
+        finally:
+            _copy(own, self.parameters)
+
+    def disappointed(self) -> None:
+        if self.settings.schedule == "plateau":
+            self.slowed /= 2
+
+    def snapshot(self) -> Snapshot:
+        tensors: dict[str, Tensor] = {
+            f"model/{name}": tensor for name, tensor in self.module.state_dict().items()
+        }
+        for number, state in self.optimizer.memory.items():
+            tensors |= {f"optimizer/{number}/{name}": value for name, value in state.items()}
+        tensors |= {f"average/{number}": mean for number, mean in enumerate(self.average)}
+        for number, weights in enumerate(self.evaluated):
+            tensors |= {f"evaluated/{number}/{place}": w for place, w in enumerate(weights)}
+        tensors |= {f"carried/{number}": part for number, part in enumerate(self.carried)}
+        tensors["random"] = torch.get_rng_state()
+        facts = {name: getattr(self, name) for name in _FACTS}
+        if isinstance(self.batches, Lessons):
+            facts["level"] = self.batches.level
+        return Snapshot({k: t.detach().numpy().copy() for k, t in tensors.items()}, facts)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        tensors = {name: torch.from_numpy(array) for name, array in snapshot.arrays.items()}
+        self.module.load_state_dict(_under("model/", tensors))
+        self.optimizer.memory = {}
+        for path, value in _under("optimizer/", tensors).items():
+            number, name = path.split("/")
+            self.optimizer.memory.setdefault(int(number), {})[name] = value
+        _copy([tensors[f"average/{n}"] for n in range(len(self.average))], self.average)
+        evaluated = _under("evaluated/", tensors)
+        count, each = len(evaluated) // max(1, len(self.parameters)), len(self.parameters)
+        self.evaluated = [[evaluated[f"{n}/{p}"] for p in range(each)] for n in range(count)]
+        carried = _under("carried/", tensors)
+        self.carried = tuple(carried[str(number)] for number in range(len(carried)))
+        torch.set_rng_state(tensors["random"])
+        for name in _FACTS:
+            setattr(self, name, snapshot.facts[name])
+        if isinstance(self.batches, Lessons):
+            self.batches.restore(snapshot.facts.get("level", 0))
+        # With other settings an epoch may have fewer batches than were learned from.
+        self.place = min(self.place, len(self.batches.epoch(self.epoch)) - 1)
+
+
+@runtime_checkable
+class _Reader(Carries, LearnsFromStreams, Protocol):
+    """A model that learns from a continuous text."""
+
+
+EXPLODED = 1e4  # a gradient longer than this, unclipped, is worth a warning
+GATED = "--set model.cell=lstm   a gated cell, where the model is recurrent"
+_FACTS = ("step", "epoch", "place", "seconds", "slowed")
+
+
+def _copy(origin: Iterable[Tensor], to: Iterable[Tensor]) -> None:
+    with torch.no_grad():
+        for source, target in zip(origin, to, strict=False):
+            target.copy_(source)
+
+
+def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {k.removeprefix(prefix): t for k, t in tensors.items() if k.startswith(prefix)}
+
+
+def _diverged(
+    step: int, now: dict[str, float], before: dict[str, float], settings: Training
+) -> TrainingError:
+    what = "loss" if not math.isfinite(now["loss"]) else "gradient"
+    clip = f"clip {settings.clip:g}" if settings.clip else "clip off"
+    told = (
+        f"the step before: loss {before['loss']:.4g}, gradient norm {before['gradient']:.3g}"
+        f" ({clip}), learning rate {before['rate']:.3g}"
+        if before
+        else f"it was the first step: learning rate {now['rate']:.3g}, {clip}"
+    )
+    smaller = f"--set training.learning_rate={settings.learning_rate / 10:g}"
+    remedies = [f"{smaller} --set training.clip=1.0"]
+    if what == "gradient":
+        remedies.append(GATED)
+    return TrainingError(
+        "T130",
+        f"the {what} became {now[what]} at step {step}",
+        notes=[
+            told,
+            "Most likely the learning rate is too high. The last good checkpoint is kept.",
+        ],
+        help=remedies,
+    )
+
+
+def _exploded(step: int, norm: float, settings: Training) -> dict[str, Any]:
+    """A warning of training: the code, the sentence, the norm and what helps."""
+    smaller = f"--set training.learning_rate={settings.learning_rate / 10:g}   smaller steps"
+    return {
+        "code": "T131",
+        "problem": f"the gradient exploded at step {step}: its norm is {norm:.3g}, and clip is off"
+        " (--set training.clip=1.0, a smaller learning rate or a gated cell help)",
+        "gradient": norm,
+        "help": ["--set training.clip=1.0   cut it to this length", smaller, GATED],
+    }

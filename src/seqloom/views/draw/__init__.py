@@ -1,0 +1,1 @@
+"""The plotting kernel: SVG, axes, heat maps, bars, text."""

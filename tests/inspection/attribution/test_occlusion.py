@@ -1,0 +1,110 @@
+"""Occlusion, against each altered reading by itself."""
+
+import numpy as np
+import pytest
+
+from seqloom.batch import Batch, Sequences
+from seqloom.inspection.attribution import How, occlusion
+from seqloom.model import Search
+from seqloom.signature import UNKNOWN, Columns, Form, Letters, Tokens
+
+from ...contracts.cases import SIGNATURES, build, small
+from .asking import one
+
+NEXT = [("recurrent", False), ("transformer", True), ("ngram", False), ("ngram", True)]
+
+
+@pytest.mark.parametrize(("name", "leave_out"), NEXT)
+def test_occlusion_of_the_next_symbol_is_exact(name, leave_out):
+    model = build(name, SIGNATURES["NEXT"], small(name, {}))
+
+    def log_prob(read, symbol):
+        """By itself, from the beginning."""
+        state = model.begin(Sequences.pad([np.array(read)]))
+        for number in read:
+            log_probs, state = model.step(np.array([number]), state)
+        return float(log_probs[0, symbol])
+
+    with model.at_rest():
+        asked = one(model, Form.NEXT, 4)
+        found = occlusion.find(asked, How(leave_out=leave_out)).values
+        for t, s in np.ndindex(found.shape):
+            read = asked.read[: t + 1].tolist()
+            whole = log_prob(read, asked.answer[t])
+            if s <= t:
+                read[s : s + 1] = [] if leave_out else [UNKNOWN]
+            if not read:
+                assert np.isnan(found[t, s])
+                continue
+            truth = whole - log_prob(read, asked.answer[t])
+            assert found[t, s] == pytest.approx(truth, abs=1e-5)
+            assert s <= t or found[t, s] == 0
+
+
+WRITING = [
+    ("encoder-decoder", False),
+    ("transformer-encoder-decoder", True),
+    ("convolutional-encoder-decoder", False),
+]
+
+
+@pytest.mark.parametrize(("name", "leave_out"), WRITING)
+def test_occlusion_of_what_is_written_is_exact(name, leave_out):
+    model = build(name, SIGNATURES["TRANSDUCE"], small(name, {}))
+
+    def log_probs(read, target):
+        """Of each symbol: what it adds to those before it."""
+        sums = [
+            float(model.log_prob(Batch(Sequences.pad([read]), Sequences.pad([target[:end]])))[0])
+            for end in range(1, len(target) + 1)
+        ]
+        return np.diff(sums, prepend=0.0)
+
+    with model.at_rest():
+        asked = one(model, Form.TRANSDUCE, 4)
+        found = occlusion.find(asked, How(leave_out=leave_out)).values
+        whole = log_probs(asked.read, asked.answer)
+        for s in range(len(asked.read)):
+            less = np.delete(asked.read, s)
+            read = less if leave_out else np.insert(less, s, UNKNOWN)
+            truth = whole - log_probs(read, asked.answer)
+            assert found[:, s] == pytest.approx(truth, abs=1e-5)
+
+
+@pytest.mark.parametrize("form", ["EACH", "WHOLE", "WHOLE-bits", "EACH-columns", "WHOLE-vectors"])
+@pytest.mark.parametrize("leave_out", [False, True])
+def test_occlusion_of_labels_is_exact(form, leave_out):
+    signature = SIGNATURES[form]
+    more = {"letters": "recurrent", "letters_width": 2, "feature_width": 1}
+    options = {"directions": "both"} | (more if form == "EACH-columns" else {})
+    model = build("recurrent", signature, small("recurrent", options))
+    with model.at_rest():
+        asked = one(model, signature.form, 4)
+        found = occlusion.find(asked, How(leave_out=leave_out)).values
+        whole = chances(model, asked.read)
+        for t, s in np.ndindex(found.shape):
+            label = asked.rows[t].value
+            read = occlusion.hidden(asked.read, s, signature.source)
+            place = t
+            if leave_out:
+                read, place = np.delete(asked.read, s, axis=0), t - (t > s)
+                if signature.form is Form.EACH and t == s:
+                    assert np.isnan(found[t, s])
+                    continue
+            there = chances(model, read)[0 if signature.form is Form.WHOLE else place, label]
+            truth = np.log(whole[t, label]) - np.log(there)
+            assert found[t, s] == pytest.approx(truth, abs=1e-5)
+        assert np.nanmax(abs(found)) > 1e-4
+
+
+def chances(model, read):
+    found = model.predict(Sequences.pad([read]), Search(chances=True))
+    return found.chances[0].astype(np.float64)
+
+
+def test_all_columns_of_a_word_are_hidden_together():
+    space = Columns((Tokens(9), Letters(7, 3), Tokens(5)))
+    read = np.array([[8, 5, 6, 4, 4], [7, 4, 4, 0, 4]])
+    found = occlusion.hidden(read, 0, space)
+    assert found.tolist() == [[UNKNOWN, UNKNOWN, 0, 0, UNKNOWN], [7, 4, 4, 0, 4]]
+    assert read[0, 0] == 8, "what was read stays as it was"

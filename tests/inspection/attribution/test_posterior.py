@@ -1,0 +1,111 @@
+"""Evidence that is taken away from a chain, against sums over all that could be."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from seqloom.batch import Sequences
+from seqloom.data.text.vocabulary import SPECIAL
+from seqloom.errors import SeqloomError
+from seqloom.inspection.attribution import How, posterior, why
+from seqloom.inspection.attribution.question import Asked, Row
+from seqloom.model import Model, Prediction, WeighsEvidence
+from seqloom.signature import UNKNOWN, Form, Labels, Signature, Tokens
+from seqloom.tasks.tag import Tag
+
+
+class Chain(Model):
+    """A hidden Markov model by the sum over all paths, with UNKNOWN and the symbols 4, 5, 6."""
+
+    forms = frozenset({Form.EACH})
+
+    def __init__(self, seed, labels=3, alike=False):
+        super().__init__(Signature(Form.EACH, Tokens(7), Labels(labels)))
+        chance = np.random.default_rng(seed)
+        self.first = chance.dirichlet(np.ones(labels))
+        self.moves = chance.dirichlet(np.ones(labels), labels)
+        if alike:
+            self.moves[:] = self.moves[0]
+        self.says = np.zeros((labels, 7))
+        self.says[:, UNKNOWN:] = chance.dirichlet(np.ones(4), labels)
+
+    def path(self, path, symbols):
+        """p(path, symbols); None stands for any symbol."""
+        steps = zip(path, symbols, strict=True)
+        said = np.prod([1.0 if x is None else self.says[z, x] for z, x in steps])
+        return self.first[path[0]] * said * np.prod([self.moves[pair] for pair in pairs(path)])
+
+    def posteriors(self, source, heard):
+        size, found = self.signature.target.size, []
+        for row, ears in zip(source.rows(), heard, strict=True):
+            symbols = [x if hears else None for x, hears in zip(row, ears, strict=False)]
+            chances = np.zeros((len(row), size))
+            for path in itertools.product(range(size), repeat=len(row)):
+                chances[range(len(row)), list(path)] += self.path(path, symbols)
+            found.append(chances / chances.sum(1, keepdims=True))
+        return np.stack(found)
+
+    def predict(self, source, search):
+        chances = self.posteriors(source, source.mask)
+        best = Sequences(chances.argmax(-1), source.lengths)
+        return Prediction(best, np.log(chances.max(-1)).sum(1), chances=chances)
+
+    def log_prob(self, batch):
+        raise NotImplementedError
+
+    def weights(self):
+        return {}
+
+    def restore(self, weights):
+        return
+
+
+def pairs(path):
+    return list(itertools.pairwise(path))
+
+
+def of_labels(model, read, labels):
+    """All places of a labelled sequence, to be explained."""
+    rows = tuple(Row(place, label, str(label), "x") for place, label in enumerate(labels))
+    names = tuple(map(str, range(len(read))))
+    return Asked(model, np.array(read), names, np.zeros(0, np.int64), rows)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_evidence_that_is_taken_away_is_a_sum_over_all_symbols(seed):
+    model, read = Chain(seed), [4, 6, 5]
+    assert isinstance(model, WeighsEvidence)
+    asked = of_labels(model, read, [0, 2, 1])
+    found = posterior.find(asked, How()).values
+
+    def chance(t, z, sources):
+        paths = list(itertools.product(range(3), repeat=3))
+        whole = sum(model.path(p, x) for p in paths for x in sources)
+        return sum(model.path(p, x) for p in paths for x in sources if p[t] == z) / whole
+
+    for t, s in np.ndindex(3, 3):
+        z = asked.rows[t].value
+        without = [[*read[:s], v, *read[s + 1 :]] for v in (UNKNOWN, 4, 5, 6)]
+        truth = np.log(chance(t, z, [read])) - np.log(chance(t, z, without))
+        assert found[t, s] == pytest.approx(truth, abs=1e-9)
+
+
+def test_labels_that_do_not_depend_on_each_other_go_by_their_own_symbol():
+    found = posterior.find(of_labels(Chain(0, alike=True), [4, 5, 6], [0, 1, 2]), How()).values
+    assert found[~np.eye(3, dtype=bool)] == pytest.approx(0, abs=1e-12)
+    assert abs(found[np.eye(3, dtype=bool)]).min() > 1e-3
+
+
+def test_a_chain_is_explained_by_its_posterior_unless_asked_otherwise():
+    task = Tag()
+    task.words.restore([*SPECIAL, "a", "b", "c"])
+    task.tags.restore({"X": 1, "Y": 1, "Z": 1})
+    task.ask = lambda example: task.words.encode(example.words)  # words alone, without letters
+    model = Chain(1)
+    found = why(model, task, "b a c", "chain")
+    assert found.by == "posterior" and found.influence.shape == (3, 3)
+    assert why(model, task, "b a c", "chain", how=How(by="occlusion")).by == "occlusion"
+    with pytest.raises(SeqloomError, match="M341") as error:
+        why(model, task, "b a c", "chain", how=How(by="gradient"))
+    assert error.value.help == ("--by posterior", "--by occlusion")

@@ -1,13 +1,13 @@
-"""Whether bands hold: how many values that were held out lie in the 80 % and 95 % bands.
+"""Coverage of prediction intervals: held-out values in the 80 % and 95 % intervals.
 
-The way to measure was settled before anything was measured, and is the same for all models. Each
-series is cut in time into five blocks; four times the next block is held out, and models learn from
-what came before it. A season is forecast from every step of the block on. Passengers are read as
-logarithms, as they grow by a share of themselves, sunspots as square roots, as they are counts, and
-temperatures as they are. Where a model has several candidates, the one to which the validation
-part is least surprising is taken, which is the end of what came before: a sixth of all rows up to
-the end of the block, and a season at least. The block held out is never asked. Shares are over all
-values of all four blocks.
+The protocol was fixed before any measurement and is the same for all models. Each series is split
+in time into five blocks; each of the last four is held out in turn, and models are trained on what
+comes before it. A season is forecast from every origin in the block. Passengers are
+log-transformed (multiplicative growth), sunspots square-root-transformed (counts), temperatures
+unchanged. Among several candidates of a model, the one with the highest validation likelihood is
+selected. The validation set is the end of the training data: a sixth of all rows up to the end of
+the block, and at least a season. The held-out block is never used for selection. Coverage is over
+all values of all four blocks.
 
     SEQLOOM_DATA=… python benchmarks/bands.py
     SEQLOOM_DATA=… python benchmarks/bands.py --only kalman
@@ -84,7 +84,7 @@ def measured(model: str, name: str, path: Path) -> dict[str, Any]:
 
 
 def chosen(model: str, path: Path, common: dict[str, Any]) -> tuple[Evaluation, dict[str, Any]]:
-    """The test part, judged by the candidate that the validation part surprises least."""
+    """Evaluation on the test set of the candidate with the highest validation likelihood."""
     start, candidates = CANDIDATES[model]
     tried, named = [], model if start == "forecast" else ""
     with tempfile.TemporaryDirectory() as folder:

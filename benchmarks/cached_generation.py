@@ -1,8 +1,8 @@
-"""Symbols per second of a Transformer that writes, with and without its keys and values kept.
+"""Tokens per second of Transformer generation, with and without a KV cache.
 
-One text at a time, drawn symbol by symbol. Without them all of the text is read again for each
-symbol. Where the package `transformers` is there, its GPT-2 of the same shape takes part with
-`generate`. All take turns in one process; the ratio is the median over the rounds.
+One text at a time, sampled token by token. Without the cache the whole text is read again for each
+token. If the package `transformers` is installed, its GPT-2 of the same shape takes part with
+`generate`. Rounds are interleaved in one process; the ratio is the median over rounds.
 
     python benchmarks/cached_generation.py --length 256 --rounds 5
 """
@@ -18,8 +18,8 @@ import torch
 from surroundings import arguments, in_words, machine, positive, report, say, table
 
 from seqloom.models.transformer import Transformer
-from seqloom.nn.token_options import Ends
-from seqloom.nn.transformer.layers import Assembly
+from seqloom.nn.token_options import TokenOptions
+from seqloom.nn.transformer.layers import TransformerOptions
 from seqloom.signature import BEGIN, END, PAD, Form, Signature, Tokens
 
 OWN, AGAIN, THEIRS = "Seqloom", "Seqloom, all read again", "transformers' generate"
@@ -27,16 +27,16 @@ TARGETS = {AGAIN: 2.0, THEIRS: 1.5}
 
 
 def own_model(given: Any) -> Transformer:
-    """A model that was taught nothing: it costs as much as one that was."""
+    """An untrained model: it is as fast as a trained one."""
     torch.manual_seed(1)
     space = Tokens(given.symbols)
     return Transformer(
         Signature(Form.NEXT, space, space),
-        width=given.width,
-        layers=given.layers,
+        hidden_size=given.width,
+        num_layers=given.layers,
         context=given.context,
-        assembly=Assembly(heads=given.heads),
-        ends=Ends(tie_vectors=True),
+        transformer_options=TransformerOptions(num_heads=given.heads),
+        token_options=TokenOptions(tie_embeddings=True),
     )
 
 
@@ -61,7 +61,7 @@ def with_cache(model: Transformer, length: int) -> list[int]:
 def without_cache(model: Transformer, length: int) -> list[int]:
     """The whole text so far for each symbol."""
     chance, text = np.random.default_rng(1), [BEGIN]
-    with model.at_rest():
+    with model.inference_mode():
         for _ in range(length):
             read = torch.tensor([text])
             states = model.body(model.input(read), torch.tensor([len(text)]))

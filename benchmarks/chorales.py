@@ -1,8 +1,8 @@
-"""Nats per frame of the recipes for Bach's chorales, on the test part that everyone uses.
+"""Nats per frame of the recipes for Bach's chorales, on the standard test set.
 
-Each row trains a shipped recipe on the quarter-note chorales (229 to learn from, 76 to choose by)
-and evaluates it on the 77 of the test part: the sum over 88 keys, the mean over frames from the
-second on. With --runs, runs of that folder that have the name of a recipe are not trained again.
+Each row trains a shipped recipe on the quarter-note chorales (229 for training, 76 for validation)
+and evaluates it on the 77 of the test set: summed over 88 keys, averaged over frames from the
+second on. With --runs, runs in that folder that have the name of a recipe are not trained again.
 
     python benchmarks/chorales.py --only jsb-gru       one row; may be given several times
     python benchmarks/chorales.py                      all: a quarter of an hour
@@ -33,9 +33,9 @@ def measured(name: str, file: Path, runs: Path) -> dict[str, Any]:
     began, is_there = time.process_time(), (runs / name / RECIPE).is_file()
     run = seqloom.load(runs / name) if is_there else seqloom.train(name, file, name=name, runs=runs)
     seconds = None if is_there else time.process_time() - began
-    values = {metric: vars(one) for metric, one in run.evaluate().measured().items()}
+    values = {metric: vars(one) for metric, one in run.evaluate().with_intervals().items()}
     say(f"{name}: {values}")
-    return {"row": name, "values": values, "seconds": seconds, "size": run.model.size()}
+    return {"row": name, "values": values, "seconds": seconds, "size": run.model.num_parameters()}
 
 
 def shown(result: dict[str, Any]) -> list[str]:

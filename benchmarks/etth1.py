@@ -1,13 +1,12 @@
 """Forecasts of ETTh1, 96 and 192 hours ahead: linear models and networks under equal time.
 
-Every model takes as many steps as fit into the same time of one processor, which a few steps tell
-beforehand, so that other work on the machine disturbs no one. It learns from the same pieces of the
-training part (12 months), with the best of eight evaluations by the validation part (4 months);
-then every window of the test part (4 months) is forecast. Errors are on numbers scaled by the
-training part, as published. All tell the whole horizon at once (`ahead = direct`) and fit its mean
-by squared error. Networks centre every window by its last value, read a day as one vector
-(`patch = 24`), and take the seven series as series of their own, one model learning from all of
-them; linear models do the latter by sharing their weights.
+Every model is trained for as many steps as fit into the same CPU time, estimated from a few steps,
+so that the load of the machine does not matter. All are trained on the same windows of the training
+set (12 months), with the best of eight evaluations on the validation set (4 months); then every
+window of the test set (4 months) is forecast. Errors are on values standardised by the training
+set, as published. All are direct forecasters (`ahead = direct`) trained with squared error.
+Networks normalise every window by its last value, read patches of a day (`patch = 24`), and are
+univariate, one global model for all seven series; linear models share weights between series.
 
     python benchmarks/etth1.py --seconds 120
 """
@@ -22,12 +21,12 @@ import torch
 from surroundings import arguments, data_set, in_words, machine, positive, report, say, table
 
 from seqloom.batch import Item, Sequences
-from seqloom.config import taken
-from seqloom.data.loading.windows import Pieces
+from seqloom.config import constructor_arguments
+from seqloom.data.loading.windows import WindowLoader
 from seqloom.model import Search
 from seqloom.models import MODELS
 from seqloom.signature import Form, Series, Signature
-from seqloom.training.gradient_descent import Descent
+from seqloom.training.gradient_descent import GradientDescent
 from seqloom.training.options import Training
 
 LOOK_BACK, BATCH, BATCH_APART, ROWS = 336, 32, 128, 256
@@ -39,17 +38,29 @@ CENTRED = {"ahead": "direct", "output": "squared", "look_back": LOOK_BACK, "patc
     "dropout": 0.2,
 }
 RUNNERS = {
-    "DLinear": ("linear", LINEAR | {"variety": "dlinear"}, 0.005),
-    "NLinear": ("linear", LINEAR | {"variety": "nlinear"}, 0.005),
-    "recurrent (GRU)": ("recurrent", CENTRED | {"cell": "gru", "width": 64, "hidden": 128}, 0.001),
-    "convolutional": ("convolutional", CENTRED | {"width": 64, "hidden": 64, "layers": 3}, 0.001),
-    "transformer": ("transformer", CENTRED | {"width": 64, "heads": 4, "layers": 2}, 0.001),
+    "DLinear": ("dlinear", LINEAR, 0.005),
+    "NLinear": ("nlinear", LINEAR, 0.005),
+    "recurrent (GRU)": (
+        "recurrent",
+        CENTRED | {"cell": "gru", "embedding_size": 64, "hidden_size": 128},
+        0.001,
+    ),
+    "convolutional": (
+        "convolutional",
+        CENTRED | {"embedding_size": 64, "hidden_size": 64, "num_layers": 3},
+        0.001,
+    ),
+    "transformer": (
+        "transformer",
+        CENTRED | {"hidden_size": 64, "num_heads": 4, "num_layers": 2},
+        0.001,
+    ),
 }
 
 
 @dataclass(frozen=True)
 class Errors:
-    """Means over all windows, steps and numbers."""
+    """Means over all windows, steps and variables."""
 
     squared: float
     absolute: float
@@ -75,32 +86,34 @@ def judged(model: Any, rows: np.ndarray, begin: int, end: int, horizon: int, apa
         future = values[:, LOOK_BACK:].copy()
         values[:, LOOK_BACK:] = np.nan
         source = Sequences(values, np.full(len(values), LOOK_BACK + horizon))
-        with model.at_rest():
+        with model.inference_mode():
             errors = model.predict(source, Search()).target.values - future
         squared, absolute = squared + (errors**2).sum(), absolute + np.abs(errors).sum()
         count += errors.size
     return Errors(squared / count, absolute / count)
 
 
-def made(name: str, rows: np.ndarray, horizon: int, steps: int) -> tuple[Any, Descent]:
+def made(name: str, rows: np.ndarray, horizon: int, steps: int) -> tuple[Any, GradientDescent]:
     """A model and the way it learns."""
     kind_name, options, rate = RUNNERS[name]
-    kind, is_apart = MODELS[kind_name], kind_name != "linear"
+    kind, is_apart = MODELS[kind_name], kind_name not in ("dlinear", "nlinear")
     kind.seed(1)
     width = 1 if is_apart else rows.shape[1]
     space = Series(width, 0, 24, horizon)
-    model: Any = kind(Signature(Form.FORECAST, space, space), **taken(kind, options))
+    model: Any = kind(
+        Signature(Form.FORECAST, space, space), **constructor_arguments(kind, options)
+    )
     series = np.split(rows[:TRAIN], rows.shape[1] // width, axis=1)
     learned = [Item(np.zeros((TRAIN, width)), one) for one in series]
     batch = BATCH_APART if is_apart else BATCH
-    pieces = Pieces(learned, LOOK_BACK, horizon, rows=batch, seed=1)
+    pieces = WindowLoader(learned, LOOK_BACK, horizon, batch_size=batch, seed=1)
     clip = 1.0 if is_apart else 0.0
-    settings = Training(epochs=10**6, steps=steps, learning_rate=rate, clip=clip)
-    return model, Descent(model, pieces, settings)
+    settings = Training(epochs=10**6, max_steps=steps, learning_rate=rate, max_grad_norm=clip)
+    return model, GradientDescent(model, pieces, settings)
 
 
 def steps_in(name: str, rows: np.ndarray, horizon: int, seconds: float) -> int:
-    """How many steps fit into so much time of one processor: by the middle of a few."""
+    """Number of training steps that fit into so much CPU time: by the median of a few."""
     _, way = made(name, rows, horizon, PROBED)
     began, spent = time.process_time(), []
     for _ in way.steps():
@@ -144,7 +157,12 @@ def main() -> None:
             model, steps = trained(name, rows, horizon, asked.seconds)
             errors = judged(model, rows, VALID, TEST, horizon, 1)
             found.append(
-                {"model": name, "horizon": horizon, "parameters": model.size(), "steps": steps}
+                {
+                    "model": name,
+                    "horizon": horizon,
+                    "parameters": model.num_parameters(),
+                    "steps": steps,
+                }
                 | {"mse": errors.squared, "mae": errors.absolute}
             )
             say(f"{name}, {horizon} hours: {errors.squared:.3f} / {errors.absolute:.3f}")

@@ -1,9 +1,8 @@
-"""How long the studio's examples train, and what they come to.
+"""Training time and results of the studio's examples.
 
-Each model of each example is trained as the studio's first page trains it, by one thread, and
-judged on examples that it has not seen. The processor's seconds are those of all of it: reading,
-learning, evaluations and the last judgement. Where SEQLOOM_DATA is set, real data is used where an
-example knows some.
+Each model of each example is trained as on the studio's first page, with one thread, and evaluated
+on the test set. CPU time includes reading data, training and all evaluations. If SEQLOOM_DATA is
+set, real data is used for the examples that have some.
 
     SEQLOOM_DATA=… python benchmarks/examples.py
     SEQLOOM_DATA=… python benchmarks/examples.py --only copy

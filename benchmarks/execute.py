@@ -1,8 +1,8 @@
-"""Which curriculum helps to execute programs: none, naive, mixed, combined, under equal budgets.
+"""Learning to execute: no, naive, mixed and combined curriculum, under equal time budgets.
 
 Every curriculum trains the recipe `programs` (four digits, one operation) from each seed, with the
-same model, time and examples, and is judged on the same test programs, all of the last level. The
-control learns from programs whose characters were scrambled: what it gets right needs no execution.
+same model, time and examples, and is evaluated on the same test programs of the last level. The
+control is trained on programs with scrambled characters: what it gets right needs no execution.
 
     python benchmarks/execute.py
     python benchmarks/execute.py --only naive --seeds 1 --max-time 2m --set task.nesting=2
@@ -20,12 +20,12 @@ import torch
 from surroundings import arguments, in_words, machine, positive, report, say, table
 
 from seqloom import train
-from seqloom.data.loading.curriculum import Curriculum
+from seqloom.data.loading.curriculum import CurriculumName
 
 RECIPE = "programs"
 METRICS = ("sequence_error", "symbol_error")
 TRIALS: dict[str, dict[str, Any]] = {
-    name: {"training.curriculum": name} for name in get_args(Curriculum)
+    name: {"training.curriculum": name} for name in get_args(CurriculumName)
 }
 TRIALS["none, scrambled"] = {"training.curriculum": "none", "task.scrambled": True}
 

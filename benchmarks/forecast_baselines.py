@@ -1,8 +1,8 @@
-"""The simple forecasts of M4 hourly by their published figures.
+"""Naive forecasts of M4 hourly, against the published figures.
 
-M4 hourly (414 series, 48 hours ahead, a season of 24): naive and seasonal naive must have the
-published sMAPE and MASE to three decimals. Beside them is autoregression of the changes from season
-to season, one model for all series; that it is changes of seasons was seen on the test part.
+M4 hourly (414 series, horizon 48, seasonal period 24): naive and seasonal naive must have the
+published sMAPE and MASE to three decimals. Beside them is autoregression on seasonal differences,
+one global model; that differences are seasonal was chosen on the test set.
 
     SEQLOOM_DATA=… python benchmarks/forecast_baselines.py
 """
@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def judged(model: str, path: Any, settings: dict[str, Any]) -> dict[str, Any]:
-    """A model trained on a file and judged on its test part."""
+    """Train a model on a file, and evaluate it on its test set."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         run = seqloom.train(

@@ -1,10 +1,9 @@
-"""Hidden Markov models of numbers beside hmmlearn: whole passes of Baum and Welch.
+"""Gaussian HMMs against hmmlearn: iterations of EM (Baum-Welch).
 
-One series of 100,000 steps, float64, one thread. hmmlearn is tried with implementation="scaling"
-and "log", and the quicker counts. Both start from the same numbers; first it is checked that they
-find the same. They take turns in one process, so that what else the machine does hits both alike; a
-ratio is the median over the rounds of hmmlearn's time over Seqloom's. Times are those of the
-processor.
+One series of 100,000 steps, float64, one thread. hmmlearn is run with implementation="scaling" and
+"log", and the faster counts. Both have the same initial parameters, and their results are compared
+first. Rounds are interleaved in one process, so that the load of the machine affects both alike; a
+ratio is the median over rounds of hmmlearn's time over Seqloom's, in CPU time.
 
     python benchmarks/gaussian_hmm.py --rounds 5
 """
@@ -26,8 +25,8 @@ import numpy as np
 from surroundings import arguments, in_words, machine, positive, report, say, table
 
 from seqloom.statistical.hmm.emissions import Emission
-from seqloom.statistical.hmm.gaussian_hmm import KINDS, Regimes
-from seqloom.statistical.hmm.initialise import Spread
+from seqloom.statistical.hmm.gaussian_hmm import EMISSIONS, SeriesHMM
+from seqloom.statistical.hmm.initialise import ColumnMoments
 
 AIM = 1.5
 LOG_TAKES = 20  # states from which on "log" is tried once only: it takes many times as long
@@ -64,15 +63,15 @@ def measured(kind: str, states: int, width: int, given: Any) -> dict[str, Any]:
     say(f"{kind}, {states} states, {width} numbers")
     chance = np.random.default_rng([states, width])
     shown, truth = emissions_of(kind, states, width, chance)
-    regimes = Regimes(np.full(states, 1 / states), np.full((states, states), 1 / states), shown)
+    regimes = SeriesHMM(np.full(states, 1 / states), np.full((states, states), 1 / states), shown)
     moves = 0.5 * np.eye(states) + 0.5 * chance.dirichlet(np.ones(states), states)
-    walk = Regimes(regimes.first, moves, truth)
-    rows = walk.futures(walk.first, given.length, 1, chance)[0]
-    ground, lengths = Spread.of(rows).ground(), np.array([given.length])
+    walk = SeriesHMM(regimes.initial, moves, truth)
+    rows = walk.sample_paths(walk.initial, given.length, 1, chance)[0]
+    ground, lengths = ColumnMoments.of(rows).scale(), np.array([given.length])
 
     def own() -> tuple[float, np.ndarray]:
-        found = regimes.visited(rows, lengths, ground)
-        return found.log_likelihood, regimes.learned(found, ground, 1e-9).shown.means()
+        found = regimes.e_step(rows, lengths, ground)
+        return found.log_likelihood, regimes.m_step(found, ground, 1e-9).emission.means()
 
     def rival(implementation: str) -> tuple[float, np.ndarray]:
         model = rival_of(kind, regimes, implementation).fit(rows)
@@ -97,15 +96,15 @@ def measured(kind: str, states: int, width: int, given: Any) -> dict[str, Any]:
 def emissions_of(
     kind: str, states: int, width: int, chance: np.random.Generator
 ) -> tuple[Emission, Emission]:
-    """Where both start, and what the series is drawn from."""
+    """The initial parameters of both, and those that the series is sampled from."""
     mean = 2 * chance.normal(size=(states, width))
     near = mean + 0.3 * chance.normal(size=(states, width))
     if kind == "diagonal":
         variance = chance.uniform(0.5, 1.5, (states, width))
-        return KINDS[kind](near, variance), KINDS[kind](mean, variance)
+        return EMISSIONS[kind](near, variance), EMISSIONS[kind](mean, variance)
     root = 0.3 * chance.normal(size=(states, width, width))
     covariance = root @ root.transpose(0, 2, 1) + 0.5 * np.eye(width)
-    return KINDS[kind](near, covariance), KINDS[kind](mean, covariance)
+    return EMISSIONS[kind](near, covariance), EMISSIONS[kind](mean, covariance)
 
 
 def seconds(work: Callable[[], Any]) -> float:
@@ -114,11 +113,11 @@ def seconds(work: Callable[[], Any]) -> float:
     return time.process_time() - began
 
 
-def rival_of(kind: str, regimes: Regimes, implementation: str) -> Any:
+def rival_of(kind: str, regimes: SeriesHMM, implementation: str) -> Any:
     from hmmlearn.hmm import GaussianHMM  # noqa: PLC0415 - it need not be there
 
     made = GaussianHMM(
-        len(regimes.first),
+        len(regimes.initial),
         FORMS[kind],
         n_iter=1,
         tol=-np.inf,
@@ -127,9 +126,9 @@ def rival_of(kind: str, regimes: Regimes, implementation: str) -> Any:
         min_covar=0,
         covars_prior=0,
     )
-    made.startprob_, made.transmat_ = regimes.first, regimes.moves
-    made.means_ = regimes.shown.means()
-    made.covars_ = regimes.shown.variance if kind == "diagonal" else regimes.shown.covariance
+    made.startprob_, made.transmat_ = regimes.initial, regimes.transitions
+    made.means_ = regimes.emission.means()
+    made.covars_ = regimes.emission.variance if kind == "diagonal" else regimes.emission.covariance
     return made
 
 

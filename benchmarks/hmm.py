@@ -1,9 +1,9 @@
-"""Hidden Markov models beside hmmlearn: Viterbi and whole passes of Baum and Welch.
+"""Categorical HMMs against hmmlearn: Viterbi and iterations of EM (Baum-Welch).
 
-One sequence of 100,000 symbols, float64, one thread, hmmlearn with implementation="scaling". Both
-start from the same numbers; first it is checked that they find the same. They take turns in one
-process, so that what else the machine does hits both alike; a ratio is the median over the rounds
-of hmmlearn's time over Seqloom's. Times are those of the processor.
+One sequence of 100,000 observations, float64, one thread, hmmlearn with implementation="scaling".
+Both have the same initial parameters, and their results are compared first. Rounds are interleaved
+in one process, so that the load of the machine affects both alike; a ratio is the median over
+rounds of hmmlearn's time over Seqloom's, in CPU time.
 
     python benchmarks/hmm.py --rounds 7
 """
@@ -24,10 +24,10 @@ import numpy as np
 from surroundings import arguments, in_words, machine, positive, report, say, table
 
 from seqloom.batch import Batch, Sequences
-from seqloom.models.hmm import HiddenStates
+from seqloom.models.hmm import HMM
 from seqloom.signature import Form, Signature, Tokens
 
-SPECIAL = 4  # symbols that no state shows
+SPECIAL = 4  # special tokens, which no state emits
 TARGETS = {"Viterbi": {5: 1.0, 20: 1.0, 50: 1.0}, "EM": {5: 1.5, 20: 2.5, 50: 2.5}}
 TOLERANCE = 1e-6
 
@@ -72,7 +72,7 @@ def measured(states: int, given: Any) -> list[dict[str, Any]]:
 
     begun = own.weights()
     works = {
-        "Viterbi": (lambda: own.best_states(text)[1][0], lambda: rival.decode(column)[0]),
+        "Viterbi": (lambda: own.viterbi_states(text)[1][0], lambda: rival.decode(column)[0]),
         "EM": (one_pass, pass_of_rival),
     }
     return [row(name, states, *pair, given) for name, pair in works.items()]
@@ -109,10 +109,10 @@ def seconds(work: Callable[[], float]) -> float:
     return time.process_time() - began
 
 
-def seqloom_of(first: np.ndarray, moves: np.ndarray, shown: np.ndarray) -> HiddenStates:
+def seqloom_of(first: np.ndarray, moves: np.ndarray, shown: np.ndarray) -> HMM:
     states, kinds = shown.shape
     tokens = Tokens(kinds + SPECIAL)
-    model = HiddenStates(Signature(Form.NEXT, tokens, tokens), states=states, smoothing=0.0)
+    model = HMM(Signature(Form.NEXT, tokens, tokens), states=states, smoothing=0.0)
     wider = np.concatenate([np.zeros((states, SPECIAL)), shown], axis=1)
     model.restore({"first": first, "moves": moves, "shown": wider})
     return model

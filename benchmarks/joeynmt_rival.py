@@ -1,9 +1,9 @@
-"""JoeyNMT 2.3 at work, by turns: a process of its own, since it has an environment of its own.
+"""Training steps of JoeyNMT 2.3, in a process and an environment of its own.
 
-Given a shape as JSON it builds JoeyNMT's data, model, clipper and optimiser from a configuration as
-its users write one, then trains for as many seconds as each line of standard input says, by the
-steps of its own `TrainManager`, and answers with what it got through. `translate_training.py`
-starts it; it knows nothing of Seqloom.
+From a shape as JSON it builds JoeyNMT's data, model, gradient clipping and optimizer from an
+ordinary configuration, then trains for as many seconds as each line of standard input says, with
+the steps of its `TrainManager`, and reports the tokens processed. `translate_training.py` starts
+it; it does not import Seqloom.
 """
 
 import json
@@ -21,18 +21,20 @@ from joeynmt.model import build_model
 
 
 def main() -> None:
-    """Build what is asked for, then take turns."""
+    """Build the model, then train whenever a line arrives."""
     shape = json.loads(sys.argv[1])
     logging.disable(logging.INFO)
     torch.set_num_threads(shape["threads"])
     torch.manual_seed(1)
     source, target, data, *_ = load_data(data_of(shape), datasets=["train"])
     model = build_model(model_of(shape), source, target)
-    model.loss_function = ("crossentropy", shape["smoothing"])
-    learning = {"learning_rate": shape["rate"], "optimizer": "adam"}
+    model.loss_function = ("crossentropy", shape["label_smoothing"])
+    learning = {"learning_rate": shape["learning_rate"], "optimizer": "adam"}
     optimizer = build_optimizer(learning, model.parameters())
-    clipper = build_gradient_clipper({"clip_grad_val": None, "clip_grad_norm": shape["clip"]})
-    batches = forever(data, shape["batch"], model)
+    clipper = build_gradient_clipper(
+        {"clip_grad_val": None, "clip_grad_norm": shape["max_grad_norm"]}
+    )
+    batches = forever(data, shape["batch_size"], model)
     weights = sum(weight.numel() for weight in set(model.parameters()))
     answer({"weights": weights, "symbols": [len(source), len(target)]})
     for line in sys.stdin:
@@ -40,7 +42,7 @@ def main() -> None:
 
 
 def turn(model: Any, batches: Any, optimizer: Any, clipper: Any, seconds: float) -> dict[str, Any]:
-    """Train for so long."""
+    """Train for so many seconds."""
     began, symbols, loss = time.perf_counter(), 0, 0.0
     model.train()
     while time.perf_counter() - began < seconds:
@@ -71,7 +73,7 @@ def forever(data: Any, size: int, model: Any) -> Iterator[Any]:
 
 def data_of(shape: dict[str, Any]) -> dict[str, Any]:
     """The [data] part of a configuration."""
-    side = {"level": "word", "lowercase": False, "voc_min_freq": shape["at_least"]}
+    side = {"level": "word", "lowercase": False, "voc_min_freq": shape["min_frequency"]}
     source, target = ({**side, "lang": lang} for lang in shape["languages"])
     names = {"unk": "<unk>", "pad": "<pad>", "bos": "<s>", "eos": "</s>", "sep": None}
     places = {"unk_id": 0, "pad_id": 1, "bos_id": 2, "eos_id": 3, "sep_id": None}
@@ -88,13 +90,13 @@ def data_of(shape: dict[str, Any]) -> dict[str, Any]:
 
 def model_of(shape: dict[str, Any]) -> dict[str, Any]:
     """The [model] part of a configuration."""
-    width, hidden, drop = shape["width"], shape["hidden"], shape["dropout"]
-    vectors = {"embedding_dim": width, "scale": shape["kind"] == "transformer", "dropout": drop}
+    size, hidden, drop = shape["embedding_size"], shape["hidden_size"], shape["dropout"]
+    embeddings = {"embedding_dim": size, "scale": shape["kind"] == "transformer", "dropout": drop}
     if shape["kind"] == "transformer":
         both = {
             "type": "transformer",
-            "num_heads": shape["heads"],
-            "embeddings": vectors,
+            "num_heads": shape["num_heads"],
+            "embeddings": embeddings,
             "hidden_size": hidden,
             "ff_size": shape["feed_forward"],
             "dropout": drop,
@@ -106,14 +108,14 @@ def model_of(shape: dict[str, Any]) -> dict[str, Any]:
     encoder = {
         "type": "recurrent",
         "rnn_type": "gru",
-        "embeddings": vectors,
+        "embeddings": embeddings,
         "hidden_size": hidden // 2,
         "bidirectional": True,
     }
     decoder = {
         "type": "recurrent",
         "rnn_type": "gru",
-        "embeddings": vectors,
+        "embeddings": embeddings,
         "hidden_size": hidden,
         "hidden_dropout": drop,
         "attention": "bahdanau",

@@ -1,11 +1,11 @@
-"""The Kalman filter beside statsmodels, filterpy and pykalman: likelihood, filter, smoother.
+"""The Kalman filter against statsmodels, filterpy and pykalman: likelihood, filter, smoother.
 
-A constant system with as many observed numbers as states, float64, one thread. statsmodels runs
-with its own detection of a steady state, and keeps nothing where only the likelihood is asked for;
-the quicker of its conventional and univariate ways is compared. With `missing`, a tenth of the
-numbers is missing one by one, so that no steady state is ever reached. filterpy and pykalman read
-fewer steps; so do filters and smoothers of 32 dimensions, whose covariances fill the memory. Rates
-are per step. All take turns in one process; a ratio is the median over rounds.
+A time-invariant state-space model with as many observed variables as states, float64, one thread.
+statsmodels runs with its own detection of the steady state, and stores nothing for the likelihood
+alone; the faster of its conventional and univariate methods is compared. With `missing`, 10 % of
+the values are missing at random, so that there is no steady state. filterpy and pykalman process
+fewer steps; so do filters and smoothers of 32 dimensions, because covariances take much memory.
+Times are per step. Rounds are interleaved in one process; a ratio is the median over rounds.
 
     python benchmarks/kalman.py --rounds 5
 """
@@ -22,7 +22,7 @@ import numpy as np
 from surroundings import arguments, in_words, machine, positive, report, say, table
 
 from seqloom.statistical.kalman import compiled
-from seqloom.statistical.kalman.system import Start, System
+from seqloom.statistical.kalman.system import InitialDistribution, StateSpace
 
 AIMS = {"statsmodels": 1.0, "filterpy": 20.0, "pykalman": 20.0}
 SHORT = 1000  # steps for those that are slow
@@ -54,7 +54,9 @@ def measured(size, missing, given):
     values = chance.normal(size=(given.length, size))
     if missing:
         values[chance.random(values.shape) < 0.1] = np.nan
-    system = System(move, noise, show, error, Start.known(np.zeros(size), np.eye(size))).checked()
+    system = StateSpace(
+        move, noise, show, error, InitialDistribution.known(np.zeros(size), np.eye(size))
+    ).validated()
     found = []
     for what in ("likelihood", "filter", "smoother"):
         # All covariances of 100,000 steps of 32 numbers would fill the memory several times.
@@ -72,8 +74,8 @@ def compared(what, system, values, rivals, about, rounds):
     """By turns; where a rival gives the likelihood, it must be the same."""
     work = {
         "likelihood": lambda: compiled.log_likelihoods(system, values).sum(),
-        "filter": lambda: compiled.filtered(system, values).log_likelihood.sum(),
-        "smoother": lambda: compiled.smoothed(system, values).log_likelihood.sum(),
+        "filter": lambda: compiled.kalman_filter(system, values).log_likelihood.sum(),
+        "smoother": lambda: compiled.kalman_smoother(system, values).log_likelihood.sum(),
     }[what]
     right = work()
     times = {"own": []} | {name: [] for name, *_ in rivals}
@@ -117,13 +119,13 @@ def statsmodels_of(system, values):
     ):
         made = back.KalmanSmoother(size, size, size)
         made.bind(np.array(values))
-        made["transition"], made["state_cov"] = system.transition, system.process
+        made["transition"], made["state_cov"] = system.transition, system.process_noise
         made["design"], made["obs_cov"], made["selection"] = (
             system.observation,
-            system.error,
+            system.observation_noise,
             np.eye(size),
         )
-        made.initialize_known(system.start.mean, system.start.covariance)
+        made.initialize_known(system.initial.mean, system.initial.covariance)
         made.filter_method = method
 
         def likelihood(made=made):
@@ -152,10 +154,10 @@ def filterpy_of(system, values):
         found.F, found.H, found.Q, found.R = (
             system.transition,
             system.observation,
-            system.process,
-            system.error,
+            system.process_noise,
+            system.observation_noise,
         )
-        found.x, found.P = system.start.mean.copy(), system.start.covariance.copy()
+        found.x, found.P = system.initial.mean.copy(), system.initial.covariance.copy()
         return found
 
     def run():
@@ -181,10 +183,10 @@ def pykalman_of(system, values):
     kalman = KalmanFilter(
         transition_matrices=system.transition,
         observation_matrices=system.observation,
-        transition_covariance=system.process,
-        observation_covariance=system.error,
-        initial_state_mean=system.start.mean,
-        initial_state_covariance=system.start.covariance,
+        transition_covariance=system.process_noise,
+        observation_covariance=system.observation_noise,
+        initial_state_mean=system.initial.mean,
+        initial_state_covariance=system.initial.covariance,
     )
     some = values[:SHORT]
     for what, work in (

@@ -1,12 +1,11 @@
-"""Training throughput of those who give labels, against a plain PyTorch loop, in one run.
+"""Training throughput of classifiers and taggers, against a plain PyTorch loop, in one run.
 
-Two contests: the classifier of Kim (2014) on the questions of TREC, and a tagger that reads from
-both sides (BiLSTM) on the sentences of UD English EWT. The rival is what most people write: a
-`DataLoader` that shuffles and pads, `nn.Conv1d` or `nn.LSTM` over packed sequences,
-`cross_entropy`, clipping, and `torch.optim.Adam`. Seqloom takes part with its own loop
-(`Descent`, with everything it does at a step). Both train by turns in one process on the same
-examples with the same sizes; first it is checked that, given the same weights, both compute the
-same loss of single examples. The ratio is the median over the rounds.
+Two comparisons: the CNN of Kim (2014) on the questions of TREC, and a BiLSTM tagger on the
+sentences of UD English EWT. The baseline is a common training loop: a `DataLoader` that shuffles
+and pads, `nn.Conv1d` or `nn.LSTM` with packed sequences, `cross_entropy`, gradient clipping, and
+`torch.optim.Adam`. Seqloom runs its whole training step (`GradientDescent`). Rounds are interleaved
+in one process, on the same examples with the same sizes; first it is checked that both compute the
+same loss with the same weights. The ratio is the median over rounds.
 
     python benchmarks/label_training.py
 """
@@ -28,24 +27,24 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_se
 from torch.utils.data import DataLoader
 
 from seqloom.batch import Item, collate
-from seqloom.config import taken
-from seqloom.data.loading.batching import Batches
+from seqloom.config import constructor_arguments
+from seqloom.data.loading.batching import BucketLoader
 from seqloom.data.text.vocabulary import LabelSet, Vocabulary
 from seqloom.models import MODELS
 from seqloom.signature import PAD, Form, Signature
-from seqloom.training.gradient_descent import Descent
+from seqloom.training.gradient_descent import GradientDescent
 from seqloom.training.options import Training
 
 AIM, TOLERANCE, WARM_UP_STEPS = 1.5, 1e-4, 3
 WIDTH, HIDDEN, DROPOUT, BATCH = 300, 300, 0.5, 50
 TAGGER_WIDTH, TAGGER_HIDDEN, TAGGER_BATCH = 100, 200, 32
-LONGEST = 5  # words that the widest filter sees
-NOTHING = -100  # what `cross_entropy` leaves out
+LONGEST = 5  # width of the widest filter, in words
+NOTHING = -100  # ignore_index of `cross_entropy`
 
 
 @dataclass(frozen=True)
 class Contest:
-    """Examples, Seqloom's model and a rival's, made alike."""
+    """Examples, Seqloom's model, and a baseline of the same architecture."""
 
     name: str
     items: list[Item]
@@ -55,7 +54,7 @@ class Contest:
 
 
 class Kim(nn.Module):
-    """Three sizes of `nn.Conv1d`, the largest of each, dropout, scores."""
+    """CNN of Kim (2014): three widths of `nn.Conv1d`, max pooling, dropout, linear output layer."""
 
     def __init__(self, symbols: int, labels: int) -> None:
         super().__init__()
@@ -145,26 +144,26 @@ def contest(name: str, read: Any, form: Form, options: dict[str, Any], rival: An
     kind, batch = MODELS[options.pop("model")], options.pop("batch")
     signature = Signature(form, vocabulary.space, known.space)
     kind.seed(1)
-    own = kind(signature, **taken(kind, options))
+    own = kind(signature, **constructor_arguments(kind, options))
     other = rival(vocabulary.space.size, known.space.size)
     return Contest(name, items, own, other, batch)
 
 
 def contests() -> Iterator[Contest]:
-    """Both, one after the other."""
-    kim = {"model": "convolutional", "filters": f"3,4,{LONGEST}", "layers": 1}
-    kim |= {"padding": "valid", "directions": "both", "pooling": "max"}
-    kim |= {"width": WIDTH, "hidden": HIDDEN, "dropout": DROPOUT, "batch": BATCH}
+    """Both comparisons."""
+    kim = {"model": "convolutional", "filters": (3, 4, LONGEST), "num_layers": 1}
+    kim |= {"padding": "valid", "bidirectional": True, "pooling": "max"}
+    kim |= {"embedding_size": WIDTH, "hidden_size": HIDDEN, "dropout": DROPOUT, "batch": BATCH}
     yield contest("convolutional, TREC", questions, Form.WHOLE, kim, Kim)
-    both = {"model": "recurrent", "cell": "lstm", "directions": "both", "width": TAGGER_WIDTH}
-    both |= {"hidden": TAGGER_HIDDEN, "dropout": DROPOUT, "batch": TAGGER_BATCH}
+    both = {"model": "recurrent", "cell": "lstm", "bidirectional": True, "dropout": DROPOUT}
+    both |= {"embedding_size": TAGGER_WIDTH, "hidden_size": TAGGER_HIDDEN, "batch": TAGGER_BATCH}
     yield contest("BiLSTM, UD EWT", sentences, Form.EACH, both, Tagger)
 
 
 def check(found: Contest) -> None:
-    """Given the same weights, both say the same of single examples."""
+    """Check that with the same weights the losses of single examples are equal."""
     rival, own = found.rival.eval(), found.own
-    with torch.no_grad(), own.at_rest():
+    with torch.no_grad(), own.inference_mode():
         rival.take(own)
         for item in [one for one in found.items if len(one.source) >= LONGEST][:20]:
             ids, labels = torch.from_numpy(item.source), torch.from_numpy(item.target)
@@ -175,10 +174,12 @@ def check(found: Contest) -> None:
 
 
 def own_step(found: Contest) -> Callable[[], int]:
-    """One step of Seqloom's loop, which says how many words it learned from."""
-    settings = Training(batch_size=found.batch, epochs=10**6, learning_rate=0.001, clip=1.0)
-    batches = Batches(found.items, found.batch, 0, settings.seed)
-    steps = Descent(found.own, batches, settings).steps()
+    """One training step of Seqloom, which returns its number of words."""
+    settings = Training(
+        batch_size=found.batch, epochs=10**6, learning_rate=0.001, max_grad_norm=1.0
+    )
+    batches = BucketLoader(found.items, found.batch, 0, settings.seed)
+    steps = GradientDescent(found.own, batches, settings).steps()
     counts, batch_of = Counter[str](), batches.batch
 
     def counted(which: Any) -> Any:

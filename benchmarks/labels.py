@@ -1,8 +1,7 @@
-"""Accuracies of the recipes for labels, on the test parts that everyone uses.
+"""Accuracies of the recipes for classification and tagging, on the standard test sets.
 
-Each row trains a shipped recipe from the files as they are and evaluates it on its test part. MR
-has no test part: it is trained on ten folds, and the mean over them is told with its interval. A
-row's minutes are those of a processor.
+Each row trains a shipped recipe on the original files and evaluates it on the test set. MR has no
+test set: it is evaluated by ten-fold cross-validation. Minutes are CPU time.
 
     python benchmarks/labels.py --only trec            one row; may be given several times
     python benchmarks/labels.py                        all: more than an hour
@@ -103,7 +102,7 @@ def measured(row: Row, folder: Path) -> dict[str, Any]:
     else:
         run = seqloom.train(row.recipe, runs=folder, settings=settings)
         seconds = time.process_time() - began
-        means = run.evaluate().measured()
+        means = run.evaluate().with_intervals()
     values = {name: vars(one) for name, one in means.items()}
     say(f"{row.name}: {values}, {seconds:.0f} s")
     return {"row": row.name, "values": values, "seconds": seconds}

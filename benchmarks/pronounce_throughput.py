@@ -1,9 +1,9 @@
-"""Training throughput of the recipe `pronounce`, in target symbols per second, against rivals.
+"""Training throughput of the recipe `pronounce`, in target tokens per second, against PyTorch.
 
-Seqloom's own training loop (`Descent`, with everything it does at a step) and its rivals
-(`pronounce_rivals.py`) train the same model with the same batch size in one process, by turns, so
-that what else the machine does hits all alike. The reported ratio is the median over the rounds of
-Seqloom's throughput over the rival's in the same round.
+Seqloom's whole training step (`GradientDescent`) and the baselines of `pronounce_rivals.py` train
+the same model with the same batch size in one process. Rounds are interleaved, so that the load of
+the machine affects all alike. The ratio is the median over rounds of Seqloom's throughput over that
+of the baseline in the same round.
 
     python benchmarks/pronounce_throughput.py --rounds 6 --seconds 5
 """
@@ -22,12 +22,12 @@ from torch import nn
 from torch.nn.utils.rnn import pad_sequence
 
 from seqloom.batch import Item
-from seqloom.data.loading.batching import Batches
+from seqloom.data.loading.batching import BucketLoader
 from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.recipe import Recipe
 from seqloom.runs.splits import read_parts
-from seqloom.runs.train import named
-from seqloom.training.gradient_descent import Descent
+from seqloom.runs.train import recipe_by_name
+from seqloom.training.gradient_descent import GradientDescent
 
 OWN = "Seqloom"
 TARGETS = {"plain": 2.0, "careful": 1.2}
@@ -66,20 +66,20 @@ class Field:
         sizes = task.signature()
         self.shape = Shape(letters=sizes.source.size, sounds=sizes.target.size, **table)
 
-    def buckets(self) -> Batches:
+    def buckets(self) -> BucketLoader:
         """Seqloom's batches."""
-        return Batches(self.items, self.settings.batch_size, 0, self.settings.seed)
+        return BucketLoader(self.items, self.settings.batch_size, 0, self.settings.seed)
 
     def padded(self, which: Sequence[int]) -> Example:
-        """A batch as PyTorch users make it."""
+        """A padded batch, as in ordinary PyTorch code."""
         sources, targets = zip(*(self.tensors[place] for place in which), strict=True)
         lengths = torch.tensor([len(source) for source in sources])
         return Example(pad_sequence(sources, True), lengths, pad_sequence(targets, True))
 
     def own(self) -> Contestant:
         """Seqloom as the recipe trains it."""
-        steps = Descent(self.model, self.buckets(), self.settings).steps()
-        return Contestant(OWN, OWN, "buckets, fused Adam", lambda: next(steps).symbols)
+        steps = GradientDescent(self.model, self.buckets(), self.settings).steps()
+        return Contestant(OWN, OWN, "buckets, fused Adam", lambda: next(steps).tokens)
 
     def rival(self, name: str, rival: Rival, in_buckets: bool) -> Contestant:
         """A rival with random batches and default Adam, or with buckets and fused Adam."""
@@ -94,7 +94,7 @@ class Field:
             optimizer.zero_grad()
             loss = rival.loss(batch)
             loss.backward()
-            nn.utils.clip_grad_norm_(parameters, self.settings.clip)
+            nn.utils.clip_grad_norm_(parameters, self.settings.max_grad_norm)
             optimizer.step()
             if not np.isfinite(loss.item()):
                 raise ArithmeticError(f"{name}: the loss is {loss.item()}")
@@ -133,13 +133,13 @@ def main() -> None:
     facts = machine(given.threads)
     torch.set_num_threads(given.threads)
     places = {"data.train": str(files.train), "data.test": str(files.test)}
-    field = Field(named(given.recipe).with_settings(places).checked(), given.examples)
+    field = Field(recipe_by_name(given.recipe).with_settings(places).checked(), given.examples)
     differences = check(field)
     speeds = compete(contestants(field), given.rounds, given.seconds)
     results = summary(speeds) | {
         "recipe": given.recipe,
         "batch_size": field.settings.batch_size,
-        "parameters": field.model.size(),
+        "parameters": field.model.num_parameters(),
         "rounds": given.rounds,
         "seconds": given.seconds,
         "differences": differences,

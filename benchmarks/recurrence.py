@@ -1,9 +1,9 @@
 """Training steps of one recurrent layer against torch.nn, packed sequences and the eager loop.
 
 A step is forward and backward, with the gradients of all weights and of the input. On every line
-Seqloom and its rivals take turns in one process, so that what else the machine does hits all alike;
-of several rivals the quickest stands for them. The ratio is the median over the turns of one time
-over the other in the same turn; the ratio of the shortest times stands beside it.
+Seqloom and its baselines are interleaved in one process, so that the load of the machine affects
+all alike; of several baselines the fastest is compared. The ratio is the median over repetitions of
+one time over the other in the same repetition; the ratio of the shortest times is reported, too.
 
     python benchmarks/recurrence.py --only lstm/50-32-128-256 --only context --repeats 9
 """
@@ -21,10 +21,10 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from seqloom.batch import Item
-from seqloom.data.loading.batching import Batches
+from seqloom.data.loading.batching import BucketLoader
 from seqloom.nn.cells import CELLS
-from seqloom.nn.cells.options import PLAIN, Wiring
-from seqloom.nn.rnn import Recurrence
+from seqloom.nn.cells.options import DEFAULT_RNN_OPTIONS, RNNOptions
+from seqloom.nn.rnn import RNN
 
 TORCH = {"lstm": nn.LSTM, "gru": nn.GRU, "elman": nn.RNN}
 WARM_UP_STEPS = 2
@@ -62,7 +62,7 @@ class Variant:
 
     cell: str
     option: str = ""
-    wiring: Wiring = PLAIN
+    rnn_options: RNNOptions = DEFAULT_RNN_OPTIONS
 
     @property
     def name(self) -> str:
@@ -77,20 +77,20 @@ class Variant:
         if self.cell == "context":
             found += 2 * square  # what is made of h and c
         if self.cell == "lstm-peephole":
-            found += 3 * (square if self.wiring.peepholes == "full" else size.hidden)
+            found += 3 * (square if self.rnn_options.peepholes == "full" else size.hidden)
         return found
 
 
 PLAIN_LSTM = Variant("lstm")
 OTHERS = [
-    Variant("elman", "sigmoid", Wiring(activation="sigmoid")),
+    Variant("elman", "sigmoid", RNNOptions(activation="sigmoid")),
     Variant("context"),
     Variant("carousel"),
     Variant("lstm-simple"),
     Variant("lstm-peephole"),
-    Variant("lstm-peephole", "diagonal", Wiring(peepholes="diagonal")),
+    Variant("lstm-peephole", "diagonal", RNNOptions(peepholes="diagonal")),
     Variant("gru-simple"),
-    Variant("gru", "reset before", Wiring(reset="before")),
+    Variant("gru", "reset before", RNNOptions(reset="before")),
     Variant("mingru"),
     Variant("minlstm"),
 ]
@@ -192,11 +192,11 @@ def against_loop(variant: Variant, size: Size) -> Callable[[], tuple[Step, list[
     """The cell's equation, step by step."""
 
     def make() -> tuple[Step, list[Step]]:
-        recurrence = Recurrence(variant.cell, size.inputs, size.hidden, wiring=variant.wiring)
+        recurrence = RNN(variant.cell, size.inputs, size.hidden, rnn_options=variant.rnn_options)
         cell = recurrence.layers[0].cell
 
         def loop(x: Tensor) -> Tensor:
-            return cell.stepped(cell.read(x), cell.initial(len(x)))[0]
+            return cell.unroll_reference(cell.read(x), cell.initial(len(x)))[0]
 
         return own_step(variant, size), [training_step(loop, recurrence, full_batch(size))]
 
@@ -210,7 +210,7 @@ def mixed(cell: str, both: bool) -> Callable[[], tuple[Step, list[Step]]]:
         batches = buckets()
         size = MIXED
         width = size.hidden // 2 if both else size.hidden
-        ours = Recurrence(cell, size.inputs, size.hidden, both=both)
+        ours = RNN(cell, size.inputs, size.hidden, bidirectional=both)
         theirs = TORCH[cell](size.inputs, width, batch_first=True, bidirectional=both)
 
         def own(x: Tensor, lengths: Tensor) -> Tensor:
@@ -231,7 +231,7 @@ def buckets() -> list[tuple[Tensor, Tensor]]:
     wanted = chance.integers(SHORTEST, MIXED.time + 1, SEQUENCES)
     items = [Item(np.zeros(length, int), np.zeros(length, int)) for length in wanted]
     found = []
-    for which in Batches(items, MIXED.batch, 0, 1).epoch(0):
+    for which in BucketLoader(items, MIXED.batch, 0, 1).epoch(0):
         lengths = torch.from_numpy(wanted[which]).sort(descending=True).values
         found.append((full_batch(MIXED._replace(time=int(lengths[0]))), lengths))
     return found
@@ -250,7 +250,7 @@ def over_batches(
 
 def own_step(variant: Variant, size: Size) -> Step:
     """Seqloom's layer over a full batch."""
-    recurrence = Recurrence(variant.cell, size.inputs, size.hidden, wiring=variant.wiring)
+    recurrence = RNN(variant.cell, size.inputs, size.hidden, rnn_options=variant.rnn_options)
     lengths = torch.full((size.batch,), size.time)
     return training_step(lambda x: recurrence(x, lengths), recurrence, full_batch(size))
 

@@ -1,10 +1,11 @@
-"""One step of an LSTM at batch 1: Seqloom's twin in NumPy against nn.LSTM and onnxruntime.
+"""One step of an LSTM at batch size 1: Seqloom's NumPy step against nn.LSTM and onnxruntime.
 
-All hold the same weights, which is checked first, and take turns in one process, so that what else
-the machine does hits all alike. A reported time is the median over the rounds of the mean of some
-steps in a row; a ratio is the median over the rounds of the rival's time over Seqloom's. Rivals are
-tried with one thread and with all, and the quicker counts. NumPy's BLAS has one thread unless
-OPENBLAS_NUM_THREADS says otherwise: two are quicker on an idle machine, far slower on a busy one.
+All have the same weights, and their outputs are compared first. Rounds are interleaved in one
+process, so that the load of the machine affects all alike. A time is the median over rounds of the
+mean of some steps in a row; a ratio is the median over rounds of the baseline's time over
+Seqloom's. Baselines run with one thread and with all, and the faster counts. NumPy's BLAS has one
+thread unless OPENBLAS_NUM_THREADS is set: two are faster on an idle machine, far slower on a busy
+one.
 
     python benchmarks/streaming_step.py --rounds 60 --steps 20
 """
@@ -28,9 +29,8 @@ from torch import nn
 
 from seqloom.inference.stream import Stream
 from seqloom.models.recurrent import Recurrent
-from seqloom.nn.numpy_steps import QuickRecurrence
-from seqloom.nn.rnn import Recurrence
-from seqloom.signature import Form, Labels, Signature, Tokens
+from seqloom.nn.numpy_steps import NumpyRNN
+from seqloom.nn.rnn import RNN
 from seqloom.tasks.tag import Tag
 
 OWN, LOOKED_UP, WHOLE = "Seqloom, the cell", "Seqloom, input looked up", "Seqloom, Stream.step"
@@ -87,7 +87,7 @@ def measured(hidden: int, given: Any) -> dict[str, Any]:
 def contestants(hidden: int, threads: int) -> list[Contestant]:
     """Seqloom and its rivals, with the weights of one recurrence."""
     torch.manual_seed(0)
-    body = Recurrence("lstm", hidden, hidden)
+    body = RNN("lstm", hidden, hidden)
     counts = sorted({1, threads})
     found = own(body, hidden)
     found += [Contestant(f"{TORCH}, {n}", TORCH, by_torch(body, hidden), n) for n in counts]
@@ -99,9 +99,9 @@ def contestants(hidden: int, threads: int) -> list[Contestant]:
     return found
 
 
-def own(body: Recurrence, hidden: int) -> list[Contestant]:
+def own(body: RNN, hidden: int) -> list[Contestant]:
     """The recurrent step alone, the same from a table, and all from a word to its label."""
-    quick = QuickRecurrence(body)
+    quick = NumpyRNN(body)
     looked_up, states = quick.products(np.zeros(hidden, np.float32)), [quick.begin()] * 2
 
     def step(x: np.ndarray) -> np.ndarray:
@@ -122,21 +122,21 @@ def own(body: Recurrence, hidden: int) -> list[Contestant]:
 
 def whole_stream(hidden: int) -> Stream:
     """A tagger of words as `run.stream()` makes it."""
-    task = Tag(at_least=1)
+    task = Tag(min_frequency=1)
     task.words.learn([[f"word{n}" for n in range(VOCABULARY)]])
     task.tags.learn([f"tag{n:02}" for n in range(TAGS)])
-    signature = Signature(Form.EACH, Tokens(VOCABULARY + 4), Labels(TAGS))
-    return Stream(Recurrent(signature, cell="lstm", width=hidden, hidden=hidden), task)
+    model = Recurrent(task.signature(), cell="lstm", embedding_size=hidden, hidden_size=hidden)
+    return Stream(model, task)
 
 
-def weights_of(body: Recurrence) -> list[np.ndarray]:
+def weights_of(body: RNN) -> list[np.ndarray]:
     """W, U and b, the gates in the order i, f, g, o."""
     named = dict(body.named_parameters())
     names = ("read.weight", "recur.weight", "read.bias")
     return [named[f"layers.0.cell.{name}"].detach().numpy() for name in names]
 
 
-def by_torch(body: Recurrence, hidden: int) -> Callable[[np.ndarray], np.ndarray]:
+def by_torch(body: RNN, hidden: int) -> Callable[[np.ndarray], np.ndarray]:
     """nn.LSTM, called for one step."""
     net = nn.LSTM(hidden, hidden)
     values = [*weights_of(body), np.zeros(4 * hidden, np.float32)]
@@ -152,7 +152,7 @@ def by_torch(body: Recurrence, hidden: int) -> Callable[[np.ndarray], np.ndarray
     return step
 
 
-def by_onnx(body: Recurrence, hidden: int, threads: int) -> Callable[[np.ndarray], np.ndarray]:
+def by_onnx(body: RNN, hidden: int, threads: int) -> Callable[[np.ndarray], np.ndarray]:
     """One LSTM node; ONNX has its gates in the order i, o, f, g."""
     import onnxruntime  # noqa: PLC0415 - it may not be there
     from onnx import TensorProto, helper, numpy_helper  # noqa: PLC0415

@@ -1,9 +1,9 @@
-"""How much 50 people who look on slow a training down: steps of its loop with and without them.
+"""Training throughput with and without 50 clients of the studio's event stream.
 
-A run is trained in a process as the studio starts it, with a server beside it. In turns nobody
-listens, then 50 clients listen to its events. Symbols per second come from the run's own events,
-and so does the time; the ratio is that of the medians. On a busy machine look at the processor
-seconds of the server: what listeners cost whatever else goes on.
+A run is trained in a process as the studio starts it, with a server beside it. Periods without
+clients and with 50 clients of its events alternate. Tokens per second and times come from the
+events of the run; the ratio is that of the medians. On a busy machine look at the CPU time of the
+server, which does not depend on the load.
 
     python benchmarks/studio_clients.py --clients 50 --seconds 10 --turns 4
 """

@@ -1,9 +1,9 @@
-"""Ten thousand hostile or random requests to a real studio: none may break it.
+"""Fuzzing: ten thousand hostile or random requests to a running studio.
 
-Schemathesis makes requests from /openapi.json; the rest is written here: traversal, encoded or
-not, huge and slow bodies, wrong hosts, origins and types, deep JSON, NaN, random bytes, broken
-HTTP. It counts answers by status, and fails on any 5xx, any traceback, any word of a file outside
-the runs folder, and any file that was changed there.
+Schemathesis generates requests from /openapi.json; the rest is written here: path traversal,
+encoded or not, huge and slow bodies, wrong hosts, origins and types, deep JSON, NaN, random bytes,
+malformed HTTP. It counts responses by status, and fails on any 5xx, any traceback, any content of a
+file outside the runs folder, and any file that was changed there.
 
     python benchmarks/studio_hostile.py --requests 10000
 """
@@ -311,7 +311,7 @@ def prepare(root: Path) -> Path:
     (root / "tags.conll").write_text(tagged)
     for name, task, file, model in (
         ("counts", "language", "text.txt", "ngram"),
-        ("tagger", "tag", "tags.conll", "hidden-markov"),
+        ("tagger", "tag", "tags.conll", "hmm-tagger"),
     ):
         recipe = Recipe(
             data={"train": str(root / file)}, task={"name": task}, model={"name": model}

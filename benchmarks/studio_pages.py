@@ -1,10 +1,10 @@
-"""How soon the studio's pages are there: the first view, the picture of gates, bytes of script.
+"""Load times of the studio's pages: first view, picture of gates, bytes of script.
 
-The first view is timed in the page: from the navigation until the list of runs stands in it. Cold
-is a browser that has seen nothing of the studio, warm one that has just been there; the server is
-up. The picture of gates has 512 cells over 1,000 symbols; it is made, laid out and painted. Both
-are timed as the machine is, and beside busy processes, one for each core unless told otherwise. The
-bytes are those of the files that a page loads until it is ready, in a browser that has none yet.
+The first view is timed in the page: from the navigation until the list of runs is rendered, with a
+cold and a warm browser cache; the server is running. The picture of gates has 512 units over 1,000
+tokens; it is built, laid out and painted. Both are timed on the machine as it is, and beside busy
+processes, one per core by default. The bytes are those of the files that a page loads until it is
+ready, with a cold cache.
 
     python benchmarks/studio_pages.py --rounds 15
 """
@@ -31,7 +31,7 @@ AIMS = {"first view, cold": 1000.0, "first view, warm": 1000.0, "gates": 150.0}
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
 NOUNS, VERBS = ("cat", "dog", "bird", "fish"), ("sees", "hears", "likes")
 TEXT = "the dog hears a cat"
-SMALL = ["model.width=16", "model.hidden=24", "training.epochs=1"]
+SMALL = ["model.embedding_size=16", "model.hidden_size=24", "training.epochs=1"]
 PATIENCE = 60_000  # milliseconds: the machine is meant to be busy
 SEEN = """() => {
   const look = () => {
@@ -41,14 +41,14 @@ SEEN = """() => {
   requestAnimationFrame(look);
 }"""
 GATES = """async () => {
-  const { heat } = await import("/static/js/figures/heat.js");
-  const { columnsOf } = await import("/static/js/figures/symbols.js");
+  const { heatmap } = await import("/static/js/figures/heatmap.js");
+  const { columnsOf } = await import("/static/js/figures/tokens.js");
   const count = (length, each) => Array.from({ length }, (_, place) => each(place));
   const values = count(1000, (t) => count(512, (c) => (Math.sin(t * c) + 1) / 2));
   const columns = columnsOf(count(1000, () => "a")), order = count(512, (c) => 511 - c);
   const main = document.getElementById("main");
   await new Promise(requestAnimationFrame);
-  const before = performance.now(), made = heat({ values, order, columns, name: "forget" });
+  const before = performance.now(), made = heatmap({ values, order, columns, name: "forget" });
   main.replaceChildren(made);
   made.getBoundingClientRect();
   made.querySelector("canvas").getContext("2d").getImageData(0, 0, 1, 1); // until all is painted

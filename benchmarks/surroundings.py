@@ -1,4 +1,4 @@
-"""What every benchmark needs around it: the data, the machine's facts, a table, a file of results.
+"""Shared by all benchmarks: data sets, facts of the machine, tables, result files.
 
 Torch is not imported here: a script that measures the memory of a command must stay small itself.
 """

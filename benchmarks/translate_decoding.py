@@ -1,10 +1,10 @@
-"""Target symbols per second of a Transformer that translates: greedy and by a beam, one and many.
+"""Tokens per second of Transformer translation: greedy and beam search, batch sizes 1 and 32.
 
-Weights are random and no answer ever ends, so all write the same number of symbols. Where the
-package `transformers` is there, its Marian of the same shape takes part with `generate`: it has the
-same architecture (norms after, sinusoids), so the weights are copied across, with biases of zero,
-and the answers must be identical. So must those of CTranslate2, where it is there. All take turns
-in one process; a ratio is the median over the rounds.
+Weights are random and outputs never end, so all have the same number of tokens. If the package
+`transformers` is installed, its Marian of the same shape takes part with `generate`: it has the
+same architecture (post-norm, sinusoidal positions), so the weights are copied, with biases of zero,
+and the outputs must be identical. So must those of CTranslate2, if installed. Rounds are
+interleaved in one process; a ratio is the median over rounds.
 
     python benchmarks/translate_decoding.py --rounds 5
 """
@@ -23,8 +23,8 @@ from surroundings import arguments, in_words, machine, positive, report, say, ta
 from seqloom.batch import Sequences
 from seqloom.export.ctranslate2 import specification
 from seqloom.model import Search
-from seqloom.models.transformer_encoder_decoder import FIRST, TransformerEncoderDecoder
-from seqloom.nn.transformer.layers import Assembly
+from seqloom.models.transformer_encoder_decoder import ORIGINAL, TransformerEncoderDecoder
+from seqloom.nn.transformer.layers import TransformerOptions
 from seqloom.signature import BEGIN, END, PAD, Form, Signature, Tokens
 
 OWN, MARIAN, ENGINE = "Seqloom", "transformers' generate", "CTranslate2, float32"
@@ -39,11 +39,11 @@ def own_model(given: Any) -> TransformerEncoderDecoder:
     space = Tokens(given.symbols)
     model = TransformerEncoderDecoder(
         Signature(Form.TRANSDUCE, space, space),
-        width=given.width,
+        hidden_size=given.width,
         encoder_layers=given.layers,
         decoder_layers=given.layers,
-        share_vectors=True,
-        assembly=Assembly(heads=given.heads, **_paper()),
+        share_embeddings=True,
+        transformer_options=TransformerOptions(num_heads=given.heads, **_paper()),
     ).eval()
     with torch.no_grad():
         for name, weight in model.named_parameters():
@@ -54,7 +54,7 @@ def own_model(given: Any) -> TransformerEncoderDecoder:
 
 
 def _paper() -> dict[str, Any]:
-    return {name: getattr(FIRST, name) for name in ("norm", "positions", "activation")}
+    return {name: getattr(ORIGINAL, name) for name in ("norm", "positions", "activation")}
 
 
 def ours(model: TransformerEncoderDecoder, given: Any) -> Writer:
@@ -62,7 +62,7 @@ def ours(model: TransformerEncoderDecoder, given: Any) -> Writer:
 
     def write(sources: list[list[int]], beam: int) -> list[list[int]]:
         read = Sequences.pad([np.array(source) for source in sources])
-        with model.at_rest():
+        with model.inference_mode():
             return model.predict(read, Search(beam=beam, limit=given.length)).target.rows()
 
     return write
@@ -127,7 +127,7 @@ def copy_across(model: TransformerEncoderDecoder, theirs: Any) -> None:
     ):
         waves = ours.positions.waves
         other.embed_positions.weight[: len(waves)].copy_(waves)
-        for layer, its in zip(ours.each(), other.layers, strict=True):
+        for layer, its in zip(ours.blocks(), other.layers, strict=True):
             _copy_attention(layer.attention.read.weight.chunk(3), layer.attention, its.self_attn)
             its.self_attn_layer_norm.weight.copy_(layer.attention_norm.weight)
             if (cross := layer.cross_attention) is not None:

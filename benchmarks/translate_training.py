@@ -1,9 +1,9 @@
-"""Training throughput of translation, in source and target symbols per second, against JoeyNMT.
+"""Training throughput of translation, in source and target tokens per second, against JoeyNMT.
 
-Multi30k, German to English, words seen twice, batches of 64 sentences, float32, Adam. Seqloom's own
-loop (`Descent`, with everything it does at a step) and JoeyNMT's step, in a process of its own
-(`joeynmt_rival.py`), train models of the same shape by turns, so that what else the machine does
-hits both alike. JoeyNMT wants an environment of its own:
+Multi30k, German to English, minimum word frequency 2, batches of 64 sentences, float32, Adam.
+Seqloom's whole training step (`GradientDescent`) and JoeyNMT's step, in a process of its own
+(`joeynmt_rival.py`), train models of the same shape. Rounds are interleaved, so that the load of
+the machine affects both alike. JoeyNMT needs an environment of its own:
 
     python -m venv joey && joey/bin/pip install torch==2.13.0 joeynmt==2.3.0 importlib_metadata
     python benchmarks/translate_training.py --joeynmt joey/bin/python
@@ -21,23 +21,29 @@ from typing import Any
 import torch
 from surroundings import arguments, in_words, machine, multi30k, positive, report, say, table
 
-from seqloom.data.loading.batching import Batches
+from seqloom.data.loading.batching import BucketLoader
 from seqloom.recipe import Recipe
 from seqloom.runs.splits import read_parts
-from seqloom.training.gradient_descent import Descent
+from seqloom.training.gradient_descent import GradientDescent
 
 AIM = 2.0
-COMMON = {"batch": 64, "at_least": 2, "rate": 0.001, "clip": 1.0, "smoothing": 0.1}
-RECURRENT = {"kind": "recurrent", "width": 256, "hidden": 256, "dropout": 0.5}
+COMMON = {
+    "batch_size": 64,
+    "min_frequency": 2,
+    "learning_rate": 0.001,
+    "max_grad_norm": 1.0,
+    "label_smoothing": 0.1,
+}
+RECURRENT = {"kind": "recurrent", "embedding_size": 256, "hidden_size": 256, "dropout": 0.5}
 SHAPES: dict[str, dict[str, Any]] = {
     "recurrent, attention": {**RECURRENT, "input_feeding": False},
     "recurrent, input feeding": {**RECURRENT, "input_feeding": True},
     "Transformer": {
         "kind": "transformer",
-        "width": 256,
-        "hidden": 256,
+        "embedding_size": 256,
+        "hidden_size": 256,
         "feed_forward": 512,
-        "heads": 8,
+        "num_heads": 8,
         "layers": 3,
         "dropout": 0.1,
     },
@@ -46,7 +52,7 @@ RIVAL = Path(__file__).with_name("joeynmt_rival.py")
 
 
 def main() -> None:
-    """Let both take turns at each shape."""
+    """Compare both on each model."""
     parser = arguments(__doc__)
     parser.add_argument("--joeynmt", required=True, metavar="PYTHON", help="that has JoeyNMT")
     parser.add_argument("--rounds", type=positive, default=6, help="(default: %(default)s)")
@@ -95,15 +101,15 @@ def compared(
 
 
 def seqloom(shape: dict[str, Any], train: str) -> tuple[Callable[[float], float], int]:
-    """What trains for some seconds and says how many symbols a second it got through."""
+    """A function that trains for some seconds and returns tokens per second; model size."""
     recipe = Recipe(
         data={"train": train},
-        task={"name": "translate", "at_least": shape["at_least"]},
+        task={"name": "translate", "min_frequency": shape["min_frequency"]},
         model=model_of(shape),
         training={
-            "batch_size": shape["batch"],
-            "learning_rate": shape["rate"],
-            "clip": shape["clip"],
+            "batch_size": shape["batch_size"],
+            "learning_rate": shape["learning_rate"],
+            "max_grad_norm": shape["max_grad_norm"],
             "schedule": "constant",
             "epochs": 1000,
         },
@@ -115,7 +121,7 @@ def seqloom(shape: dict[str, Any], train: str) -> tuple[Callable[[float], float]
     torch.manual_seed(1)
     model, settings = recipe.build_model(task.signature()), recipe.build_training()
     batches = Counted(items, settings.batch_size, 0, settings.seed)
-    steps = Descent(model, batches, settings).steps()
+    steps = GradientDescent(model, batches, settings).steps()
 
     def turn(seconds: float) -> float:
         began, batches.symbols = time.perf_counter(), 0
@@ -123,11 +129,11 @@ def seqloom(shape: dict[str, Any], train: str) -> tuple[Callable[[float], float]
             next(steps)
         return batches.symbols / (time.perf_counter() - began)
 
-    return turn, model.size()
+    return turn, model.num_parameters()
 
 
-class Counted(Batches):
-    """Batches that count the symbols of both sides, ends included as JoeyNMT does, no padding."""
+class Counted(BucketLoader):
+    """Counts tokens of source and target, with end tokens as JoeyNMT does, without padding."""
 
     symbols = 0
 
@@ -139,13 +145,13 @@ class Counted(Batches):
 
 def model_of(shape: dict[str, Any]) -> dict[str, Any]:
     """The [model] table of the same shape."""
-    same = {name: shape[name] for name in ("width", "dropout", "smoothing")}
+    same = {name: shape[name] for name in ("hidden_size", "dropout", "label_smoothing")}
     if shape["kind"] == "transformer":
         layers = {f"{side}_layers": shape["layers"] for side in ("encoder", "decoder")}
-        other = {name: shape[name] for name in ("heads", "feed_forward")}
+        other = {name: shape[name] for name in ("num_heads", "feed_forward")}
         return {"name": "transformer-encoder-decoder", **same, **layers, **other}
-    attention = {"attention": "additive", "attention_width": shape["hidden"]}
-    own = {name: shape[name] for name in ("hidden", "input_feeding")}
+    attention = {"attention": "additive", "attention_width": shape["hidden_size"]}
+    own = {name: shape[name] for name in ("embedding_size", "input_feeding")}
     return {"name": "encoder-decoder", "cell": "gru", **same, **attention, **own}
 
 
@@ -162,9 +168,9 @@ def shown(results: dict[str, Any]) -> str:
         ]
         for row in results["rows"]
     ]
-    head = ["shape", "Seqloom, symbols/s", "JoeyNMT", "ratio", "in the rounds", "numbers"]
+    head = ["model", "Seqloom, tokens/s", "JoeyNMT", "ratio", "range over rounds", "parameters"]
     return (
-        f"# Training to translate: the aim is {AIM:g}×\n\n{table(head, rows)}\n\n"
+        f"# Translation: training throughput, target {AIM:g}×\n\n{table(head, rows)}\n\n"
         f"{results['rounds']} rounds of {results['seconds']:g} seconds each."
         f" {in_words(results['machine'])}"
     )

@@ -1,12 +1,12 @@
-"""BLEU of the shipped recipes that translate, and examples of what they write.
+"""BLEU of the shipped translation recipes, and example translations.
 
-Trains a recipe as it stands, or loads a run of it, and judges it on its test part, greedily and
-with a beam of 5; intervals are bootstrapped over sentences. The examples are sentences of the test
-part at even distances, so that nobody chose them.
+Trains a recipe, or loads a run of it, and evaluates it on its test set, with greedy search and a
+beam of 5; intervals are bootstrapped over sentences. The examples are test sentences at equal
+distances, so that they are not selected.
 
     python benchmarks/translations.py --recipe tatoeba
     python benchmarks/translations.py --recipe multi30k-long --threads 1
-    python benchmarks/translations.py --recipe tatoeba --run runs/tatoeba     only judges
+    python benchmarks/translations.py --recipe tatoeba --run runs/tatoeba     only evaluates
 """
 
 import time
@@ -50,7 +50,7 @@ def main() -> None:
     results = {
         "run": run.name,
         "recipe": given.recipe,
-        "weights": run.model.size(),
+        "weights": run.model.num_parameters(),
         "training": seconds,
         "scores": {beam: scores(evaluation) for beam, evaluation in found.items()},
         "examples": examples(run, found[BEAMS[-1]], given.examples),
@@ -78,7 +78,7 @@ def parts(recipe: str) -> dict[str, Any]:
 
 def scores(evaluation: Evaluation) -> dict[str, list[float]]:
     """Each metric with its interval."""
-    measured = evaluation.measured()
+    measured = evaluation.with_intervals()
     return {
         name: [measured[name].value, measured[name].low, measured[name].high] for name in METRICS
     }
@@ -88,11 +88,11 @@ def examples(run: Run, evaluation: Evaluation, count: int) -> list[dict[str, str
     """Sentences at even distances: source, what the file says, what the run wrote."""
     task, total = run.task, len(evaluation.examples)
     places = [(2 * number + 1) * total // (2 * count) for number in range(min(count, total))]
-    chosen = [(evaluation.examples[place], evaluation.answers[place]) for place in places]
+    chosen = [(evaluation.examples[place], evaluation.predictions[place]) for place in places]
     return [
         {
-            "source": task.shown_question(example),
-            "file": task.show(task.right_answer(example)),
+            "source": task.show_question(example),
+            "file": task.show(task.reference(example)),
             "run": "" if answer is None else task.show(answer.value),
         }
         for example, answer in chosen

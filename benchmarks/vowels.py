@@ -1,8 +1,7 @@
-"""Who speaks? Japanese vowels by the shipped recipes, over several seeds.
+"""Speaker classification: accuracy of the recipes for Japanese vowels, over several seeds.
 
-270 utterances to learn from, of which a tenth chooses the best step; 370 to be judged on. A seed
-decides which tenth that is, and where weights start. SEQLOOM_DATA names the folder that has
-japanese-vowels inside.
+270 utterances for training, a tenth of them for validation; 370 for test. The seed determines the
+validation set and the initial weights. SEQLOOM_DATA is the folder that contains japanese-vowels.
 
     python benchmarks/vowels.py --seeds 3
 """
@@ -40,7 +39,7 @@ def main() -> None:
 
 
 def trained(name: str, train: Path, test: Path, seed: int, folder: Path) -> dict[str, Any]:
-    """One run, judged on the test file."""
+    """One run, evaluated on the test file."""
     began = time.perf_counter()
     seeds = {"training.seed": seed, "data.split_seed": seed}
     run = seqloom.train(name, train, runs=folder, settings={"data.test": str(test), **seeds})

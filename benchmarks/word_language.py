@@ -1,12 +1,11 @@
-"""The recipe `words` against the loop that everyone knows: speed, memory, and what it learns.
+"""The recipe `words` against the word-language-model example of PyTorch: speed, memory, perplexity.
 
-The plain rival is the word-language model of PyTorch's examples, written anew: two layers of LSTM,
-200 wide, tied, dropout 0.2, log-softmax over all words at every place, clipping, and plain
-descent with the state carried on. Keras 3 with torch behind it takes part where it is installed:
-the same layers, not tied, and each window from a state of zeros, because with torch behind it a
-state that is kept stops the gradient with an error (Keras 3.15). All learn from the same windows
-in one process, by turns. Memory is the peak of a process of its own above what it held before the
-first step.
+The plain baseline is a reimplementation of that example: two LSTM layers of size 200, tied weights,
+dropout 0.2, log-softmax over all words at every position, gradient clipping, and plain SGD with
+truncated BPTT. Keras 3 with the torch backend takes part if it is installed: the same layers, not
+tied, and each segment with a zero initial state, because with this backend a stateful layer fails
+in the backward pass (Keras 3.15). All are trained on the same segments, interleaved in one process.
+Memory is the peak of a process of its own, minus its memory before the first step.
 
     python benchmarks/word_language.py                  speed and memory
     python benchmarks/word_language.py --learn words    trains the recipe on Penn Treebank
@@ -44,10 +43,10 @@ from torch import Tensor, nn
 
 from seqloom import train
 from seqloom.batch import Item
-from seqloom.data.loading.bptt import Windows
-from seqloom.runs.train import named
+from seqloom.data.loading.bptt import BPTTLoader
+from seqloom.runs.train import recipe_by_name
 from seqloom.signature import Form, Signature, Tokens
-from seqloom.training.gradient_descent import Descent
+from seqloom.training.gradient_descent import GradientDescent
 
 SMALL, LARGE = 10_000, 33_278  # the words of Penn Treebank and of WikiText-2
 WIDTH, LAYERS, DROPOUT, ROWS, LENGTH, CLIP = 200, 2, 0.2, 20, 35, 0.25
@@ -120,11 +119,11 @@ def plain_step(words: int) -> Step:
 
 def own_step(words: int) -> Step:
     """Seqloom's own training loop."""
-    recipe = named("words", "unused")
+    recipe = recipe_by_name("words", "unused")
     model = recipe.build_model(Signature(Form.NEXT, Tokens(words), Tokens(words)))
     windows, _ = text(words)
     settings = recipe.with_settings(SGD).build_training()  # the plain loop keeps no moments either
-    steps = Descent(model, windows, settings).steps()
+    steps = GradientDescent(model, windows, settings).steps()
     return lambda: next(steps)
 
 
@@ -153,11 +152,11 @@ def keras_step(words: int) -> Step | None:
     return step
 
 
-def text(words: int) -> tuple[Windows, Any]:
+def text(words: int) -> tuple[BPTTLoader, Any]:
     """Words drawn as unevenly as in a language, in windows of the same size."""
     chance = np.random.default_rng(1)
     drawn = 4 + (chance.zipf(1.3, 400 * ROWS * LENGTH) - 1) % (words - 4)
-    windows = Windows([Item(drawn, drawn)], ROWS, LENGTH, 1, in_order=True)
+    windows = BPTTLoader([Item(drawn, drawn)], ROWS, LENGTH, 1, in_order=True)
     full = [window for window in windows.epoch(0) if window.length == LENGTH]
     return windows, iter(full * 100)
 
@@ -214,8 +213,8 @@ def learned(recipe: str) -> dict[str, Any]:
         files = penn_treebank(Path(folder))
         settings = {f"data.{name}": str(path) for name, path in files.items()}
         run = train(recipe, runs=Path(folder), settings=settings)
-        valid = run.evaluate(files["valid"]).measured()["perplexity"]
-        test = run.evaluate(files["test"]).measured()["perplexity"]
+        valid = run.evaluate(files["valid"]).with_intervals()["perplexity"]
+        test = run.evaluate(files["test"]).with_intervals()["perplexity"]
         seconds = run.events()[-1]["seconds"]
     processor = time.process_time() / 60
     return {

@@ -16,15 +16,15 @@ from seqloom.training.options import Training
 TARGET = Path(__file__).parents[1] / "docs" / "reference" / "recipes.md"
 HEAD = """# Recipes
 
-A recipe is a TOML file with four tables. Each table is the keyword arguments of one constructor.
-A key that is left out keeps its default; a key that does not exist is an error.
+A recipe is a TOML file with four tables. Each table holds the keyword arguments of one constructor.
+Omitted keys have their default; unknown keys are errors.
 
-| table | what it says | the name in it |
+| table | contents | `name` |
 |---|---|---|
-| `[data]` | which files to read, how, and how they are split | none |
-| `[task]` | what is read and what is predicted | a task |
-| `[model]` | what learns it | a model |
-| `[training]` | how it learns | none |
+| `[data]` | files, their format, and the split | none |
+| `[task]` | inputs, outputs and metrics | a task |
+| `[model]` | the model and its hyperparameters | a model |
+| `[training]` | optimizer, schedule, evaluation | none |
 
 ```toml
 [data]
@@ -32,22 +32,22 @@ train = "words.tsv"
 
 [task]
 name = "translate"
-source_symbols = "characters"
+source_tokens = "characters"
 
 [model]
 name = "encoder-decoder"
-hidden = 128
+hidden_size = 128
 
 [training]
 epochs = 20
 ```
 
 - `seqloom train my.toml` trains it. `seqloom train my.toml other.tsv` takes another training file.
-- File names in a recipe are looked for beside the recipe.
-- `--set table.key=value` lays one setting over the recipe, and may be repeated.
-- `--dry-run` prints the recipe with every default and stops. A run keeps the same text.
-- `name = "my_models.py:MyModel"` takes a class from a Python file of your own, and runs that file.
-- `seqloom explain NAME` shows the options below in the terminal.
+- File names in a recipe are relative to the recipe.
+- `--set table.key=value` overrides one setting, and may be repeated.
+- `--dry-run` prints the recipe with all defaults and exits. A run stores the same text.
+- `name = "my_models.py:MyModel"` uses a class from your own Python file, which is executed.
+- `seqloom explain NAME` prints the options below.
 
 <!-- Written by scripts/option_pages.py (make docs): edit the docstrings of the classes. -->
 """
@@ -55,7 +55,7 @@ epochs = 20
 
 def text() -> str:
     """The whole document."""
-    parts = [HEAD, f"\nRecipes that come with Seqloom: {_listed(shipped())}.\n"]
+    parts = [HEAD, f"\nShipped recipes: {_listed(shipped())}.\n"]
     parts += ["\n## `[data]`\n", _table(Data)]
     parts += ["\n## `[task]`\n", *(_section(name, TASKS[name]) for name in TASKS)]
     parts += ["\n## `[model]`\n", *(_section(name, MODELS[name]) for name in MODELS)]
@@ -68,7 +68,7 @@ def _section(name: str, thing: Callable[..., Any]) -> str:
 
 
 def _table(thing: Callable[..., Any]) -> str:
-    rows = ["| option | default | takes | what it is |", "|---|---|---|---|"]
+    rows = ["| option | default | type | description |", "|---|---|---|---|"]
     return "\n".join(["", *rows, *(_row(option) for option in options(thing))]) + "\n"
 
 

@@ -121,28 +121,28 @@ def data(tmp_path: Path) -> Path:
 def in_process(monkeypatch):
     """Runs of a series are trained here; tests/experiments/test_ladder.py looks at processes of their own."""
     from seqloom.experiments import queue
-    from seqloom.experiments.worker import STOPPED, Stop, climb
+    from seqloom.experiments.worker import STOPPED, StopSignal, train_and_evaluate
     from seqloom.recipe import Recipe
 
     trained = []
 
-    class Never(Stop):
+    class Never(StopSignal):
         def __init__(self):
             """No signal is listened to."""
 
-        def asked(self):
+        def should_stop(self):
             return False
 
-        def tell(self, event):
+        def on_event(self, event):
             return
 
     def run(self):
-        if self.onlooker.must_stop():
+        if self.callback.should_stop():
             return STOPPED, []
-        climb(self.folder, Recipe.read(self.series.recipe(self.name)), Never())
+        train_and_evaluate(self.folder, Recipe.read(self.queue.recipe(self.name)), Never())
         trained.append(self.name)
-        self._tell(climbed=queue.read_climbed(self.folder))
+        self._report(result=queue.read_result(self.folder))
         return 0, []
 
-    monkeypatch.setattr(queue._Apart, "run", run)
+    monkeypatch.setattr(queue._RunProcess, "run", run)
     return trained

@@ -1,4 +1,4 @@
-"""Every mistake of a user's own, through the real command: the sentence and the exit code."""
+"""Errors of users through the real command: message and exit code."""
 
 import pickle
 from pathlib import Path
@@ -9,7 +9,14 @@ import seqloom
 from seqloom.cli.main import main
 from tests.contracts.test_tasks import recipe
 
-SMALL = ["--set", "model.width=8", "--set", "model.hidden=8", "--set", "training.epochs=1"]
+SMALL = [
+    "--set",
+    "model.embedding_size=8",
+    "--set",
+    "model.hidden_size=8",
+    "--set",
+    "training.epochs=1",
+]
 
 
 @pytest.fixture
@@ -149,11 +156,11 @@ def test_blank_lines_are_skipped_and_said(say, capsys):
 RECIPES = {
     "misspelt option": (
         "[model]\nname='encoder-decoder'\nhiden=3\n",
-        "'hiden' is not an option: did you mean 'hidden'?",
+        "'hiden' is not an option: did you mean 'hidden_size'?",
     ),
     "wrong type": (
-        "[model]\nname='encoder-decoder'\nlayers='two'\nhidden='big'\n",
-        "hidden = 'big': expected a whole number",
+        "[model]\nname='encoder-decoder'\nencoder_layers='two'\nhidden_size='big'\n",
+        "hidden_size = 'big': expected a whole number",
     ),
     "wrong choice": (
         "[model]\nname='encoder-decoder'\ncell='lsmt'\n",
@@ -192,20 +199,20 @@ def test_every_problem_of_a_recipe_is_told_at_once(say):
     code, told = say("train", "r.toml")
     assert code == 2
     assert "[data] 'encodng' is not an option: did you mean 'encoding'?" in told
-    assert "[model] 'hiden' is not an option: did you mean 'hidden'?" in told
+    assert "[model] 'hiden' is not an option: did you mean 'hidden_size'?" in told
     assert "[training] epochs = 'many': expected a whole number" in told
 
 
 def test_a_model_that_cannot_do_the_task(say):
     code, told = say("train", "tag", "tags.conll", "-m", "ngram")
-    assert code == 4 and "error[M120]: 'ngram' cannot predict one answer for each position" in told
-    assert "models that can: convolutional, hidden-markov, recurrent, transformer, window" in told
+    assert code == 4 and "error[M120]: 'ngram' cannot predict one output for each position" in told
+    assert "models that can: convolutional, feedforward, hmm-tagger, recurrent, transformer" in told
 
 
 CELLS = {
     "carousel with zoneout": (
         ["tag", "tags.conll", "--set", "model.cell=carousel", "--set", "model.zoneout=0.1"],
-        "'carousel' cannot have zoneout = 0.1: it only adds up what comes in",
+        "'carousel' cannot have zoneout = 0.1: it only accumulates its inputs",
     ),
     "scan with a shortcut": (
         ["tag", "tags.conll", "--set", "model.cell=minlstm", "--set", "model.skip=4"],
@@ -220,8 +227,8 @@ CELLS = {
         "skip = 500: the longest sequence has only",
     ),
     "both directions for what comes next": (
-        ["language", "text.txt", "--set", "model.directions=both"],
-        "would see the symbol it must predict",
+        ["language", "text.txt", "--set", "model.bidirectional=true"],
+        "would see the token it must predict",
     ),
 }
 
@@ -246,7 +253,7 @@ def test_a_label_unseen_in_training(say, here):
 def test_a_symbol_unseen_in_training_is_a_note(say, here):
     seqloom.train(recipe(here, "translate", "encoder-decoder"), name="reverse")
     code, told = say("translate", "reverse", "the zebra sees")
-    assert code == 0 and "1 of 3 symbols" in told
+    assert code == 0 and "1 of 3 tokens" in told
 
 
 def test_a_run_of_another_task(say, here):

@@ -5,7 +5,7 @@ from typing import Literal
 
 import pytest
 
-from seqloom.config import filled, options, problems, summary, taken
+from seqloom.config import constructor_arguments, options, problems, summary, with_defaults
 
 
 class Thing:
@@ -65,9 +65,14 @@ def test_problems(given, told):
 
 
 def test_whole_numbers_are_numbers():
-    assert taken(Thing, {"share": 1, "size": 2}) == {"share": 1.0, "size": 2}
-    assert isinstance(taken(Thing, {"share": 1})["share"], float)
-    assert filled(Thing, {"size": 9}) == {"size": 9, "share": 0.5, "kind": "a", "loud": False}
+    assert constructor_arguments(Thing, {"share": 1, "size": 2}) == {"share": 1.0, "size": 2}
+    assert isinstance(constructor_arguments(Thing, {"share": 1})["share"], float)
+    assert with_defaults(Thing, {"size": 9}) == {
+        "size": 9,
+        "share": 0.5,
+        "kind": "a",
+        "loud": False,
+    }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,5 +105,8 @@ def test_options_of_a_group_are_options_like_any_other():
         ("steep", 0.0, "How steep it is."),
     ]
     assert problems(Grouped, {"dept": 2}) == ["'dept' is not an option: did you mean 'depth'?"]
-    assert taken(Grouped, {"size": 2, "steep": 1}) == {"size": 2, "shared": Shared(steep=1.0)}
-    assert filled(Grouped, {"steep": 1}) == {"size": 3, "depth": 1, "steep": 1.0}
+    assert constructor_arguments(Grouped, {"size": 2, "steep": 1}) == {
+        "size": 2,
+        "shared": Shared(steep=1.0),
+    }
+    assert with_defaults(Grouped, {"steep": 1}) == {"size": 3, "depth": 1, "steep": 1.0}

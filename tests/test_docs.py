@@ -16,7 +16,6 @@ from seqloom.cli.main import COMMANDS
 from seqloom.recipe import Recipe
 
 from . import warm
-from .test_architecture import LAYERS
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
@@ -135,6 +134,15 @@ def test_every_link_leads_somewhere(page):
             assert heading in {slug(title) for title in titles}, f"{name(page)}: {link}"
 
 
+@every_page
+def test_every_name_that_is_linked_is_in_its_file(page):
+    for name_of, link in re.findall(r"\[`([\w.]+)`\]\(([^)\s#]+\.py)\)", prose(page)):
+        text = (page.parent / link).resolve().read_text(encoding="utf-8")
+        last = re.escape(name_of.split(".")[-1])
+        defined = re.search(rf"^\s*(def|class) {last}\b|^{last}\b.* = ", text, re.MULTILINE)
+        assert defined or link.endswith(name_of), f"{name(page)}: {name_of} is not in {link}"
+
+
 def slug(title: str) -> str:
     return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
@@ -146,11 +154,11 @@ def test_recipes_in_pages_are_right(page):
             Recipe.of_tables(tomllib.loads(block.text), name(page)).checked()
 
 
-def test_the_picture_of_the_layers_is_the_one_that_is_tested():
-    (picture,) = [
-        b for b in blocks(ROOT / "docs" / "architecture.md") if b.text.startswith("errors ")
-    ]
-    assert [set(line.split()) for line in picture.text.splitlines()] == LAYERS
+def test_every_term_of_the_glossary_is_found_in_the_source():
+    glossary = script_named("glossary")
+    terms = glossary.terms()
+    assert len({term.name for term in terms}) == len(terms) >= 120
+    assert not [term.name for term in terms if not glossary.place(term)]
 
 
 def test_the_options_are_up_to_date():

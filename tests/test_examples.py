@@ -49,7 +49,7 @@ def test_what_is_made_passes_the_check_and_trains(name, tmp_path, nothing_real):
     for model in example.models:
         recipe = example.recipe(model, file).with_settings(quick(example.task))
         run = seqloom.train(recipe, name=model, runs=tmp_path / "runs")
-        assert run.events()[-1]["kind"] == "end" and run.model.size() > 0
+        assert run.events()[-1]["kind"] == "end" and run.model.num_parameters() > 0
 
 
 def shorten(file, lines):
@@ -62,7 +62,7 @@ def quick(task):
     """Two steps, on little data."""
     few = {"task.examples": 60, "task.valid_examples": 10, "task.test_examples": 10}
     return {
-        "training.steps": 2,
+        "training.max_steps": 2,
         "training.evaluate_seconds": 0.0,
         "training.probes": 0,
         "training.evaluate_examples": 4,

@@ -43,16 +43,19 @@ def pronouncers(tmp_path_factory):
 
 def test_attention_beats_the_bottleneck(pronouncers):
     errors = {
-        name: run.evaluate().measured()["sequence_error"] for name, run in pronouncers.items()
+        name: run.evaluate().with_intervals()["sequence_error"] for name, run in pronouncers.items()
     }
     assert errors["additive"].high < errors["none"].low
 
 
 def test_a_beam_finds_likelier_answers_than_greed(pronouncers):
     run = pronouncers["additive"]
-    words = [run.task.shown_question(pair) for pair in run.parts.test[:300]]
+    words = [run.task.show_question(pair) for pair in run.parts.test[:300]]
     greedy, wide = (
-        [answer.log_prob for answer in run.answers(words, Search(beam=beam, length_penalty=0.0))]
+        [
+            answer.log_prob
+            for answer in run.predictions(words, Search(beam=beam, length_penalty=0.0))
+        ]
         for beam in (1, 5)
     )
     assert sum(wide) > sum(greedy)
@@ -62,7 +65,7 @@ def test_a_beam_finds_likelier_answers_than_greed(pronouncers):
 def test_attention_moves_from_left_to_right(pronouncers):
     """Letters and sounds go in step: the place looked at most hardly ever moves back."""
     run = pronouncers["additive"]
-    words = [run.task.shown_question(pair) for pair in run.parts.test[:40]]
+    words = [run.task.show_question(pair) for pair in run.parts.test[:40]]
     moves = []
     for word in words:
         looked = run.inspect(word).data["weights"].argmax(1)
@@ -77,7 +80,7 @@ def test_memory_beats_counting_characters(tmp_path):
     (tmp_path / "text.txt").write_text("\n".join(lines))
     models = {
         "bigram": {"name": "ngram", "order": 2},
-        "recurrent": {"name": "recurrent", "hidden": 192, "dropout": 0.1},
+        "recurrent": {"name": "recurrent", "hidden_size": 192, "dropout": 0.1},
     }
     bits = {
         name: seqloom.train(
@@ -91,7 +94,7 @@ def test_memory_beats_counting_characters(tmp_path):
             runs=tmp_path / "runs",
         )
         .evaluate()
-        .measured()["bits_per_character"]
+        .with_intervals()["bits_per_character"]
         for name, model in models.items()
     }
     assert bits["recurrent"].high < bits["bigram"].low

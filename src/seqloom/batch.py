@@ -1,7 +1,7 @@
-"""Padded sequences with their true lengths: the only thing that passes between the layers.
+"""Padded batches of sequences with their true lengths: what passes between data, models and tasks.
 
-The arrays are NumPy's, so that reading, checking and counting never import torch; neural models
-turn them into tensors at their own door, without a copy.
+Arrays are NumPy arrays, so that reading data and training in closed form never import torch. Neural
+models convert them to tensors in their input layers, without a copy.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ Rows = Int[np.ndarray, "_ columns"] | Float[np.ndarray, "_ width"]
 
 @dataclass(frozen=True)
 class Sequences:
-    """Ids, columns of them or vectors of real numbers, right-padded, with true lengths."""
+    """Right-padded sequences of ids, columns of ids or real-valued rows, with true lengths."""
 
     values: (
         Int[np.ndarray, "batch time"]
@@ -30,38 +30,38 @@ class Sequences:
 
     @classmethod
     def pad(cls, items: Sequence[Ids | Rows], fill: int = PAD) -> "Sequences":
-        """Rows of different lengths as one array, as wide as the longest."""
+        """Sequences of different lengths as one array, padded to the longest."""
         lengths = np.fromiter((len(item) for item in items), dtype=np.int64, count=len(items))
         width = items[0].shape[1:] if len(items) else ()
-        whole = not width or np.issubdtype(items[0].dtype, np.integer)
-        kind = np.int64 if whole else items[0].dtype  # of real numbers the precision is kept
-        values = np.full((len(items), int(lengths.max(initial=0)), *width), fill, dtype=kind)
-        values[mask_of(lengths, values.shape[1])] = np.concatenate(items) if len(items) else 0
+        is_integer = not width or np.issubdtype(items[0].dtype, np.integer)
+        dtype = np.int64 if is_integer else items[0].dtype  # real numbers keep their precision
+        values = np.full((len(items), int(lengths.max(initial=0)), *width), fill, dtype=dtype)
+        values[length_mask(lengths, values.shape[1])] = np.concatenate(items) if len(items) else 0
         return cls(values, lengths)
 
     @property
     def mask(self) -> Bool[np.ndarray, "batch time"]:
-        """True where a position is real."""
-        return mask_of(self.lengths, self.values.shape[1])
+        """True at real positions, False at padding."""
+        return length_mask(self.lengths, self.values.shape[1])
 
-    def late(self, begin: int | Float[np.ndarray, " width"]) -> "Sequences":
-        """Ids, or rows, one step late: what a model has read when it must predict each of them."""
+    def shift_right(self, begin: int | Float[np.ndarray, " width"]) -> "Sequences":
+        """Shifted by one step, `begin` first: the input of a causal model (teacher forcing)."""
         values = np.empty_like(self.values)
         values[:, :1] = begin
         values[:, 1:] = self.values[:, :-1]
         return Sequences(values, self.lengths)
 
     def words(self) -> "Sequences":
-        """Ids alone, where each position has several columns: those of the first."""
-        is_whole = np.issubdtype(self.values.dtype, np.integer)
+        """The ids of the words alone: the first column, if positions have several."""
+        is_integer = np.issubdtype(self.values.dtype, np.integer)
         return (
             Sequences(self.values[..., 0], self.lengths)
-            if is_whole and self.values.ndim > 2
+            if is_integer and self.values.ndim > 2
             else self
         )
 
     def rows(self) -> list[list[Any]]:
-        """The values without padding, as lists; a vector is a list too."""
+        """The values as nested lists, without padding."""
         lengths = self.lengths.tolist()
         return [row[:length] for row, length in zip(self.values.tolist(), lengths, strict=True)]
 
@@ -71,11 +71,11 @@ class Sequences:
 
 @dataclass(frozen=True)
 class Batch:
-    """What to read and what to predict.
+    """Sources and targets of several examples.
 
-    Where series are forecast, the last rows of each source are those to be predicted: as many as
-    the target has, with their inputs, and NaN for what is not known yet. A source without any rows
-    before them is a series to be learned from as a whole.
+    For forecasts, the last rows of each source are the future: as many as the target has, with
+    their known inputs, and NaN for what is to be predicted. A source without any rows before them
+    is a whole series to train on.
     """
 
     source: Sequences
@@ -87,25 +87,25 @@ class Batch:
 
 @dataclass(frozen=True)
 class Item:
-    """One example as numbers: what to read and what to predict."""
+    """One encoded example: its source and its target as arrays."""
 
     source: Any
     target: Any
 
 
 def collate(items: Sequence[Item]) -> Batch:
-    """Examples as one padded batch."""
+    """Encoded examples as one padded batch."""
     return Batch(
         Sequences.pad([item.source for item in items]),
         Sequences.pad([item.target for item in items]),
     )
 
 
-def before_the_first(space: Space) -> int | Float[np.ndarray, " size"]:
-    """What is read before the first of a sequence is predicted: BEGIN, or a row without a yes."""
+def begin_value(space: Space) -> int | Float[np.ndarray, " size"]:
+    """The input before the first position: BEGIN, or a row of zero bits."""
     return np.zeros(space.size, dtype=np.float32) if isinstance(space, Bits) else BEGIN
 
 
-def mask_of(lengths: Int[np.ndarray, " batch"], time: int) -> Bool[np.ndarray, "batch {time}"]:
-    """True for the first `lengths[i]` of `time` places."""
+def length_mask(lengths: Int[np.ndarray, " batch"], time: int) -> Bool[np.ndarray, "batch {time}"]:
+    """True at the first `lengths[i]` of `time` positions."""
     return np.arange(time) < lengths[:, None]

@@ -1,15 +1,14 @@
-"""What can be set on a thing: read from its constructor, so it is written down once.
+"""Configuration: options of constructors, lazy class registries, and a TOML writer.
 
-The same list checks recipes, prints `explain`, fills the studio's forms and the reference pages.
+`options` reads the keyword-only arguments of a constructor with types, defaults and help texts. The
+same list validates recipes, prints `seqloom explain`, and fills the forms of the studio and the
+reference pages.
 
-A dictionary of classes that imports each one when it is first asked for.
+`Registry` maps names to classes and imports each on first use, so that `seqloom --help` and models
+without gradients never import torch. It also loads classes from a user's file:
+"my_models.py:MyModel".
 
-Names are known without importing anything heavy: `seqloom --help` and the counting models never
-load torch. The same look-up reads a class from a user's own file: "my_models.py:MyModel".
-
-TOML as recipes need it: tables of texts, numbers, truths and lists, and tables in them.
-
-Python reads TOML (`tomllib`) and does not write it. What is written here reads back equal.
+`to_toml` writes recipes. Python reads TOML (`tomllib`) but does not write it.
 """
 
 import inspect
@@ -30,77 +29,97 @@ NAMES: dict[Any, str] = {
     bool: "true or false",
     str: "text",
     dict: "a table",
-    tuple: "a list",
     frozenset: "a set",
 }
+LISTS: dict[Any, str] = {int: "a list of whole numbers, as [3, 4, 5]", str: "a list of texts"}
 
 
 @dataclass(frozen=True)
 class Option:
-    """One keyword argument: its name, type, default and the sentence that explains it."""
+    """A keyword argument of a constructor: name, type, default and help text."""
 
     name: str
     kind: Any
     default: Any
     help: str
-    group: str = ""  # the argument that takes it, where several options are one argument
+    group: str = ""  # the argument whose dataclass has this field, if any
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The words to choose from, where only some will do."""
+        """The allowed values of a `Literal`."""
         return get_args(self.kind) if get_origin(self.kind) is Literal else ()
 
     @property
     def expects(self) -> str:
-        """What may be given, in words."""
+        """The expected value, in words."""
         if get_origin(self.kind) is Literal:
             return " or ".join(repr(choice) for choice in get_args(self.kind))
+        if get_origin(self.kind) is tuple:
+            return LISTS[get_args(self.kind)[0]]
         return NAMES[get_origin(self.kind) or self.kind]
 
     def fits(self, value: object) -> bool:
-        """Whether a value is of the right kind."""
+        """Whether a value has the right type."""
         if get_origin(self.kind) is Literal:
             return value in get_args(self.kind)
         if self.kind is float:
             return isinstance(value, int | float) and not isinstance(value, bool)
         kind = get_origin(self.kind) or self.kind
+        if kind is tuple:
+            return _parse_list(self.kind, value) is not None
         return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
 
 
-def options(thing: Callable[..., Any]) -> list[Option]:
-    """The keyword-only arguments of a constructor, explained by the `Args:` of its docstring.
+def _parse_list(kind: Any, value: object) -> tuple[Any, ...] | None:
+    """The value of a list option as a tuple; None if it is invalid.
 
-    An argument that is a dataclass stands for its fields: several things can then share options,
-    each with defaults of its own.
+    Recipes have [3, 4, 5]; on the command line, where brackets need quotes, 3,4,5 or 3 is enough.
     """
-    return list(_listed(thing))
+    of = get_args(kind)[0]
+    if isinstance(value, str):
+        parts: list[Any] = [part.strip() for part in value.split(",") if part.strip()]
+        if of is int and all(re.fullmatch(r"-?[0-9]+", part) for part in parts):
+            parts = [int(part) for part in parts]
+    else:
+        parts = list(value) if isinstance(value, list | tuple) else [value]
+    right = all(isinstance(part, of) and not isinstance(part, bool) for part in parts)
+    return tuple(parts) if right else None
 
 
-@cache  # a recipe asks again and again, and a list of runs is a list of recipes
-def _listed(thing: Callable[..., Any]) -> tuple[Option, ...]:
+def options(thing: Callable[..., Any]) -> list[Option]:
+    """The keyword-only arguments of a constructor, with help from the `Args:` of its docstring.
+
+    A dataclass argument is replaced by its fields, so that several classes can share options, each
+    with its own defaults.
+    """
+    return list(_cached_options(thing))
+
+
+@cache  # called for every recipe, and a list of runs reads many recipes
+def _cached_options(thing: Callable[..., Any]) -> tuple[Option, ...]:
     made = vars(thing).get("__init__", thing) if isinstance(thing, type) else thing
     hints = get_type_hints(made)
     found = inspect.signature(made).parameters.values()
-    helps = _explained(thing.__doc__ or "")
+    helps = _argument_help(thing.__doc__ or "")
     listed: list[Option] = []
     for p in found:
         if p.kind is not inspect.Parameter.KEYWORD_ONLY:
             continue
         if is_dataclass(kind := hints[p.name]) and isinstance(kind, type):
-            listed += [_of_group(option, p) for option in _listed(kind)]
+            listed += [_group_option(option, p) for option in _cached_options(kind)]
         else:
             listed.append(Option(p.name, kind, p.default, helps.get(p.name, "")))
     return tuple(listed)
 
 
-def _of_group(option: Option, argument: inspect.Parameter) -> Option:
-    """An option of several that are one argument, with the default that the argument has."""
+def _group_option(option: Option, argument: inspect.Parameter) -> Option:
+    """A field of a dataclass argument as an option, with the default of that argument."""
     default = getattr(argument.default, option.name, option.default)
     return replace(option, group=argument.name, default=default)
 
 
 def problems(thing: Callable[..., Any], given: Mapping[str, Any]) -> list[str]:
-    """All that is wrong with some settings, each with its remedy; empty when right."""
+    """The problems of some settings, each with a suggestion; empty if they are valid."""
     known = {option.name: option for option in options(thing)}
     found = []
     for name, value in given.items():
@@ -115,9 +134,9 @@ def problems(thing: Callable[..., Any], given: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def taken(thing: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings as the constructor takes them: those of a group as one argument."""
-    values, arguments = _numbers(thing, given), dict[str, Any]()
+def constructor_arguments(thing: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings as arguments of the constructor: those of a group become one dataclass."""
+    values, arguments = _convert_values(thing, given), dict[str, Any]()
     groups = {option.name: option.group for option in options(thing) if option.group}
     if not groups:
         return values
@@ -132,25 +151,33 @@ def taken(thing: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]
     return arguments | {name: v for name, v in values.items() if name not in groups}
 
 
-def filled(thing: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings with every default written out."""
+def with_defaults(thing: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings with every default written out, as a recipe file has them: lists, no tuples."""
     defaults = {option.name: option.default for option in options(thing)}
-    return _numbers(thing, {name: given.get(name, default) for name, default in defaults.items()})
+    values = {name: given.get(name, default) for name, default in defaults.items()}
+    converted = _convert_values(thing, values).items()
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in converted}
 
 
-def _numbers(thing: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """A whole number where a number is wanted is one."""
+def _convert_values(thing: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Convert integers to float options, and comma-separated texts to list options."""
     kinds = {option.name: option.kind for option in options(thing)}
-    return {k: float(v) if kinds.get(k) is float else v for k, v in given.items()}
+    return {name: _convert(kinds.get(name), value) for name, value in given.items()}
+
+
+def _convert(kind: Any, value: Any) -> Any:
+    if kind is float:
+        return float(value)
+    return _parse_list(kind, value) if get_origin(kind) is tuple else value
 
 
 def summary(thing: Callable[..., Any]) -> str:
-    """The first sentence of a thing's docstring: what it is."""
+    """The first line of the docstring of a class or function."""
     return (thing.__doc__ or "").strip().split("\n")[0]
 
 
-def _explained(text: str) -> dict[str, str]:
-    """The sentences of the `Args:` section by name; further lines of one are indented deeper."""
+def _argument_help(text: str) -> dict[str, str]:
+    """The help texts of the `Args:` section by name; continuation lines are indented deeper."""
     after = inspect.cleandoc(text).partition("Args:\n")[2].split("\n\n")[0]
     found = re.findall(r"^    (\w+): (.+(?:\n {5,}.+)*)", after, re.MULTILINE)
     return {name: re.sub(r"\s+", " ", help) for name, help in found}
@@ -160,9 +187,9 @@ T = TypeVar("T")
 
 
 class Registry(Mapping[str, type[T]]):
-    """Names and the places of their classes, written "module:Class" relative to a package.
+    """A lazy mapping from names to classes, given as "module:Class" relative to a package.
 
-    What is `unlisted` is found by its name, but is not among those to choose from.
+    Classes in `unlisted` can be looked up by name, but are not listed as choices.
     """
 
     def __init__(
@@ -183,7 +210,7 @@ class Registry(Mapping[str, type[T]]):
         return found
 
     def find(self, name: str) -> type[T]:
-        """The class of that name, or an error with the nearest right name."""
+        """The class with this name, or an error with the nearest known name."""
         try:
             return self[name]
         except KeyError:
@@ -197,7 +224,7 @@ class Registry(Mapping[str, type[T]]):
 
 
 def _from_file(name: str) -> type[T]:
-    """A class from a Python file of the user's own, named by the user in a recipe."""
+    """A class from a user's Python file, as named in a recipe."""
     file, kind = name.rsplit(":", 1)
     spec = spec_from_file_location(Path(file).stem, file) if Path(file).is_file() else None
     if spec is None or spec.loader is None:
@@ -219,12 +246,12 @@ _ESCAPES = {
 
 
 def to_toml(tables: Mapping[str, Any]) -> str:
-    """A TOML file; what TOML has no word for is a TypeError."""
-    return "\n".join(_parts(tables, ""))
+    """Tables as TOML; values that TOML cannot represent raise TypeError."""
+    return "\n".join(_toml_parts(tables, ""))
 
 
-def _parts(table: Mapping[str, Any], name: str) -> Iterator[str]:
-    """A table's own lines, then the tables in it; one that has only tables needs no lines."""
+def _toml_parts(table: Mapping[str, Any], name: str) -> Iterator[str]:
+    """The lines of a table, then its subtables; a table with only subtables needs no header."""
     inside = {key: value for key, value in table.items() if isinstance(value, Mapping)}
     lines = [
         f"{_key(key)} = {_value(value)}\n" for key, value in table.items() if key not in inside
@@ -232,7 +259,7 @@ def _parts(table: Mapping[str, Any], name: str) -> Iterator[str]:
     if lines or (name and not inside):
         yield "".join([f"[{name}]\n"] * bool(name) + lines)
     for key, value in inside.items():
-        yield from _parts(value, f"{name}.{_key(key)}" if name else _key(key))
+        yield from _toml_parts(value, f"{name}.{_key(key)}" if name else _key(key))
 
 
 def _key(name: str) -> str:
@@ -243,7 +270,7 @@ def _value(value: Any, depth: int = 0) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):
-        return str(value)  # not a number and the infinite have the same names in both
+        return str(value)  # nan and inf are written alike in both
     if isinstance(value, str):
         return _text(value)
     if isinstance(value, list | tuple):

@@ -1,14 +1,9 @@
-"""Every mistake a user can make: what is wrong, where, and what to do next.
+"""Exceptions with error codes: each says what is wrong, where, and what to do.
 
-The letter of a code says whose matter it is and gives the exit code of the command line:
-U usage 2, D data 3, M model 4, T training 5, E the machine 6, S the studio 7.
-
-The report that is kept when the program itself goes wrong.
-
-The pages that explain error codes: what each means, what to do, and why it is so.
-
-They are written in error_codes/*.toml, one table for each code, and read wherever they are shown:
-on the command line, in the documentation and in the studio.
+Every error shown to a user is a `SeqloomError` with a code. The letter of the code is its subject
+and gives the exit code of the command: U usage 2, D data 3, M model 4, T training 5, E the machine
+6, S the studio 7. Each code has a page in error_codes/*.toml, which the command line, the
+documentation and the studio show. For a bug in the program itself a crash report is saved.
 """
 
 import functools
@@ -27,12 +22,12 @@ from typing import Any, ClassVar
 
 
 def trace_of(error: BaseException) -> str:
-    """Where in the program it went wrong."""
+    """The traceback as text."""
     return "".join(traceback.format_exception(error))
 
 
 def save_report(error: BaseException, doing: str) -> Path:
-    """Write what went wrong where the user can find it; in the temporary folder if need be."""
+    """Save a crash report in the cache folder, or in the temporary folder if that fails."""
     head = f"seqloom {version('seqloom')}, Python {platform.python_version()}, "
     text = f"{head}{platform.platform()}\n{doing}\n\n{trace_of(error)}"
     try:
@@ -48,7 +43,7 @@ def save_report(error: BaseException, doing: str) -> Path:
 
 @dataclass(frozen=True)
 class Place:
-    """Where in a file something is wrong, with the user's own line."""
+    """A location in a file, with the line of the file and the part that is wrong."""
 
     file: str
     line: int | None = None
@@ -60,21 +55,21 @@ class Place:
         return self.file if self.line is None else f"{self.file}:{self.line}"
 
     def lines(self) -> list[str]:
-        """The arrow, the user's line, and a mark under the part that is wrong."""
-        told = [f"--> {self}"]
+        """An arrow with the location, the line, and carets under the part that is wrong."""
+        lines = [f"--> {self}"]
         if self.text is None or self.line is None:
-            return told
+            return lines
         shown, start, end = _window(self.text, self.mark)
         number = str(self.line)
-        told.append(f"{number} | {shown}")
+        lines.append(f"{number} | {shown}")
         if self.mark is not None:
             carets = " " * start + "^" * max(1, end - start)
-            told.append(f"{' ' * len(number)} | {carets} {self.note}".rstrip())
-        return told
+            lines.append(f"{' ' * len(number)} | {carets} {self.note}".rstrip())
+        return lines
 
 
 class SeqloomError(Exception):
-    """Base of all user-facing errors: surfaces show it without a traceback."""
+    """Base class of all user-facing errors, which are shown without a traceback."""
 
     exit_code: ClassVar[int] = 1
 
@@ -92,7 +87,7 @@ class SeqloomError(Exception):
         super().__init__(self.text())
 
     def text(self) -> str:
-        """The whole message as plain text, for the terminal, the web and the studio alike."""
+        """The whole message as plain text, for the terminal and the web."""
         lines = [f"error[{self.code}]: {self.problem}"]
         lines += [f"  {line}" for line in (self.place.lines() if self.place else [])]
         lines += [f"  {note}" for note in self.notes]
@@ -100,52 +95,56 @@ class SeqloomError(Exception):
         return "\n".join(lines)
 
     def with_help(self, line: str) -> "SeqloomError":
-        """The same error with one more thing that can be done."""
+        """The same error with a further line of help."""
         kind = type(self)
         return kind(
             self.code, self.problem, place=self.place, notes=self.notes, help=[*self.help, line]
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """The same for machines."""
-        found: dict[str, Any] = {"code": self.code, "problem": self.problem}
+        """The error as JSON."""
+        facts: dict[str, Any] = {"code": self.code, "problem": self.problem}
         if self.place is not None:
-            found["file"], found["line"] = self.place.file, self.place.line
-        return {**found, "notes": list(self.notes), "help": list(self.help)}
+            facts["file"], facts["line"] = self.place.file, self.place.line
+        return {**facts, "notes": list(self.notes), "help": list(self.help)}
+
+
+class OldNamesWarning(FutureWarning):
+    """Warning: a recipe uses option names of an earlier version, which are still accepted."""
 
 
 class UsageError(SeqloomError):
-    """The command or the recipe asks for something that does not exist."""
+    """The command line or the recipe is invalid (exit code 2)."""
 
     exit_code = 2
 
 
 class DataError(SeqloomError):
-    """A data file cannot be read as the task expects."""
+    """A data file cannot be read as the task expects (exit code 3)."""
 
     exit_code = 3
 
 
 class ModelError(SeqloomError):
-    """A model cannot do what is asked of it, or its files are not right."""
+    """A model cannot do what is requested, or its files are invalid (exit code 4)."""
 
     exit_code = 4
 
 
 class TrainingError(SeqloomError):
-    """Training cannot go on."""
+    """Training cannot continue (exit code 5)."""
 
     exit_code = 5
 
 
 class MachineError(SeqloomError):
-    """The machine stands in the way: disk, permission, memory."""
+    """The machine prevents it: disk, permission, memory (exit code 6)."""
 
     exit_code = 6
 
 
 class StudioError(SeqloomError):
-    """The studio, or its web API, cannot do what is asked; `status` is what the web is told."""
+    """The studio or its web API rejects a request; `status` is the HTTP status (exit code 7)."""
 
     exit_code = 7
 
@@ -164,13 +163,13 @@ class StudioError(SeqloomError):
 
 
 def nearest(name: str, choices: Iterable[str]) -> str | None:
-    """The choice most like a misspelt name."""
-    found = get_close_matches(name, list(choices), n=1, cutoff=0.6)
-    return found[0] if found else None
+    """The choice that is most similar to a misspelt name."""
+    matches = get_close_matches(name, list(choices), n=1, cutoff=0.6)
+    return matches[0] if matches else None
 
 
 def unknown(what: str, name: str, choices: Iterable[str]) -> UsageError:
-    """An error for a misspelt name, with the nearest right one."""
+    """The error for an unknown name, with the nearest known one."""
     known = sorted(choices)
     near = nearest(name, known)
     hints = [f"did you mean {near!r}?"] if near else []
@@ -182,7 +181,7 @@ def unknown(what: str, name: str, choices: Iterable[str]) -> UsageError:
 
 
 def _window(text: str, mark: tuple[int, int] | None, width: int = 72) -> tuple[str, int, int]:
-    """At most `width` characters of a line around the mark, with controls made visible."""
+    """At most `width` characters of a line around the mark, with control characters visible."""
     start, end = mark or (0, 0)
     first = max(0, min(start - width // 3, len(text) - width))
     cut = text[first : first + width]
@@ -199,7 +198,7 @@ _VISIBLE = {"\t": "⇥", "\r": "␍", "\0": "␀"}
 
 @dataclass(frozen=True)
 class Page:
-    """All there is to say about one code."""
+    """The page of an error code: title, what it means, what to do, and why."""
 
     code: str
     title: str
@@ -210,29 +209,29 @@ class Page:
 
 @functools.cache
 def pages() -> dict[str, Page]:
-    """Every page by its code: usage, data, models, training and the machine, in that order."""
-    found: dict[str, Page] = {}
+    """All pages by code, in the order of `SUBJECTS`."""
+    by_code: dict[str, Page] = {}
     for file in sorted((files(__package__) / "error_codes").iterdir(), key=lambda file: file.name):
         if file.name.endswith(".toml"):
             for code, table in tomllib.loads(file.read_text(encoding="utf-8")).items():
-                if code in found:
+                if code in by_code:
                     raise ValueError(f"{file.name} explains {code} a second time")
-                found[code] = Page(code, **table)
-    return {code: found[code] for code in sorted(found, key=_place)}
+                by_code[code] = Page(code, **table)
+    return {code: by_code[code] for code in sorted(by_code, key=_order)}
 
 
 def subject(code: str) -> str:
-    """Whose matter a code is, by its letter."""
+    """The subject of a code, by its letter."""
     return SUBJECTS[code[0]]
 
 
-def _place(code: str) -> tuple[int, str]:
+def _order(code: str) -> tuple[int, str]:
     return list(SUBJECTS).index(code[0]), code
 
 
 SUBJECTS = {
-    "U": "Usage: what was asked for does not exist",
-    "D": "Data: a file cannot be read as the task expects, or looks odd",
+    "U": "Usage: the command line or the recipe",
+    "D": "Data: files that cannot be read as the task expects, or look wrong",
     "M": "Models and runs",
     "T": "Training",
     "E": "The machine: disk, permission, memory",

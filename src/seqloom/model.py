@@ -1,6 +1,11 @@
-"""What every model can do, and the abilities some have beside it.
+"""The `Model` interface, and the optional abilities of models as runtime-checkable protocols.
 
-Arrays are NumPy's or torch's, as the model likes: whoever calls uses only what both can do.
+Every model gives log-probabilities and predictions. Beside these a model may decode token by token
+(`Generator`), attend to its source (`Attends`), carry its state through long text (`Stateful`),
+stream (`Streaming`), infer hidden states (`HiddenStates`), be trained by gradient descent
+(`GradientTrained`), by EM (`EMTrained`) or in closed form (`StatisticsTrained`), and more.
+
+Arrays are NumPy arrays or torch tensors, as the model likes: callers use only what both support.
 """
 
 from abc import ABC, abstractmethod
@@ -13,40 +18,42 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from .batch import Batch, Sequences
-from .prediction import Odds
+from .prediction import BernoulliLogits
 from .prediction import Prediction as Prediction
 from .prediction import Search as Search
-from .signature import SYMBOLS, Form, Signature, Space
+from .signature import DISCRETE_SPACES, Form, Signature, Space
 
-State = tuple[Any, ...]  # every array batch-first, so that search reorders any state without asking
+# Every array of a state is batch-first, so that search can reorder any state without knowing it.
+State = tuple[Any, ...]
 Weights = dict[str, np.ndarray]
 
 
 @dataclass(frozen=True)
-class Still:
-    """A part of a state that no step changes: what is known of the sources.
+class Constant:
+    """A part of a decoding state that no step changes, such as encoder outputs.
 
-    It has one row for each source while other parts have a row for each candidate, those of a
-    source next to each other: with S sources and W candidates for each, S rows beside S·W. A beam
-    need not copy it, nor reorder it before a source leaves.
+    It has one row per source, where other parts have a row per candidate, those of a source next
+    to each other: with S sources and W candidates each, S rows beside S·W. A beam search need not
+    copy it, nor reorder it before a source is finished.
     """
 
     values: Any
 
-    def __getitem__(self, rows: Any) -> "Still":
-        """What is known of these sources."""
-        return Still(self.values[rows])
+    def __getitem__(self, rows: Any) -> "Constant":
+        """The rows of these sources."""
+        return Constant(self.values[rows])
 
 
 class Model(ABC):
-    """A sequence model: log p(target | source), and the best target for a source."""
+    """A sequence model: log p(target | source), and the most probable target of a source."""
 
     forms: ClassVar[frozenset[Form]]
-    reads: ClassVar[frozenset[type[Space]]] = SYMBOLS  # the spaces a source may lie in
-    writes: ClassVar[frozenset[type[Space]]] = SYMBOLS  # the spaces a target may lie in
-    is_baseline: ClassVar[bool] = False  # whether it is trained only where it is named
-    # Of series: whether the density of a future is that of its first step times that of the others
-    # given it, so that what is said of many steps and what is said of one are the same model.
+    source_spaces: ClassVar[frozenset[type[Space]]] = DISCRETE_SPACES  # inputs it accepts
+    target_spaces: ClassVar[frozenset[type[Space]]] = DISCRETE_SPACES  # outputs it can predict
+    is_baseline: ClassVar[bool] = False  # baselines are never the default model of a task
+    learns: ClassVar[str] = "gradient descent"  # how it is trained, for people; most are networks
+    # For time series: whether the density of a future factorises into one-step densities of the
+    # same model, so that multi-step and one-step forecasts are consistent.
     is_joint: bool = False
 
     def __init__(self, signature: Signature) -> None:
@@ -54,14 +61,15 @@ class Model(ABC):
         self.signature = signature
 
     @classmethod
-    def can_do(cls, signature: Signature) -> bool:
-        """Whether it has the form, reads the source's space and writes the target's."""
-        reads, writes = type(signature.source) in cls.reads, type(signature.target) in cls.writes
-        return signature.form in cls.forms and reads and writes
+    def supports(cls, signature: Signature) -> bool:
+        """Whether the model has this form, and accepts the source's space and the target's."""
+        source, target = type(signature.source), type(signature.target)
+        is_accepted = source in cls.source_spaces and target in cls.target_spaces
+        return signature.form in cls.forms and is_accepted
 
     @staticmethod
     def seed(number: int) -> None:
-        """Let what is drawn at random when a model is made start from this number."""
+        """Set the random seed of weight initialisation."""
         return
 
     @abstractmethod
@@ -74,321 +82,325 @@ class Model(ABC):
 
     @abstractmethod
     def weights(self) -> Weights:
-        """All that was learned, by name."""
+        """All learned parameters, by name."""
 
     @abstractmethod
     def restore(self, weights: Mapping[str, np.ndarray]) -> None:
-        """Take up what `weights` gave."""
+        """Load parameters as returned by `weights`."""
 
     def check_length(self, longest: int) -> None:
-        """Refuse to learn from sequences that are all too short for what the model was told."""
+        """Raise an error if all training sequences are too short for the model's options."""
         return
 
-    def size(self) -> int:
-        """How many numbers were learned."""
+    def num_parameters(self) -> int:
+        """Number of learned parameters."""
         return sum(array.size for array in self.weights().values())
 
-    def at_rest(self) -> AbstractContextManager[Any]:
-        """A context in which the model is used, not trained."""
+    def inference_mode(self) -> AbstractContextManager[Any]:
+        """Context manager for inference: no dropout, no gradients."""
         return nullcontext()
 
 
 @runtime_checkable
 class Generator(Protocol):
-    """Can be run one symbol at a time, so every search in `decoding` applies."""
+    """Decodes one token at a time, so that every search in `decoding` applies."""
 
     def begin(self, source: Sequences) -> State:
-        """The state before any target symbol; what no step changes is `Still`."""
+        """The initial state; parts that no step changes are `Constant`."""
         ...
 
     def step(
-        self, symbols: Int[np.ndarray, " batch"], state: State
+        self, tokens: Int[np.ndarray, " batch"], state: State
     ) -> tuple[Float[np.ndarray, "batch vocabulary"], State]:
-        """Log-probabilities of what follows these symbols, and the state after them.
+        """Log-probabilities of the next token after these, and the new state.
 
-        After rows of bits it is the log of the odds of each yes of the next row. What is not
-        `Still` of that state is the caller's: it may be changed in place.
+        For rows of bits: the logits of the next row. The parts of the returned state that are not
+        `Constant` belong to the caller, who may change them in place.
         """
         ...
 
 
 @runtime_checkable
-class Expects(Protocol):
-    """Says of rows of bits, given all of them, what it expected of each from those before it."""
+class BernoulliOutputs(Protocol):
+    """Predicts rows of bits by the logits of independent Bernoulli distributions."""
 
-    def odds(self, source: Sequences) -> list[Odds]:
-        """Of every source, the log of the odds of each yes at every place."""
+    def bit_logits(self, source: Sequences) -> list[BernoulliLogits]:
+        """The logits of each row of each source, given the rows before it (teacher forcing)."""
         ...
 
 
 @runtime_checkable
-class Looks(Protocol):
-    """Looks at the source while it writes, and can say where."""
+class Attends(Protocol):
+    """Attends to its source while decoding, and returns the attention weights."""
 
-    def step_looking(
-        self, symbols: Int[np.ndarray, " batch"], state: State
-    ) -> tuple[Float[np.ndarray, "batch vocabulary"], State, Float[np.ndarray, "batch place"]]:
-        """As `step`, and how much it looked at each place of the source: weights that sum to 1."""
+    def step_with_attention(
+        self, tokens: Int[np.ndarray, " batch"], state: State
+    ) -> tuple[Float[np.ndarray, "batch vocabulary"], State, Float[np.ndarray, "batch position"]]:
+        """As `step`, with the attention weights over source positions, which sum to 1."""
         ...
 
 
 @runtime_checkable
-class Carries(Protocol):
-    """Reads a long text window by window, taking along what it remembers.
+class Stateful(Protocol):
+    """Reads a long text segment by segment and carries its state from one to the next.
 
-    A window's source is what is read: each target's predecessor, BEGIN before the first. Windows
-    after one another say the same as the whole at once.
+    The source of a segment is its input: the predecessor of each target, BEGIN before the first.
+    Consecutive segments give the same log-probabilities as the whole text at once.
     """
 
     @property
     def in_order(self) -> bool:
-        """Whether it learns from windows in the order of the text, with the state of the last.
+        """Whether training needs segments in text order, with the state of the one before (BPTT).
 
-        If not, windows come in any order, and reading begins anew with each.
+        If not, segments come in any order, each from an initial state.
         """
         ...
 
     def begin(self, source: Sequences) -> State:
-        """The state before the first window; of `source` only the number of rows matters."""
+        """The state before the first segment; of `source` only the number of rows matters."""
         ...
 
     def log_probs_from(
-        self, window: Batch, state: State
+        self, segment: Batch, state: State
     ) -> tuple[Float[np.ndarray, "batch time"], State]:
-        """Log-probability of each target symbol, 0 beyond a row's length, and the next state."""
+        """Log-probability of each target token, 0 where there is padding, and the new state."""
         ...
 
 
 @runtime_checkable
 class Stepper(Protocol):
-    """Reads one sequence, value by value; states are passed, and are rows without a batch."""
+    """Streaming inference on a single sequence: states are passed, and have no batch dimension."""
 
     def begin(self) -> State:
         """The state before the first value."""
         ...
 
     def step(self, value: Any, state: State) -> tuple[Float[np.ndarray, "*classes"], State]:
-        """Log-probabilities once this symbol, or this row of numbers, is read, and the new state.
+        """Log-probabilities after reading this token or row of numbers, and the new state.
 
-        They are what the model would say if the sequence ended here. Of a series they are rows of
-        numbers, one for each that is observed: the mean of the next step, then its quantiles at
-        LEVELS, with inputs as they were in this step.
+        They are those of a sequence that ends here. For time series: one row for the mean of the
+        next step, then one for each of its quantiles at LEVELS, with a column for each variable;
+        known inputs are taken to stay as they are in this step.
         """
         ...
 
 
 @runtime_checkable
-class Filters(Protocol):
-    """Knows, after every step, what the past says of what cannot be seen: a hidden state."""
+class Filtering(Protocol):
+    """A stepper that gives the filtering distribution of its hidden state, p(z_t | x_1 … x_t)."""
 
     def posterior(self, state: State) -> dict[str, Float[np.ndarray, "..."]]:
-        """What is known of the hidden state, by name; `state` is one that a stepper gave."""
+        """The parameters of that distribution, by name; `state` comes from `begin` or `step`."""
         ...
 
 
 @runtime_checkable
-class Decomposes(Protocol):
-    """Tells what a series is made of, such as its level, its trend and its season."""
+class Decomposable(Protocol):
+    """Decomposes a time series into components: level, trend, season and the like."""
 
     def components(
         self, past: Float[np.ndarray, "time all"]
     ) -> Mapping[str, tuple[Float[np.ndarray, "time _"], Float[np.ndarray, "time _"]]]:
-        """By name the mean and the deviation of each at every step, given all steps.
+        """Smoothed mean and standard deviation of each component at every step, by name.
 
-        In the numbers that the model reads; the level is the series itself without the rest.
+        In the units of the model's input; the level is the series without the other components.
         """
         ...
 
 
 @runtime_checkable
-class Streams(Protocol):
-    """Never looks ahead, so it can answer while a sequence is still coming in."""
+class Streaming(Protocol):
+    """Causal, so that it can predict while a sequence is still arriving."""
 
     def stepper(self) -> Stepper:
-        """A quick way to take single steps, with the weights as they are now."""
+        """A fast path for single steps, with a copy of the weights as they are now."""
         ...
 
 
 @runtime_checkable
-class LearnsFromStatistics(Protocol):
-    """Learns by counting or expectation-maximisation instead of gradients."""
+class StatisticsTrained(Protocol):
+    """Trained from sufficient statistics, in closed form or by EM, instead of by gradients."""
 
     def statistics(self, batch: Batch) -> Any:
-        """What a batch adds to what is known; two of them can be added."""
+        """The sufficient statistics of a batch; two of them can be added."""
         ...
 
     def update(self, statistics: Any) -> None:
-        """Set the model from the sums over all data."""
+        """Set the parameters from the statistics of the whole training set."""
         ...
 
 
 @runtime_checkable
-class Warns(Protocol):
-    """Knows, once it has learned, whether there is something that a person should know."""
+class FitDiagnostics(Protocol):
+    """Checks its own fit after training, such as for an explosive autoregression."""
 
     def warning(self) -> dict[str, Any]:
-        """A `code`, the `problem` as a sentence, and what may `help`; empty where all is well."""
+        """A `code`, the `problem` as a sentence, and `help`; empty if there is nothing to say."""
         ...
 
 
 @runtime_checkable
-class LearnsInPasses(Protocol):
-    """Learns by expectation-maximisation: what a batch adds depends on the model as it is."""
+class EMTrained(Protocol):
+    """Trained by expectation-maximisation (EM; Baum-Welch for hidden Markov models).
+
+    The statistics of a batch (E step) depend on the current parameters; `update` is the M step.
+    """
 
     @property
     def restarts(self) -> int:
-        """How often to start anew."""
+        """Number of random restarts."""
         ...
 
     @property
     def tolerance(self) -> float:
-        """A pass that gains less than this, in nats per symbol, is the last of its start."""
+        """Convergence: a start ends when an iteration gains less than this, in nats per token."""
         ...
 
     def restart(self, number: int) -> None:
-        """Begin this start."""
+        """Initialise the parameters for this restart."""
         ...
 
     def weights(self) -> Weights:
-        """All that was learned, by name."""
+        """All learned parameters, by name."""
         ...
 
     def restore(self, weights: Mapping[str, np.ndarray]) -> None:
-        """Take up what `weights` gave."""
+        """Load parameters as returned by `weights`."""
         ...
 
     def statistics(self, batch: Batch) -> Any:
-        """What a batch adds, with its `log_likelihood`; two of them can be added."""
+        """Expected statistics of a batch with its `log_likelihood` (E step); they can be added."""
         ...
 
     def update(self, statistics: Any) -> None:
-        """Set the model from the sums over all data."""
+        """Set the parameters from the statistics of the whole training set (M step)."""
         ...
 
 
 @runtime_checkable
-class CountsStreams(Protocol):
-    """Learns by counting, also from windows of a long text."""
+class SegmentStatistics(Protocol):
+    """Trained from sufficient statistics, also of consecutive segments of a long text."""
 
-    def statistics_from(self, window: Batch, state: State) -> tuple[Any, State]:
-        """What a window adds, and the state to count the next one from.
+    def statistics_from(self, segment: Batch, state: State) -> tuple[Any, State]:
+        """The statistics of a segment, and the state for the next one.
 
-        The window's source is each target's predecessor; before the first, the state is empty.
+        The source of a segment is the predecessor of each target; the first state is empty.
         """
         ...
 
 
 @runtime_checkable
-class LearnsByGradient(Protocol):
-    """Learns by descending the gradient of a loss."""
+class GradientTrained(Protocol):
+    """Trained by gradient descent on a loss."""
 
     def loss(self, batch: Batch) -> Any:
-        """What descent minimises: nats per target symbol unless the model says otherwise."""
+        """The training loss: nats per target token unless the model says otherwise."""
         ...
 
     def parameters(self) -> Iterable[Any]:
-        """What descent moves."""
+        """The parameters to optimise."""
         ...
 
 
 @runtime_checkable
-class LooksBack(Protocol):
-    """Learns to forecast from pieces of series: so many steps, and those that follow them."""
+class LookBackWindow(Protocol):
+    """Forecasts from a look-back window, and is trained on windows sampled from time series."""
 
     @property
     def look_back(self) -> int:
-        """The most steps it reads before those it forecasts."""
+        """Length of the look-back window, in steps."""
         ...
 
 
 @runtime_checkable
-class LearnsFromStreams(Protocol):
-    """Learns by gradient from windows of a long text."""
+class SegmentLoss(Protocol):
+    """Trained by truncated BPTT: gradient descent on consecutive segments of a long text."""
 
-    def loss_from(self, window: Batch, state: State) -> tuple[Any, State]:
-        """Nats per target symbol, and the state after the window, which the caller cuts off."""
+    def loss_from(self, segment: Batch, state: State) -> tuple[Any, State]:
+        """Nats per target token, and the state after the segment, which the caller detaches."""
         ...
 
 
 @runtime_checkable
-class Differentiates(Protocol):
-    """Makes vectors of what it reads, and can tell how its answers follow them."""
+class InputGradients(Protocol):
+    """Embeds its input, and differentiates predictions with respect to the embeddings."""
 
-    def door(self) -> Any:
-        """The layer that makes one vector of each symbol that is read; None where there is none."""
+    def embedding_layer(self) -> Any:
+        """The layer that gives one embedding for each input token; None if there is none."""
         ...
 
-    def slopes(
+    def gradient_times_input(
         self,
         batch: Batch,
-        places: Int[np.ndarray, " batch"] | None = None,
+        positions: Int[np.ndarray, " batch"] | None = None,
         *,
-        share: float | Float[np.ndarray, " batch"] = 1.0,
+        scale: float | Float[np.ndarray, " batch"] = 1.0,
     ) -> tuple[Float[np.ndarray, " batch"], Float[np.ndarray, "batch time"]]:
-        """L, and Σ_d x_d ∂L/∂(share x_d) at each symbol that is read, x being its vector.
+        """L, and gradient × input, Σ_d x_d ∂L/∂(scale x_d), of each input token with embedding x.
 
-        L is log p(target | source) where all vectors are multiplied by the row's share. With
-        places, where each position or the whole has a label, each target is one label, and L the
-        log of its chance at this place given the whole source; of real numbers, L is their sum.
+        L is log p(target | source) with all embeddings of a row multiplied by its scale. With
+        positions, where each position or the whole has a label, each target is one label, and L
+        its log-probability at this position given the whole source; for real-valued outputs, L is
+        their sum.
         """
         ...
 
 
 @runtime_checkable
-class WeighsEvidence(Protocol):
-    """Knows what each symbol says of the labels, apart from its neighbours, as a chain does."""
+class MaskedPosteriors(Protocol):
+    """Gives label posteriors with some observations left out, as a hidden Markov model can."""
 
     def posteriors(
-        self, source: Sequences, heard: Bool[np.ndarray, "batch time"]
+        self, source: Sequences, observed: Bool[np.ndarray, "batch time"]
     ) -> Float[np.ndarray, "batch time classes"]:
-        """The chances of all labels at each place, if symbols are read only where they are heard.
+        """Posterior label probabilities at each position, if only some tokens are observed.
 
-        Other places are still there, and say nothing: their symbol could be any.
+        The other positions are still there, without evidence: their token could be any.
         """
         ...
 
 
 @dataclass(frozen=True)
-class Walked:
-    """What one sequence says of the hidden states it went through, place by place.
+class StatePosterior:
+    """Inference about the hidden states of one sequence: filtering, smoothing and Viterbi path.
 
     Args:
-        filtered: the chances of states, given what was seen up to each place.
-        smoothed: the same, given all of it.
-        path: the likeliest states together.
-        moves: the chance of each state after each, where that is all that a move depends on.
-        shown: the chance of each symbol in each state; or the mean of numbers.
+        filtered: p(z_t | x_1 … x_t), state probabilities given the past.
+        smoothed: p(z_t | x_1 … x_T), state probabilities given the whole sequence.
+        path: the most probable sequence of states (Viterbi).
+        transitions: the transition matrix, of first-order models.
+        emissions: the emission probabilities of each token in each state; of a series, the means.
     """
 
     filtered: Float[np.ndarray, "time states"]
     smoothed: Float[np.ndarray, "time states"]
     path: Int[np.ndarray, " time"]
-    moves: Float[np.ndarray, "states states"] | None = None
-    shown: Float[np.ndarray, "states _"] | None = None
+    transitions: Float[np.ndarray, "states states"] | None = None
+    emissions: Float[np.ndarray, "states _"] | None = None
 
 
 @runtime_checkable
-class Walks(Protocol):
-    """Goes through hidden states, of which each place says something."""
+class HiddenStates(Protocol):
+    """Has discrete hidden states with emissions, as a hidden Markov model does."""
 
-    def walked(self, source: Sequences) -> Walked:
-        """What is known of the states of one sequence: the first of these."""
+    def infer_states(self, source: Sequences) -> StatePosterior:
+        """The posterior of the hidden states of one sequence: the first of `source`."""
         ...
 
 
 @runtime_checkable
-class Matches(Protocol):
-    """Goes by the longest context it has counted, as an n-gram does."""
+class LongestContext(Protocol):
+    """Predicts from the longest context that was counted in training, as an n-gram model does."""
 
-    def matched(self, read: Int[np.ndarray, " time"]) -> int:
-        """How many of the last symbols that were read that context has."""
+    def longest_context(self, read: Int[np.ndarray, " time"]) -> int:
+        """Length of that context, in tokens."""
         ...
 
 
 @runtime_checkable
-class TakesVectors(Protocol):
-    """Can start from vectors of symbols that others have learned."""
+class PretrainedEmbeddings(Protocol):
+    """Can start from pretrained embeddings."""
 
-    def take_vectors(self, symbols: Sequence[str]) -> str:
-        """Take up what is known of these symbols, in their order; a sentence if anything was."""
+    def load_embeddings(self, tokens: Sequence[str]) -> str:
+        """Load the embeddings of these tokens, in order of their ids; a note if any were found."""
         ...

@@ -1,6 +1,9 @@
-"""How to look for the best target, and what is found.
+"""Search options, hypotheses and predictions, and predictive distributions of forecasts.
 
-What a model says of what is to come: what to expect, and how far it may be off.
+`Search` says how a model decodes: greedy or beam search with its penalties and constraints, or a
+forecast and its horizon. `Prediction` is what a model returns for a batch: the best targets with
+their log-probabilities, n-best lists of `Hypothesis`, search trees, label probabilities, and for
+time series a `QuantileForecast` each.
 """
 
 from dataclasses import dataclass, fields
@@ -15,39 +18,42 @@ from .batch import Sequences
 from .errors import UsageError
 from .signature import BEGIN, PAD, Bits, Form, Labels, Signature, Tokens
 
-# The shares of chance below which the given quantiles lie. 50, 80 and 95 % are bands of them.
+# Probability levels of the quantiles that every forecast has. The central 50, 80 and 95 %
+# prediction intervals lie between pairs of them.
 LEVELS = (
     *(0.025, 0.05, 0.1, 0.2, 0.25, 0.3, 0.4),
     0.5,
     *(0.6, 0.7, 0.75, 0.8, 0.9, 0.95, 0.975),
 )
-NORMAL = np.array([NormalDist().inv_cdf(level) for level in LEVELS])  # quantiles of N(0, 1)
+NORMAL_QUANTILES = np.array([NormalDist().inv_cdf(level) for level in LEVELS])  # of N(0, 1)
 
 
 @dataclass(frozen=True)
-class Odds:
-    """What a model expects of rows of bits: the log of the odds of each yes.
+class BernoulliLogits:
+    """Independent Bernoulli distributions of the bits of each row, by their logits (log-odds).
 
-    log p(row) = Σ_k -log(1 + e^{-s_k}) where the k-th is yes, and -log(1 + e^{s_k}) where it is no
+    log p(row) = Σ_k -log(1 + e^{-s_k}) where the k-th bit is 1, and -log(1 + e^{s_k}) where it is 0
     """
 
     values: Float[np.ndarray, "time size"]
 
     def log_probs(self, rows: Float[np.ndarray, "time size"]) -> Float[np.ndarray, " time"]:
         """The natural log-probability of each of these rows."""
-        found: np.ndarray = -np.logaddexp(0.0, np.where(rows > 0, -self.values, self.values))
-        return found.sum(-1)
+        # logaddexp(0, s) is log(1 + e^s), without overflow where s is large
+        each: np.ndarray = -np.logaddexp(0.0, np.where(rows > 0, -self.values, self.values))
+        return each.sum(-1)
 
-    def likelier(self) -> Float[np.ndarray, "time size"]:
-        """The likelier of yes and no, each by itself."""
+    def mode(self) -> Float[np.ndarray, "time size"]:
+        """The more probable value of each bit."""
         return (self.values > 0).astype(np.float32)
 
 
 @dataclass(frozen=True)
-class Foreseen:
-    """A forecast of one series: the mean at each step, its quantiles at LEVELS, rising.
+class QuantileForecast:
+    """Probabilistic forecast of one series: mean and quantiles at LEVELS of each step.
 
-    Where they were asked for, there are futures drawn at random, whole paths each.
+    The quantiles rise with their level. `paths` are sample paths of the whole horizon, if
+    `Search.samples` asked for some.
     """
 
     mean: Float[np.ndarray, "time width"]
@@ -60,49 +66,53 @@ class Foreseen:
         mean: Float[np.ndarray, "time width"],
         deviation: Float[np.ndarray, "time width"],
         paths: Float[np.ndarray, "samples time width"] | None = None,
-    ) -> "Foreseen":
-        """Of a Normal distribution at each step, with this standard deviation."""
-        return cls(mean, mean[..., None] + deviation[..., None] * NORMAL, paths)
+    ) -> "QuantileForecast":
+        """From a normal distribution at each step, with this standard deviation."""
+        return cls(mean, mean[..., None] + deviation[..., None] * NORMAL_QUANTILES, paths)
 
     @classmethod
-    def drawn(cls, paths: Float[np.ndarray, "samples time width"], *, keep: int = 0) -> "Foreseen":
-        """Of futures drawn at random, the first few of which are kept as paths."""
+    def from_samples(
+        cls, paths: Float[np.ndarray, "samples time width"], *, keep: int = 0
+    ) -> "QuantileForecast":
+        """From sample paths, by their mean and empirical quantiles; the first `keep` are kept."""
         quantiles = np.moveaxis(np.quantile(paths, LEVELS, axis=0), 0, -1)
         return cls(paths.mean(0), quantiles, paths[:keep] if keep else None)
 
-    def band(
-        self, share: float
+    def interval(
+        self, coverage: float
     ) -> tuple[Float[np.ndarray, "time width"], Float[np.ndarray, "time width"]]:
-        """Where the middle share of chance begins and ends, as 0.8 between 0.1 and 0.9."""
-        low, high = round((1 - share) / 2, 6), round((1 + share) / 2, 6)
+        """The central prediction interval: 0.8 is from the quantile at 0.1 to that at 0.9."""
+        low, high = round((1 - coverage) / 2, 6), round((1 + coverage) / 2, 6)
         return self.quantiles[..., LEVELS.index(low)], self.quantiles[..., LEVELS.index(high)]
 
 
-SEARCHED = (Form.NEXT, Form.TRANSDUCE)
-FORESEEING = frozenset({"horizon", "samples", "seed"})  # settings that are for forecasts alone
-Fate = Literal["grows", "ended", "dropped", "cut"]
+SEARCH_FORMS = (Form.NEXT, Form.TRANSDUCE)  # forms whose targets are decoded token by token
+FORECAST_SETTINGS = frozenset({"horizon", "samples", "seed"})  # meaningful for forecasts only
+NodeStatus = Literal["grows", "ended", "dropped", "cut"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Search:
-    """How to look for the best target.
+    """Decoding options: greedy search, beam search and its constraints, forecasts.
 
     Args:
-        beam: How many candidates are kept at each step; 1 is greedy search.
-        nbest: How many answers are given for each source, the best first; at most the beam.
-        length_penalty: Scores are divided by length to this power; 0 favours short answers.
-        coverage_penalty: How much a place of the source weighs that was not looked at; 0 not at
-            all. For models with attention.
-        block_ngrams: No so many symbols in a row come twice in an answer; 0 lets them.
-        shortest: The fewest symbols an answer has before its end.
-        limit: The most symbols an answer may have, its end being one.
-        allow: The numbers of the only symbols an answer may have; none allows all.
-        prefix: The numbers of the symbols that every answer begins with.
-        tree: Whether everything that was looked at is kept.
-        chances: Whether a model that does not search tells how likely every label is, too.
-        horizon: How many steps ahead a forecast goes; 0 as many as were learned.
-        samples: How many futures are drawn beside a forecast.
-        seed: Where chance starts when futures are drawn.
+        beam: Beam size: hypotheses kept at each step; 1 is greedy search.
+        nbest: Hypotheses returned for each source, best first; at most the beam size.
+        length_penalty: Log-probabilities are divided by length to this power; 0 favours short
+            outputs.
+        coverage_penalty: Weight of the coverage penalty, for source positions that received no
+            attention; 0 disables it. For models with attention.
+        block_ngrams: No-repeat n-gram size: no n-gram of this size occurs twice in an output; 0
+            disables it.
+        shortest: Minimum number of tokens before the end of sequence.
+        limit: Maximum number of tokens, the end of sequence among them.
+        allow: Ids of the only tokens that an output may have; empty allows all.
+        prefix: Ids of the tokens that every output begins with.
+        tree: Keep the search tree: all candidates, and why each was dropped.
+        chances: Return the probabilities of all labels too, for models that do not search.
+        horizon: Forecast horizon, in steps; 0 is the horizon of training.
+        samples: Number of sample paths returned with a forecast.
+        seed: Random seed of the sample paths.
     """
 
     beam: int = 1
@@ -145,119 +155,127 @@ class Search:
                 help=[f"--beam {self.nbest}   or more"],
             )
 
-    def must_fit(self, signature: Signature) -> None:
-        """Refuse what has no meaning for such a model."""
-        meant = _meant(signature)
+    def validate_for(self, signature: Signature) -> None:
+        """Raise an error for settings that have no meaning for such a model."""
+        applicable = _applicable(signature)
         for field in fields(self):
-            is_given = getattr(self, field.name) != field.default
-            if is_given and field.name not in meant:
-                if field.name in FORESEEING:
-                    raise UsageError("U300", f"{field.name}: this model forecasts nothing")
-                must_search(signature, field.name)
-        if signature.form not in SEARCHED or not isinstance(signature.target, Tokens | Labels):
+            is_set = getattr(self, field.name) != field.default
+            if is_set and field.name not in applicable:
+                if field.name in FORECAST_SETTINGS:
+                    raise UsageError("U300", f"{field.name}: this model does not forecast")
+                require_search(signature, field.name)
+        if signature.form not in SEARCH_FORMS or not isinstance(signature.target, Tokens | Labels):
             return
         size = signature.target.size - len((PAD, BEGIN))
         if self.beam > size:
             raise UsageError(
                 "U063",
-                f"a beam of {self.beam} is wider than the vocabulary: there are {size} symbols",
+                f"a beam of {self.beam} is wider than the vocabulary: there are {size} tokens",
                 help=[f"--beam {size}   or less"],
             )
 
 
-def _meant(signature: Signature) -> set[str]:
-    """The settings that have a meaning for such a model, beside those of search."""
+def _applicable(signature: Signature) -> set[str]:
+    """The settings that have a meaning for such a model, beside those that only search has."""
     if signature.form is Form.NEXT and isinstance(signature.target, Bits):
-        return {"chances"}  # what follows is drawn
-    meant = {"beam", "length_penalty", "limit", "chances"}
+        return {"chances"}  # rows of bits are sampled, not searched for
+    names = {"beam", "length_penalty", "limit", "chances"}
     if signature.form is Form.EACH and isinstance(signature.target, Labels):
-        meant.add("nbest")  # the best labels of all places together are found without a search
-    return meant | FORESEEING if signature.form is Form.FORECAST else meant
+        names.add("nbest")  # k-best Viterbi needs no search
+    return names | FORECAST_SETTINGS if signature.form is Form.FORECAST else names
 
 
-def must_search(signature: Signature, setting: str) -> None:
-    """Refuse a setting of search for a model that finds its answers without one."""
-    if signature.form not in SEARCHED or isinstance(signature.target, Bits):
+def require_search(signature: Signature, setting: str) -> None:
+    """Raise an error for a search setting where a model finds its predictions without search."""
+    if signature.form not in SEARCH_FORMS or isinstance(signature.target, Bits):
         raise UsageError(
             "U062",
-            f"{setting.replace('_', ' ')}: this model does not search for its answers",
+            f"{setting.replace('_', ' ')}: this model does not search for its predictions",
             notes=[
-                "It answers every place, or the whole, at once."
-                if signature.form not in SEARCHED
-                else "How rows of bits go on is drawn: seqloom compose RUN -o piece.mid"
+                "It predicts all positions, or the whole, at once."
+                if signature.form not in SEARCH_FORMS
+                else "Rows of bits are sampled: seqloom compose RUN -o piece.mid"
             ],
         )
 
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """A target that was found: its log-probability, and the score that ranks it."""
+    """One decoded target: its tokens, its log-probability, and the score that ranks it."""
 
-    symbols: Int[np.ndarray, " time"]
+    tokens: Int[np.ndarray, " time"]
     log_prob: float
     score: float
-    ended: bool = True  # not where the limit came first
+    ended: bool = True  # False where the length limit came before the end of sequence
 
 
 @dataclass(frozen=True)
-class Node:
-    """One candidate of a search: a symbol after those of its parent.
+class SearchNode:
+    """One candidate of a beam search: a token that follows those of its parent.
 
-    Its fate: it grows, has ended, was dropped because others were better, or was cut off by the
-    limit or because enough had ended.
+    Status: `grows` (kept in the beam), `ended`, `dropped` (others were better), or `cut` (by the
+    limit, or because enough hypotheses had ended).
     """
 
-    parent: int  # its place among the nodes; -1 where it is the first symbol
+    parent: int  # index among the nodes; -1 for a first token
     step: int
-    symbol: int
-    log_prob: float  # of all symbols up to here
-    fate: Fate
+    token: int
+    log_prob: float  # of all tokens up to here
+    status: NodeStatus
     score: float | None = None  # what ranks it, where it ended
 
 
 @dataclass(frozen=True)
-class Tree:
-    """All that a search looked at for one source, and which nodes became answers, best first."""
+class SearchTree:
+    """All candidates of a beam search for one source; `ends` are the best hypotheses, in order."""
 
-    nodes: tuple[Node, ...]
-    answers: tuple[int, ...]
+    nodes: tuple[SearchNode, ...]
+    ends: tuple[int, ...]
 
     def path(self, node: int) -> list[int]:
-        """The nodes from the first symbol to this one."""
-        found = []
+        """The nodes from the first token to this one."""
+        path = []
         while node >= 0:
-            found.append(node)
+            path.append(node)
             node = self.nodes[node].parent
-        return found[::-1]
+        return path[::-1]
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """The targets a model finds, each with its natural log-probability.
+    """Predicted targets of a batch of sources, each with its natural log-probability.
 
-    Where it searched, there are the best of each source, best first, with `target` in front; and
-    what it looked at, where that was asked for. Where it did not, and was asked for them, there are
-    the chances of all labels at each place: given the whole source, whatever other places have.
-    Of series there is what was foreseen for each, of which `target` is the mean.
+    Args:
+        target: the best target of each source; for time series, the mean of the forecast.
+        log_prob: its log-probability; for time series, the log-density of the mean.
+        ranked: after a search, the n-best list of each source, best first.
+        trees: after a search with `Search.tree`, the candidates of each source.
+        probabilities: with `Search.chances`, the marginal probabilities of all labels at each
+            position, given the whole source.
+        forecasts: for time series, the forecast of each.
     """
 
     target: Sequences
     log_prob: Float[np.ndarray, " batch"]
     ranked: tuple[tuple[Hypothesis, ...], ...] = ()
-    trees: tuple[Tree, ...] = ()
-    chances: Float[np.ndarray, "batch place classes"] | None = None
-    foreseen: tuple[Foreseen, ...] = ()
+    trees: tuple[SearchTree, ...] = ()
+    probabilities: Float[np.ndarray, "batch position classes"] | None = None
+    forecasts: tuple[QuantileForecast, ...] = ()
 
     @classmethod
-    def of(cls, ranked: list[tuple[Hypothesis, ...]], trees: tuple[Tree, ...] = ()) -> "Prediction":
-        """From what was found for each source."""
-        first = [found[0] for found in ranked]
-        chances = np.array([hypothesis.log_prob for hypothesis in first], dtype=np.float64)
-        target = Sequences.pad([hypothesis.symbols for hypothesis in first])
-        return cls(target, chances, tuple(ranked), trees)
+    def of(
+        cls, ranked: list[tuple[Hypothesis, ...]], trees: tuple[SearchTree, ...] = ()
+    ) -> "Prediction":
+        """From the n-best list of each source."""
+        best = [hypotheses[0] for hypotheses in ranked]
+        log_probs = np.array([hypothesis.log_prob for hypothesis in best], dtype=np.float64)
+        target = Sequences.pad([hypothesis.tokens for hypothesis in best])
+        return cls(target, log_probs, tuple(ranked), trees)
 
     @classmethod
-    def ahead(cls, foreseen: list[Foreseen], log_prob: Float[np.ndarray, " batch"]) -> "Prediction":
-        """From what was foreseen for each series, and the log of the density of its mean."""
-        target = Sequences.pad([found.mean for found in foreseen])
-        return cls(target, log_prob, foreseen=tuple(foreseen))
+    def of_forecasts(
+        cls, forecasts: list[QuantileForecast], log_prob: Float[np.ndarray, " batch"]
+    ) -> "Prediction":
+        """From the forecast of each series, and the log-density of its mean."""
+        target = Sequences.pad([forecast.mean for forecast in forecasts])
+        return cls(target, log_prob, forecasts=tuple(forecasts))

@@ -1,27 +1,26 @@
-"""The few shapes a sequence problem can have: the joint between models and tasks."""
+"""Problem forms, input and output spaces, and `Signature`: what joins models and tasks."""
 
 from dataclasses import dataclass, field
 from enum import Enum
 
 
 class Form(Enum):
-    """What is predicted from what."""
+    """Forms of sequence problems: what is predicted from what."""
 
-    NEXT = "the next symbol, from those before it"
-    EACH = "one answer for each position"
-    WHOLE = "one answer for the whole sequence"
-    TRANSDUCE = "a new sequence, from another"
+    NEXT = "the next token, from those before it"
+    EACH = "one output for each position"
+    WHOLE = "one output for the whole sequence"
+    TRANSDUCE = "a target sequence, from a source sequence"
     FORECAST = "future values, from past ones"
 
 
 @dataclass(frozen=True)
 class Tokens:
-    """Symbols 0 ... size-1; the first four are PAD, BEGIN, END and UNKNOWN.
+    """Token ids 0 ... size-1; the first four are PAD, BEGIN, END and UNKNOWN.
 
-    Where `unknowns` is not 0, the numbers from `size` on, so many of them, stand for the symbols
-    of one source that are not known, in the order of their first appearance. Source and target then
-    lie in the same space, and a model that can copy may answer with them; all others read them as
-    UNKNOWN.
+    If `unknowns` is not 0, that many ids from `size` on stand for the out-of-vocabulary tokens of
+    one source, in order of first appearance (See et al., 2017). Source and target then share the
+    space, and a model with a copy mechanism may predict them; all others read them as UNKNOWN.
     """
 
     size: int
@@ -32,22 +31,21 @@ class Tokens:
 class Labels:
     """Classes 0 ... size-1, none of them special.
 
-    Where each position has a label, `barred` has the pairs that never stand side by side, the first
-    and then the second; the number `size` stands for what is before the first position and after
-    the last. `counts` is how often each was seen in training, where somebody counted. Neither is
-    asked when two spaces are compared.
+    For sequence labelling, `forbidden` has the pairs (before, after) that never stand side by side;
+    the number `size` stands for the border before the first position and after the last. `counts`
+    are class frequencies in training, if known. Neither takes part in comparisons.
     """
 
     size: int
-    barred: frozenset[tuple[int, int]] = field(default=frozenset(), compare=False)
+    forbidden: frozenset[tuple[int, int]] = field(default=frozenset(), compare=False)
     counts: tuple[int, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True)
 class Bits:
-    """Rows of `size` answers of yes or no, each 1.0 or 0.0, of which any number is yes.
+    """Binary vectors: rows of `size` numbers, each 1.0 or 0.0, of which any number is 1.
 
-    Labels of which several are right; or, as a source, what sounds at each step, note by note.
+    Multi-label targets; or, as a source, the frames of a piano roll, a bit for each pitch.
     """
 
     size: int
@@ -55,9 +53,9 @@ class Bits:
 
 @dataclass(frozen=True)
 class Letters:
-    """The letters of one word: `length` symbols 0 ... size-1, the first four special, padded.
+    """The characters of a word: `length` ids 0 ... size-1, the first four special, padded.
 
-    `capitals` are those that are written large; it is not asked when two spaces are compared.
+    `capitals` are the ids of upper-case letters; they do not take part in comparisons.
     """
 
     size: int
@@ -67,9 +65,9 @@ class Letters:
 
 @dataclass(frozen=True)
 class Columns:
-    """Several whole numbers at each position: of a word, of its letters, of what else is known.
+    """Several ids at each position: of the word, of its characters, of its features.
 
-    The word comes first, in one column; `Letters` take as many as they are long, all others one.
+    The word comes first, in one column; `Letters` have a column for each character, all others one.
     """
 
     parts: tuple[Tokens | Labels | Letters, ...]
@@ -84,16 +82,16 @@ class Vectors:
 
 @dataclass(frozen=True)
 class Series:
-    """Rows of real numbers at equal steps of time, NaN where one is missing.
+    """Time series: rows of real numbers at equal time steps, NaN where a value is missing.
 
-    A row has `width` numbers that are observed, and behind them, in a source, `known` inputs that
-    are never missing: they are known beforehand, of the future, too. A season comes again after
-    `period` steps, 1 where there is none; `horizon` is how many steps ahead the task looks. Neither
-    is asked when two spaces are compared.
+    A row has `width` observed variables and, in a source, `known` inputs (covariates) after them,
+    which are known in advance, also for the future, and never missing. `period` is the seasonal
+    period in steps, 1 if there is none; `horizon` is the forecast horizon of the task. Neither of
+    these two takes part in comparisons.
 
-    Where there is a `clock`, the first of the inputs is the number of the step, in whole steps,
-    never scaled: 0 where the series of that name begins in training, and counted on from there in
-    pasts and futures that begin later, by their dates where there are some.
+    With a `clock`, the first input is the time index in whole steps, never scaled: 0 where the
+    series of that name begins in training, and counted on from there in pasts and futures that
+    begin later, by their dates if there are any.
     """
 
     width: int
@@ -104,15 +102,15 @@ class Series:
 
 
 Space = Tokens | Labels | Bits | Columns | Vectors | Series
-SYMBOLS: frozenset[type[Space]] = frozenset({Tokens, Labels})  # spaces whose values can be counted
-READ: frozenset[type[Space]] = frozenset({Tokens, Labels, Bits, Columns, Vectors, Series})
-WRITTEN: frozenset[type[Space]] = frozenset({Tokens, Labels, Bits, Vectors, Series})
+DISCRETE_SPACES: frozenset[type[Space]] = frozenset({Tokens, Labels})
+SOURCE_SPACES: frozenset[type[Space]] = frozenset({Tokens, Labels, Bits, Columns, Vectors, Series})
+TARGET_SPACES: frozenset[type[Space]] = frozenset({Tokens, Labels, Bits, Vectors, Series})
 PAD, BEGIN, END, UNKNOWN = range(4)
 
 
 @dataclass(frozen=True)
 class Signature:
-    """All a model needs to know about a task."""
+    """The form, source space and target space of a task: all that a model knows about it."""
 
     form: Form
     source: Space
@@ -121,10 +119,10 @@ class Signature:
     def __post_init__(self) -> None:
         kinds = (type(self.source), type(self.target))
         if self.form is Form.NEXT and {Vectors, Series} & {*kinds}:
-            raise ValueError("the next of symbols is a symbol; real numbers are FORECAST")
+            raise ValueError("NEXT predicts tokens, not real numbers; use FORECAST")
         if self.form is Form.NEXT and Bits in kinds and self.source != self.target:
-            raise ValueError("the next of rows of bits is such a row")
+            raise ValueError("NEXT needs the same space of bits as source and target")
         if (self.form is Form.FORECAST) != (kinds[1] is Series) or (
             self.form is Form.FORECAST and kinds[0] is not Series
         ):
-            raise ValueError("series are forecast from series")
+            raise ValueError("FORECAST needs time series as source and target")

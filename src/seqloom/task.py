@@ -12,9 +12,9 @@ from jaxtyping import Float
 from .batch import Batch, Item, collate
 from .data.checks.text import Side
 from .data.codec import Codec
-from .data.formats import Row, Sentence, Source, read_rows
-from .data.formats.conll import Sheet
-from .data.loading.lazy import each
+from .data.formats import ParsedFile, Row, Sentence, read_rows
+from .data.formats.conll import TagWriter
+from .data.loading.lazy import lazy_map
 from .data.options import Data
 from .errors import DataError, Place, UsageError
 from .metrics import Tally
@@ -38,7 +38,7 @@ class Generated:
 
 
 @dataclass(frozen=True)
-class Judged:
+class LabelDecisions:
     """Labels of one example, place by place: what is right, and what was guessed.
 
     Where several places are one thing, such as an entity, there are those of either side, each with
@@ -52,7 +52,7 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class Marked:
+class Highlighted:
     """A question in pieces, each with its label or an empty one, and what stands between them.
 
     `labels` are all that a model may give, in an order that stays: colours go by it.
@@ -68,18 +68,18 @@ class Task(ABC):
 
     Attributes that are codecs (vocabularies, label sets) are saved and restored by themselves, as
     parameters are in a torch module. A class says what is so for all of its tasks; where options
-    choose among varieties, each instance says its own form, headline and variety.
+    choose among varieties, each instance says its own form, primary_metric and variety.
     """
 
     form: Form
     verb: ClassVar[str]  # the command that uses a model of this task
     roles: ClassVar[tuple[str, ...]]  # what the columns of a file are called; none: reads no file
-    headline: str  # the metric that chooses the best checkpoint
-    read_unit: str = "symbols"  # what a source is counted in
+    primary_metric: str  # the metric that chooses the best checkpoint
+    input_unit: str = "symbols"  # what a source is counted in
     variety: str = ""  # runs of different varieties have nothing in common
     continuous: bool = False  # examples follow one another: each goes on from the last
     reads_series: ClassVar[bool] = False  # numbers in time
-    in_time: ClassVar[bool] = False  # the task cuts its parts itself, at points of time
+    splits_in_time: ClassVar[bool] = False  # the task cuts its parts itself, at points of time
     remedy_for_length: ClassVar[str] = ""  # what to set where a text is too long
 
     @classmethod
@@ -87,7 +87,7 @@ class Task(ABC):
         """One task of each kind that the options can choose; most tasks have one kind only."""
         return [cls()]
 
-    def generated(self) -> Generated | None:
+    def generator(self) -> Generated | None:
         """The examples of a task that makes its own; None where they are read from files."""
         return None
 
@@ -95,51 +95,55 @@ class Task(ABC):
         """The examples in a file, none longer than the settings allow."""
         return self.examples(self.open(path, data), data)
 
-    def brought(self, path: Path, data: Data) -> dict[str, Sequence[Any]]:
+    def bundled_splits(self, path: Path, data: Data) -> dict[str, Sequence[Any]]:
         """The examples of the parts train, valid and test that one file has in it; often none."""
         return {}
 
-    def examples(self, source: Source, data: Data) -> Sequence[Any]:
+    def examples(self, source: ParsedFile, data: Data) -> Sequence[Any]:
         """The examples of what was read, none longer than the settings allow."""
-        examples = each(self.example, source.rows)
+        examples = lazy_map(self.example, source.rows)
         for row, example in zip(source.rows, examples, strict=True):
             limited = data.max_length and not self.continuous
             if limited and self.length(example) > data.max_length:
                 error = _too_long(source.path, row.line, self.length(example), data.max_length)
                 raise error.with_help(self.remedy_for_length) if self.remedy_for_length else error
-        return self.related(examples)
+        return self.link_examples(examples)
 
-    def open(self, path: Path, data: Data) -> Source:
+    def open(self, path: Path, data: Data) -> ParsedFile:
         """The rows of a file, in the columns of this task."""
         if not self.roles:
             raise reads_no_file(str(path))
         return read_rows(path, self.roles, data, keep_blank=self.continuous)
 
     @classmethod
-    def suited(cls, source: Source) -> dict[str, Any]:
+    def suggested_options(cls, source: ParsedFile) -> dict[str, Any]:
         """Options that suit a file where its user names none; most tasks need none."""
         return {}
 
-    def sides(self, source: Source) -> list[Side]:
+    def sides(self, source: ParsedFile) -> list[Side]:
         """What is read of a file, as sequences of symbols; a new task learns its symbols here."""
         examples = [self.example(row) for row in source.rows]
         self.prepare(examples)
         role = self.roles[0]
-        found = [[text for text, _ in self.seen(example)[role]] for example in examples]
-        return [Side(role, self.read_unit, found, self.remarks(examples))]
+        found = [
+            [text for text, _ in self.tokens_with_known(example)[role]] for example in examples
+        ]
+        return [Side(role, self.input_unit, found, self.data_warnings(examples))]
 
-    def seen(self, example: Any) -> dict[str, list[tuple[str, bool]]]:
+    def tokens_with_known(self, example: Any) -> dict[str, list[tuple[str, bool]]]:
         """An example as a model sees it: by role its symbols, each with whether it is known."""
-        source, target = self.symbols(example, "")
+        source, target = self.show_tokens(example, "")
         names = target if self.form is Form.NEXT else source  # what is read is late there
         role = self.roles[0] if self.roles else "question"
         return {role: list(zip(names, self.is_known(example), strict=False))}
 
-    def sheet(self, path: Path, data: Data) -> Sheet | None:
+    def tag_writer(self, path: Path, data: Data) -> TagWriter | None:
         """A file of questions that is answered in its own shape; None: each line is a question."""
         return None
 
-    def parted(self, given: Mapping[str, Sequence[Any]], data: Data) -> dict[str, Sequence[Any]]:
+    def temporal_splits(
+        self, given: Mapping[str, Sequence[Any]], data: Data
+    ) -> dict[str, Sequence[Any]]:
         """The parts train, valid and test of what the files of some of them gave.
 
         It is asked of tasks that are `in_time`. Examples to learn from are whole series; those to
@@ -148,7 +152,7 @@ class Task(ABC):
         """
         raise TypeError(f"{type(self).__name__} does not cut its parts itself")
 
-    def related(self, examples: Sequence[Any]) -> Sequence[Any]:
+    def link_examples(self, examples: Sequence[Any]) -> Sequence[Any]:
         """The examples, each told what the others say of it; most tasks need nothing."""
         return examples
 
@@ -165,14 +169,14 @@ class Task(ABC):
         """An example without an answer, from what a user typed."""
 
     @abstractmethod
-    def answered(self, question: Any, answer: Any) -> Any:
+    def with_target(self, question: Any, answer: Any) -> Any:
         """A question with an answer as its target."""
 
     @abstractmethod
     def key(self, example: Any) -> Hashable:
         """What makes two examples the same sequence."""
 
-    def place(self, example: Any) -> Hashable:
+    def example_id(self, example: Any) -> Hashable:
         """Where an example stands: the same where two runs are asked the same."""
         return example.line
 
@@ -189,11 +193,11 @@ class Task(ABC):
         """The label of the whole, which folds keep in proportion; None where there is none."""
         return None
 
-    def extent(self, example: Any) -> int:
+    def num_characters(self, example: Any) -> int:
         """How much of a continuous text an example is, whatever its symbols: in characters."""
         return self.length(example)
 
-    def divided(self, example: Any, place: int) -> tuple[Any, Any]:
+    def split_at(self, example: Any, place: int) -> tuple[Any, Any]:
         """An example of a continuous task in two, the first of that extent."""
         raise TypeError(f"{type(self).__name__} is not continuous: its examples stay whole")
 
@@ -209,11 +213,11 @@ class Task(ABC):
     def signature(self) -> Signature:
         """What a model will see; before `prepare` or `restore` its sizes may be too small."""
 
-    def read_symbols(self) -> Sequence[str]:
+    def input_vocabulary(self) -> Sequence[str]:
         """The symbols a model reads, in the order of their numbers; none where they are numbers."""
         return ()
 
-    def longest_source(self) -> int:
+    def max_source_length(self) -> int:
         """The most symbols a source had in training; 0 where nobody counted."""
         return 0
 
@@ -221,11 +225,11 @@ class Task(ABC):
     def encode(self, example: Any) -> Item:
         """An example as numbers."""
 
-    def ask(self, example: Any) -> Any:
+    def encode_source(self, example: Any) -> Any:
         """The numbers a model reads before it answers."""
         return self.encode(example).source
 
-    def ask_one(self, value: Any) -> tuple[Any, bool]:
+    def encode_value(self, value: Any) -> tuple[Any, bool]:
         """One value of a stream as a model reads it, and whether training showed it.
 
         A value is text, as a user would type it, or a row of numbers for a model of vectors.
@@ -233,8 +237,8 @@ class Task(ABC):
         if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
             return value, True
         question = self.question(str(value))
-        numbers = list(self.ask(question))
-        numbers = numbers[: len(numbers) - len(self.ask_end())]
+        numbers = list(self.encode_source(question))
+        numbers = numbers[: len(numbers) - len(self.encode_end())]
         if len(numbers) != 1:
             raise DataError(
                 "D050",
@@ -243,61 +247,63 @@ class Task(ABC):
             )
         return numbers[0], self.is_known(question)[0]
 
-    def ask_end(self) -> Any:
+    def encode_end(self) -> Any:
         """The numbers a model reads after the last value of a stream."""
-        return self.ask(self.question(""))
+        return self.encode_source(self.question(""))
 
     @abstractmethod
     def decode(self, row: Any) -> Any:
-        """A predicted row, a sequence of numbers or a `Foreseen`, as an answer."""
+        """A predicted row, a sequence of numbers or a `QuantileForecast`, as an answer."""
 
-    def written(self, text: str) -> tuple[list[int], list[str]]:
+    def target_tokens(self, text: str) -> tuple[list[int], list[str]]:
         """The symbols of an answer without its end, as numbers and as they are called."""
         question = self.question(text)
         if self.form is Form.NEXT:
-            return [int(i) for i in self.ask(question)], self.symbols(question, "")[1]
-        numbers = self.encode(self.answered(question, text)).target
-        return [int(i) for i in numbers if i != END], self.symbols(question, text)[1]
+            return [int(i) for i in self.encode_source(question)], self.show_tokens(question, "")[1]
+        numbers = self.encode(self.with_target(question, text)).target
+        return [int(i) for i in numbers if i != END], self.show_tokens(question, text)[1]
 
-    def answer_to(self, example: Any, row: Any) -> Any:
+    def decode_for(self, example: Any, row: Any) -> Any:
         """A predicted row as the answer to an example, of which it may hold symbols.
 
-        Where series are forecast, the row is a `Foreseen`; where the next row of bits is predicted,
-        the `Odds` of all, each from those before it.
+        Where series are forecast, the row is a `QuantileForecast`; where the next row of bits is
+        predicted, the `BernoulliLogits` of all, each from those before it.
         """
         return self.decode(row)
 
     @abstractmethod
-    def judge(self, example: Any, answer: Any, nats: float) -> Mapping[str, Tally]:
+    def score(self, example: Any, answer: Any, nats: float) -> Mapping[str, Tally]:
         """How good an answer is, `nats` being how much the right one surprised the model.
 
         The first metric is the most telling; `answer` is None where the form is NEXT, but of bits.
         """
 
-    def pairs(self, example: Any, answer: Any) -> list[tuple[str, str]]:
+    def confusion_pairs(self, example: Any, answer: Any) -> list[tuple[str, str]]:
         """The right label and the one given, at each place or of the whole; none without labels."""
         return []
 
-    def right_answer(self, example: Any) -> Any:
+    def reference(self, example: Any) -> Any:
         """The answer that an example has, as a model's answers are given."""
-        return self.answer_to(example, self.encode(example).target.tolist())
+        return self.decode_for(example, self.encode(example).target.tolist())
 
-    def remarks(self, examples: Sequence[Any]) -> dict[str, str]:
+    def data_warnings(self, examples: Sequence[Any]) -> dict[str, str]:
         """What is odd of examples, and how they were read: a sentence for each code."""
         return {}
 
-    def how_measured(self, examples: Sequence[Any]) -> dict[str, str]:
+    def metric_variants(self, examples: Sequence[Any]) -> dict[str, str]:
         """How metrics were taken that have one name and several ways, by the metric's name."""
         return {}
 
-    def judged(self, example: Any, answer: Any, chances: Chances | None = None) -> Judged | None:
+    def label_decisions(
+        self, example: Any, answer: Any, chances: Chances | None = None
+    ) -> LabelDecisions | None:
         """The labels of an answer beside the right ones; None where answers are no labels.
 
         `chances` are those of all labels at each place, if they are known.
         """
         return None
 
-    def marked(self, example: Any, answer: Any) -> Marked | None:
+    def highlighted(self, example: Any, answer: Any) -> Highlighted | None:
         """A question with its labels in it, to be read; None where the answer stands alone."""
         return None
 
@@ -315,7 +321,7 @@ class Task(ABC):
         """How likely each label is, as JSON can hold it; None where answers are no labels."""
         return None
 
-    def plain(self, answer: Any) -> Any:
+    def to_json(self, answer: Any) -> Any:
         """An answer as JSON can hold it."""
         return answer
 
@@ -323,20 +329,20 @@ class Task(ABC):
     def show(self, answer: Any) -> str:
         """An answer in one line, as it is printed."""
 
-    def show_surely(self, answer: Any, chances: Any) -> str:
+    def show_with_probabilities(self, answer: Any, chances: Any) -> str:
         """An answer in one line for people, with how sure it is and what else it could be."""
         return self.show(answer)
 
-    def shown_symbol(self, number: int) -> str:
+    def show_token(self, number: int) -> str:
         """One symbol or label of an answer, as it is printed."""
         return self.show(self.decode([number]))
 
     @abstractmethod
-    def shown_question(self, example: Any) -> str:
+    def show_question(self, example: Any) -> str:
         """What was asked, in one line."""
 
     @abstractmethod
-    def symbols(self, example: Any, answer: Any) -> tuple[list[str], list[str]]:
+    def show_tokens(self, example: Any, answer: Any) -> tuple[list[str], list[str]]:
         """The source and the target as the symbols a picture is labelled with."""
 
     def unknown_labels(self, examples: Sequence[Any]) -> dict[str, list[int]]:
@@ -347,12 +353,12 @@ class Task(ABC):
     def is_known(self, example: Any) -> list[bool]:
         """For each source symbol of an example, whether training showed it."""
 
-    def unknown_symbols(self, example: Any) -> list[str]:
+    def unknown_tokens(self, example: Any) -> list[str]:
         """The source symbols of an example that training never showed, each once."""
-        found = next(iter(self.seen(example).values()), [])
+        found = next(iter(self.tokens_with_known(example).values()), [])
         return list(dict.fromkeys(symbol for symbol, is_known in found if not is_known))
 
-    def unknown_share(self, examples: Sequence[Any]) -> float:
+    def unknown_fraction(self, examples: Sequence[Any]) -> float:
         """The share of source symbols that training never showed."""
         known = [seen for example in examples for seen in self.is_known(example)]
         return known.count(False) / max(1, len(known))

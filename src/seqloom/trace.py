@@ -1,14 +1,15 @@
-"""Watch what happens inside a model: attention weights, gates, posteriors.
+"""Hooks on a model's internal activations: `record`, `watch` and `intervene`.
 
-Blocks call `record(self, "attention", weights)`; it does nothing unless someone watches:
+Blocks record attention weights, gates, hidden states and posteriors with
+`record(self, "attention", weights)`, which does nothing unless somebody watches:
 
-    with watching(model) as trace:
+    with watch(model) as trace:
         model.log_prob(batch)
     trace.of_kind("attention")
 
-What is recorded can also be changed on its way, since blocks go on with what `record` gives back:
+An intervention replaces what is recorded, since a block computes on with what `record` returns:
 
-    with changing(model, [Change("body.layers.0.attention", "attention", mute)]):
+    with intervene(model, [Intervention("body.layers.0.attention", "attention", mute)]):
         model.log_prob(batch)
 """
 
@@ -22,8 +23,8 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Record:
-    """One observed array: where it arose, what it means, its values."""
+class TraceRecord:
+    """One recorded array: the path of its module, its kind, and its values."""
 
     path: str
     kind: str
@@ -31,22 +32,25 @@ class Record:
 
 
 @dataclass(frozen=True)
-class Change:
-    """What becomes of one kind of array of one block; to do it twice must be as to do it once."""
+class Intervention:
+    """A function applied to one kind of array of one module.
+
+    `apply` must be idempotent: a block may intervene on an array and then record it.
+    """
 
     path: str
     kind: str
-    of: Callable[[Any], Any]
+    apply: Callable[[Any], Any]
 
 
 @dataclass
 class Trace:
-    """All records of one watched computation, in order."""
+    """All records of one forward computation, in order."""
 
     paths: dict[int, str]
-    records: list[Record] = field(default_factory=list)
+    records: list[TraceRecord] = field(default_factory=list)
 
-    def of_kind(self, kind: str) -> list[Record]:
+    def of_kind(self, kind: str) -> list[TraceRecord]:
         """The records of one kind, or of a family of kinds such as `gate.*`."""
         if kind.endswith(".*"):
             return [record for record in self.records if record.kind.startswith(kind[:-1])]
@@ -57,59 +61,66 @@ class Trace:
         return list(dict.fromkeys(record.kind for record in self.records))
 
 
-Changes = dict[tuple[int, str], list[Change]]  # by the block and the kind
-_active: ContextVar[Trace | None] = ContextVar("trace", default=None)
-_changes: ContextVar[Changes | None] = ContextVar("changes", default=None)
+_Interventions = dict[tuple[int, str], list[Intervention]]  # by id of the module, and kind
+# Context variables, not globals: the studio's server inspects models in several threads at once.
+_trace: ContextVar[Trace | None] = ContextVar("trace", default=None)
+_interventions: ContextVar[_Interventions | None] = ContextVar("interventions", default=None)
 
 
 @contextmanager
-def watching(model: Any) -> Iterator[Trace]:
-    """Collect everything the blocks of `model` record inside the `with`."""
-    trace = Trace({id(module): path for path, module in modules(model)})
-    token = _active.set(trace)
+def watch(model: Any) -> Iterator[Trace]:
+    """Collect everything that the modules of `model` record inside the `with`."""
+    trace = Trace({id(module): path for path, module in named_modules(model)})
+    token = _trace.set(trace)
     try:
         yield trace
     finally:
-        _active.reset(token)
+        _trace.reset(token)
 
 
 @contextmanager
-def changing(model: Any, changes: Sequence[Change]) -> Iterator[None]:
-    """Let the blocks of `model` go on with something else inside the `with`."""
-    found: Changes = {}
-    for path, module in modules(model):
-        for change in changes:
-            if change.path == path:
-                found.setdefault((id(module), change.kind), []).append(change)
-    token = _changes.set(found or None)
+def intervene(model: Any, interventions: Sequence[Intervention]) -> Iterator[None]:
+    """Replace recorded arrays of modules of `model` inside the `with`."""
+    active: _Interventions = {}
+    for path, module in named_modules(model):
+        for intervention in interventions:
+            if intervention.path == path:
+                active.setdefault((id(module), intervention.kind), []).append(intervention)
+    token = _interventions.set(active or None)
     try:
         yield
     finally:
-        _changes.reset(token)
+        _interventions.reset(token)
 
 
 def is_watched() -> bool:
-    """Whether blocks must take their observable path (not a fused kernel)."""
-    return _active.get() is not None or _changes.get() is not None
+    """Whether blocks must take their observable path: a fused kernel records nothing."""
+    return _trace.get() is not None or _interventions.get() is not None
 
 
 def record(module: Any, kind: str, value: T) -> T:
-    """Note `value` under the module's path, if anyone is watching; what the block goes on with."""
-    value = changed(module, kind, value)
-    if (trace := _active.get()) is not None:
+    """Record `value` under the module's path if somebody watches.
+
+    Returns the value after interventions, with which the block must go on.
+    """
+    value = intervened(module, kind, value)
+    if (trace := _trace.get()) is not None:
         path = trace.paths.get(id(module), type(module).__name__)
-        trace.records.append(Record(path, kind, value.detach().numpy()))  # type: ignore[attr-defined]
+        trace.records.append(TraceRecord(path, kind, value.detach().numpy()))  # type: ignore[attr-defined]
     return value
 
 
-def changed(module: Any, kind: str, value: T) -> T:
-    """What the block goes on with, where it records nothing or has done so elsewhere."""
-    if (changes := _changes.get()) is not None:
-        for change in changes.get((id(module), kind), ()):
-            value = change.of(value)
+def intervened(module: Any, kind: str, value: T) -> T:
+    """The value after interventions, without recording it.
+
+    For blocks that record the value elsewhere, or in another shape.
+    """
+    if (active := _interventions.get()) is not None:
+        for intervention in active.get((id(module), kind), ()):
+            value = intervention.apply(value)
     return value
 
 
-def modules(model: Any) -> list[tuple[str, Any]]:
-    """The blocks of a model by their paths; a model without blocks is one itself."""
+def named_modules(model: Any) -> list[tuple[str, Any]]:
+    """The modules of a model by path; a model without modules is its own single module."""
     return list(model.named_modules()) if hasattr(model, "named_modules") else [("", model)]

@@ -1,4 +1,4 @@
-"""A few tiny trained runs that all tests of the command line share."""
+"""Fixtures: a few small trained runs that all tests of the command line share."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from seqloom.recipe import Recipe
 
 from ..conftest import write_data
 
-SMALL = {"width": 8, "hidden": 8}
+SMALL = {"embedding_size": 8, "hidden_size": 8}
 RUNS = {
     "attentive": ("translate", "pairs.tsv", "encoder-decoder", {**SMALL, "attention_width": 8}),
     "plain": ("translate", "pairs.tsv", "encoder-decoder", {**SMALL, "attention": "none"}),
@@ -25,8 +25,8 @@ RUNS = {
 
 
 @dataclass(frozen=True)
-class Said:
-    """What a command printed and how it ended."""
+class Completed:
+    """Exit code and output of a command."""
 
     code: int
     out: str
@@ -40,26 +40,26 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def runs(tmp_path_factory: pytest.TempPathFactory, files: Path) -> Path:
-    """The folder of the runs; tests must not change what is in it."""
+    """The folder of the runs, which tests must not change."""
     folder = tmp_path_factory.mktemp("trained") / "runs"
     for name, (task, file, model, settings) in RUNS.items():
         recipe = Recipe(
             data={"train": str(files / file), "test_fraction": 0.2},
             task={"name": task},
             model={"name": model, **settings},
-            training={"epochs": 3, "batch_size": 8, "warmup": 2, "learning_rate": 0.02},
+            training={"epochs": 3, "batch_size": 8, "warmup_steps": 2, "learning_rate": 0.02},
         )
         seqloom.train(recipe, name=name, runs=folder)
     return folder
 
 
 @pytest.fixture
-def say(runs: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., Said]:
+def cli(runs: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., Completed]:
     """Run a command in this process."""
 
-    def command(*arguments: str) -> Said:
+    def command(*arguments: str) -> Completed:
         code = main([*arguments, "--runs-dir", str(runs)])
         printed = capsys.readouterr()
-        return Said(code, printed.out, printed.err)
+        return Completed(code, printed.out, printed.err)
 
     return command

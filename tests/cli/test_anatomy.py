@@ -1,4 +1,4 @@
-"""seqloom anatomy: runs side by side, fresh cells, gates, and what cannot be looked into."""
+"""seqloom anatomy: gradient flow of runs and of untrained cells, gate statistics, errors."""
 
 import json
 import subprocess
@@ -12,31 +12,31 @@ import seqloom
 FRESH = ["--hidden", "6", "--length", "12", "--seeds", "1"]
 
 
-def test_fresh_cells_side_by_side(say):
-    said = say("anatomy", "--cell", "elman", "--cell", "lstm", "--length", "40", "--hidden", "16")
-    assert said.code == 0 and not said.err
-    assert "elman: below 1 % after" in said.out and "; lstm still feels" in said.out
-    assert "bound of elman" in said.out and "for lstm: gates" in said.out
-    assert "BPTT window keeps" in said.out and "(clip 1: " in said.out
+def test_fresh_cells_side_by_side(cli):
+    done = cli("anatomy", "--cell", "elman", "--cell", "lstm", "--length", "40", "--hidden", "16")
+    assert done.code == 0 and not done.err
+    assert "elman: below 1 % after" in done.out and "; lstm: below 1 % after" in done.out
+    assert "bound of elman" in done.out and "for lstm: gates" in done.out
+    assert "truncated BPTT keeps" in done.out and "(clip 1: " in done.out
 
 
-def test_options_of_the_wiring(say):
-    plain = json.loads(say("anatomy", "--cell", "elman", *FRESH, "--json").out)
+def test_options_of_the_wiring(cli):
+    plain = json.loads(cli("anatomy", "--cell", "elman", *FRESH, "--json").out)
     given = ["--set", "skip=5", "--set", "model.start=identity", "--clip", "0.25"]
-    found = json.loads(say("anatomy", "--cell", "elman", *FRESH, *given, "--json").out)
+    found = json.loads(cli("anatomy", "--cell", "elman", *FRESH, *given, "--json").out)
     (one,) = found["models"]
     assert one["bound"] is None and plain["models"][0]["bound"] is not None
     assert one["gradient"]["clip"] == 0.25
-    named = say("anatomy", "--cell", "elman:activation=relu,start=identity", *FRESH, "--json")
+    named = cli("anatomy", "--cell", "elman:activation=relu,start=identity", *FRESH, "--json")
     (one,) = json.loads(named.out)["models"]
     assert one["name"] == "elman:activation=relu,start=identity"
     assert one["stretch"] == pytest.approx(1)
 
 
-def test_runs_side_by_side(say):
-    said = say("anatomy", "writer", "judge", "--text", "the cat sees a dog", "--json")
-    assert said.code == 0
-    found = json.loads(said.out)
+def test_runs_side_by_side(cli):
+    done = cli("anatomy", "writer", "judge", "--text", "the cat sees a dog", "--json")
+    assert done.code == 0
+    found = json.loads(done.out)
     assert found["view"] == "gradient_flow" and found["model"] == "writer, judge"
     writer, judge = found["models"]
     assert len(writer["state"]) == len(writer["loss"]) == len("the cat sees a dog") + 1
@@ -45,35 +45,35 @@ def test_runs_side_by_side(say):
 
 
 @pytest.mark.parametrize("run", ["attentive", "plain", "tagger", "judge", "writer"])
-def test_every_recurrent_run_can_be_looked_into(say, run):
-    said = say("anatomy", run, "--text", "the cat sees a dog")
-    assert said.code == 0 and f"{run}: state" in said.out
+def test_every_recurrent_run_can_be_looked_into(cli, run):
+    done = cli("anatomy", run, "--text", "the cat sees a dog")
+    assert done.code == 0 and f"{run}: state" in done.out
 
 
-def test_a_file_gives_medians(say, files):
-    said = say("anatomy", "tagger", "--file", str(files / "tags.conll"))
-    assert said.code == 0 and "the median of the first 16 sequences" in said.out
+def test_a_file_gives_medians(cli, files):
+    done = cli("anatomy", "tagger", "--file", str(files / "tags.conll"))
+    assert done.code == 0 and "the median of the first 16 sequences" in done.out
 
 
-def test_pictures_are_saved(say, tmp_path):
+def test_pictures_are_saved(cli, tmp_path):
     for suffix in ("svg", "png", "json", "html"):
         path = tmp_path / f"memory.{suffix}"
-        said = say("anatomy", "--cell", "gru", *FRESH, "-o", str(path))
-        assert said.out == f"{path}\n" and path.stat().st_size > 500
+        done = cli("anatomy", "--cell", "gru", *FRESH, "-o", str(path))
+        assert done.out == f"{path}\n" and path.stat().st_size > 500
     ElementTree.fromstring((tmp_path / "memory.svg").read_text())
     path = tmp_path / "gates.svg"
-    say("anatomy", "tagger", "--gates", "--text", "the cat sees", "-o", str(path))
+    cli("anatomy", "tagger", "--gates", "--text", "the cat sees", "-o", str(path))
     ElementTree.fromstring(path.read_text())
 
 
-def test_gates_are_a_table(say, files):
-    said = say("anatomy", "attentive", "--gates", "--text", "the cat sees a dog")
-    heading, *rows = said.out.split("\n\n")[0].splitlines()
+def test_gates_are_a_table(cli, files):
+    done = cli("anatomy", "attentive", "--gates", "--text", "the cat sees a dog")
+    heading, *rows = done.out.split("\n\n")[0].splitlines()
     assert heading.split()[:4] == ["layer", "direction", "gate", "mean"]
     assert len(rows) == 3 * 3, "three gates of the encoder's two directions and of the decoder"
     assert rows[0].split()[:4] == ["encoder", "1", "forward", "input"]
     given = ["writer", "writer", "--gates", "--file", str(files / "text.txt"), "--json"]
-    found = json.loads(say("anatomy", *given).out)
+    found = json.loads(cli("anatomy", *given).out)
     assert found["notes"] == ["over 60 sequences"] and len(found["gates"]) == 6
     for gate in found["gates"]:
         assert 0 <= gate["open"] <= 1 and gate["open"] + gate["shut"] <= 1
@@ -81,12 +81,12 @@ def test_gates_are_a_table(say, files):
 
 def test_the_same_in_python(runs, files):
     run = seqloom.load(runs / "writer")
-    view = run.memory(["the cat sees"], clip=0.5).beside(
-        seqloom.memory_of_cells(["elman"], hidden=4, length=6)
+    view = run.gradient_flow(["the cat sees"], clip=0.5).beside(
+        seqloom.gradient_flow_of_cells(["elman"], hidden=4, length=6)
     )
-    assert [memory.name for memory in view.memories] == ["writer", "elman"]
-    assert view.memories[0].clip == 0.5
-    assert run.gates(file=files / "text.txt").to_table()[1][2] == "input"
+    assert [memory.name for memory in view.flows] == ["writer", "elman"]
+    assert view.flows[0].clip == 0.5
+    assert run.gate_statistics(file=files / "text.txt").to_table()[1][2] == "input"
 
 
 @pytest.mark.parametrize(
@@ -94,17 +94,17 @@ def test_the_same_in_python(runs, files):
     [
         (["counts", "--text", "the cat"], 4, "error[M125]: counts has no recurrent layer"),
         (["counts", "--gates", "--text", "the cat"], 4, "error[M114]: counts has no gates"),
-        (["tagger", "--text", "the cat"], 3, "error[D026]: too short to look back"),
+        (["tagger", "--text", "the cat"], 3, "error[D026]: gradient flow needs"),
         (["tagger", "--text", ""], 3, "input 1 is empty"),
         (["--cell", "lsmt"], 2, "did you mean 'lstm'?"),
         (["--cell", "lstm", "--set", "skp=3"], 2, "did you mean 'skip'?"),
         (["--cell", "lstm", "--set", "activation=relu"], 4, "it has no activation"),
         (["tagger", "--cell", "lstm", "--text", "x"], 2, "both runs and --cell: choose one"),
         ([], 2, "neither a run nor --cell"),
-        (["tagger"], 2, "nothing to read"),
+        (["tagger"], 2, "no input"),
         (["tagger", "--text", "x", "--file", "y"], 2, "both --text and --file: choose one"),
         (["tagger", "--file", "nothing.conll"], 3, "error[D001]"),
-        (["tagger", "--text", "a b c", "--length", "5"], 2, "--length is for fresh cells only"),
+        (["tagger", "--text", "a b c", "--length", "5"], 2, "--length is for untrained cells only"),
         (["--cell", "lstm", "--gates"], 2, "--gates is for runs only"),
         (["--cell", "lstm", "--hidden", "0"], 2, "--hidden 0"),
         (["tagger", "--text", "the cat sees", "--layer", "2"], 2, "layer 2: tagger has 1"),
@@ -112,9 +112,9 @@ def test_the_same_in_python(runs, files):
         (["--cell", "gru", *FRESH, "-o", "x.gif"], 2, "error[U011]"),
     ],
 )
-def test_what_cannot_be_looked_into(say, arguments, code, text):
-    said = say("anatomy", *arguments)
-    assert said.code == code and text in said.err and not said.out
+def test_what_cannot_be_looked_into(cli, arguments, code, text):
+    done = cli("anatomy", *arguments)
+    assert done.code == code and text in done.err and not done.out
 
 
 def test_the_help_needs_no_torch():

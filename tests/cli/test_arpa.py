@@ -1,4 +1,4 @@
-"""seqloom convert with ARPA files, and what counting says on the command line."""
+"""seqloom convert with ARPA files, and n-gram models on the command line."""
 
 import json
 import subprocess
@@ -21,83 +21,83 @@ def here(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def say(capsys, here):
-    def said(*arguments):
+def cli(capsys, here):
+    def run(*arguments):
         code = main([*arguments])
         return code, *capsys.readouterr()
 
-    return said
+    return run
 
 
 def train(name, **settings):
     told = {f"model.{key}": value for key, value in settings.items()}
     return seqloom.train(
-        "language", "text.txt", name=name, settings={"task.symbols": "words"} | told
+        "language", "text.txt", name=name, settings={"task.tokens": "words"} | told
     )
 
 
-def test_there_and_back(say):
+def test_there_and_back(cli):
     train("counts", order=3)
-    code, out, err = say("convert", "counts", "-o", "counts.arpa")
+    code, out, err = cli("convert", "counts", "-o", "counts.arpa")
     assert (code, out) == (0, "counts.arpa\n") and "grams" in err
-    code, out, err = say("convert", "counts.arpa", "--name", "again")
+    code, out, err = cli("convert", "counts.arpa", "--name", "again")
     assert (code, out) == (0, "runs/again\n") and "words by n-grams of order 3" in err
     scores = [
-        json.loads(say("evaluate", name, "text.txt", "--json")[1]) for name in ("counts", "again")
+        json.loads(cli("evaluate", name, "text.txt", "--json")[1]) for name in ("counts", "again")
     ]
     one, other = (score["metrics"]["perplexity"]["value"] for score in scores)
     assert one == pytest.approx(other, rel=1e-5)
-    code, out, _ = say("generate", "again")
+    code, out, _ = cli("generate", "again")
     assert code == 0
 
 
-def test_characters_are_known_by_their_length(say):
+def test_characters_are_known_by_their_length(cli):
     seqloom.train("language", "text.txt", name="letters")
-    assert say("convert", "letters", "-o", "letters.arpa", "--json")[0] == 0
-    code, out, _ = say("convert", "letters.arpa", "--name", "again", "--json")
+    assert cli("convert", "letters", "-o", "letters.arpa", "--json")[0] == 0
+    code, out, _ = cli("convert", "letters.arpa", "--name", "again", "--json")
     assert code == 0
     again, letters = seqloom.load("runs/again"), seqloom.load("runs/letters")
-    assert again.recipe.task["symbols"] == "characters"
-    assert again.task.vocabulary.symbols == letters.task.vocabulary.symbols
+    assert again.recipe.task["tokens"] == "characters"
+    assert again.task.vocabulary.tokens == letters.task.vocabulary.tokens
 
 
-def test_what_cannot_be_written(say):
+def test_what_cannot_be_written(cli):
     train("added", smoothing="add-k")
-    code, _, err = say("convert", "added", "-o", "added.arpa")
+    code, _, err = cli("convert", "added", "-o", "added.arpa")
     assert code == 4 and "error[M151]" in err
     Path("there.arpa").write_text("")
-    code, _, err = say("convert", "added", "-o", "there.arpa")
+    code, _, err = cli("convert", "added", "-o", "there.arpa")
     assert code == 2 and "error[U021]" in err
     seqloom.train(
-        "language", "text.txt", model="recurrent", name="net", settings={"training.steps": 1}
+        "language", "text.txt", model="recurrent", name="net", settings={"training.max_steps": 1}
     )
-    code, _, err = say("convert", "net", "-o", "net.arpa")
+    code, _, err = cli("convert", "net", "-o", "net.arpa")
     assert code == 4 and "error[M152]" in err
 
 
-def test_what_cannot_be_read(say):
-    assert say("convert", "none.arpa")[0] == 3
+def test_what_cannot_be_read(cli):
+    assert cli("convert", "none.arpa")[0] == 3
     Path("short.arpa").write_text("\\data\\\nngram 1=3\n")
-    code, _, err = say("convert", "short.arpa")
+    code, _, err = cli("convert", "short.arpa")
     assert code == 3 and "error[D080]" in err and "short.arpa:2" in err
     Path("bytes.arpa").write_bytes(b"\xff\xfe\x00")
-    code, _, err = say("convert", "bytes.arpa")
+    code, _, err = cli("convert", "bytes.arpa")
     assert code == 3 and "error[D081]" in err
-    code, _, err = say("convert", "short.arpa", "-o", "x.safetensors")
-    assert code == 2 and "-o does not go with this" in err
+    code, _, err = cli("convert", "short.arpa", "-o", "x.safetensors")
+    assert code == 2 and "-o does not apply here" in err
     assert not Path("runs").exists()
 
 
-def test_the_impossible_is_told(say):
+def test_the_impossible_is_told(cli):
     train("counts", smoothing="maximum-likelihood")
     Path("other.txt").write_text("mat the on\nthe cat sat\n")
-    code, out, err = say("evaluate", "counts", "other.txt")
-    assert code == 0 and "infinite" in out and "2 of 2 examples have a probability of 0" in err
-    code, out, _ = say("evaluate", "counts", "other.txt", "--json")
+    code, out, err = cli("evaluate", "counts", "other.txt")
+    assert code == 0 and "infinite" in out and "2 of 2 examples have probability 0" in err
+    code, out, _ = cli("evaluate", "counts", "other.txt", "--json")
     assert json.loads(out)["metrics"]["perplexity"]["value"] is None
 
 
-def test_a_continuous_text(say):
+def test_a_continuous_text(cli):
     """Line ends are predicted from what stands before them, and what follows from what stood there."""
     settings = {"task.layout": "stream", "model.order": 3}
     run = seqloom.train("language", "text.txt", name="stream", settings=settings)

@@ -1,4 +1,4 @@
-"""seqloom compose and check: from a run to MIDI, JSON, a picture and a sketch."""
+"""seqloom compose: generated music as MIDI, JSON and piano roll; seqloom check on music."""
 
 import json
 
@@ -7,33 +7,33 @@ from seqloom.data.options import Data
 from seqloom.tasks.music import Music
 
 
-def test_a_piece_is_written_and_sketched(say, tmp_path):
+def test_a_piece_is_written_and_sketched(cli, tmp_path):
     file, picture = tmp_path / "piece.mid", tmp_path / "roll.svg"
-    said = say("compose", "player", "-o", str(file), "--picture", str(picture), "--steps", "12")
-    assert said.code == 0 and "12 steps" in said.out and str(file) in said.err
+    done = cli("compose", "player", "-o", str(file), "--picture", str(picture), "--steps", "12")
+    assert done.code == 0 and "12 steps" in done.out and str(file) in done.err
     assert len(read_midi(file.read_bytes(), 4)) == 12
     assert picture.read_text().startswith("<svg")
-    again = say("compose", "player", "--steps", "12", "--json")
+    again = cli("compose", "player", "--steps", "12", "--json")
     found = json.loads(again.out)
     assert [tuple(frame) for frame in found["frames"]] == read_midi(file.read_bytes(), 4)
 
 
-def test_bars_have_four_quarters_and_prompts_go_first(say, files, tmp_path):
+def test_bars_have_four_quarters_and_prompts_go_first(cli, files, tmp_path):
     prompt = str(files / "pieces.json")
     args = ["--prompt", prompt, "--prompt-steps", "3", "--bars", "2", "--temperature", "0.9"]
-    found = json.loads(say("compose", "player", *args, "--json").out)
+    found = json.loads(cli("compose", "player", *args, "--json").out)
     assert len(found["frames"]) == 3 + 2 * 4 * 4 and found["given"] == 3
     first = Music().read(files / "pieces.json", Data())[0].frames
     assert [tuple(frame) for frame in found["frames"][:3]] == first[:3]
 
 
-def test_quietly_the_paths_alone_are_told(say, tmp_path):
-    said = say("compose", "player", "-q", "-o", str(tmp_path / "piece.json"))
-    assert said.out == f"{tmp_path / 'piece.json'}\n"
+def test_quietly_the_paths_alone_are_told(cli, tmp_path):
+    done = cli("compose", "player", "-q", "-o", str(tmp_path / "piece.json"))
+    assert done.out == f"{tmp_path / 'piece.json'}\n"
     assert len(Music().read(tmp_path / "piece.json", Data())[0].frames) == 64
 
 
-def test_mistakes_are_told(say, files, tmp_path):
+def test_mistakes_are_told(cli, files, tmp_path):
     (tmp_path / "bad.mid").write_bytes(b"RIFF")
     for arguments, code in (
         (["writer"], "M110"),
@@ -47,34 +47,34 @@ def test_mistakes_are_told(say, files, tmp_path):
         (["player", "--prompt", str(files / "text.txt")], "D265"),
         (["player", "--prompt", str(tmp_path / "none.mid")], "D001"),
     ):
-        said = say("compose", *arguments)
-        assert said.code != 0 and f"error[{code}]" in said.err, (arguments, said.err)
+        done = cli("compose", *arguments)
+        assert done.code != 0 and f"error[{code}]" in done.err, (arguments, done.err)
 
 
-def test_other_commands_send_players_to_compose(say):
+def test_other_commands_send_players_to_compose(cli):
     for command in ("generate", "score"):
-        said = say(command, "player", "60 62")
-        assert "error[M110]" in said.err and "seqloom compose player" in said.err
-    assert "error[M480]" in say("predict", "player", "60 62").err
+        done = cli(command, "player", "60 62")
+        assert "error[M110]" in done.err and "seqloom compose player" in done.err
+    assert "error[M480]" in cli("predict", "player", "60 62").err
 
 
-def test_evaluate_and_show_and_compare(say, files):
-    found = json.loads(say("evaluate", "player", str(files / "pieces.json"), "--json").out)
+def test_evaluate_and_show_and_compare(cli, files):
+    found = json.loads(cli("evaluate", "player", str(files / "pieces.json"), "--json").out)
     assert next(iter(found["metrics"])) == "nats_per_frame"
-    assert say("show", "player").code == 0
-    assert say("compare", "player", "player").code in {0, 2}
+    assert cli("show", "player").code == 0
+    assert cli("compare", "player", "player").code in {0, 2}
 
 
-def test_check_knows_music_by_its_lists_and_by_its_name(say, files, tmp_path):
-    said = say("check", str(files / "pieces.json"), "--json")
-    found = json.loads(said.out)
+def test_check_knows_music_by_its_lists_and_by_its_name(cli, files, tmp_path):
+    done = cli("check", str(files / "pieces.json"), "--json")
+    found = json.loads(done.out)
     assert (found["task"], found["counts"]["pieces"]) == ("music", 28)
     assert found["next"].startswith("seqloom train music")
     folder = tmp_path / "songs"
     folder.mkdir()
-    say("compose", "player", "-q", "-o", str(folder / "piece.mid"))
-    assert json.loads(say("check", str(folder), "--json").out)["task"] == "music"
-    assert json.loads(say("check", str(folder / "piece.mid"), "--json").out)["task"] == "music"
+    cli("compose", "player", "-q", "-o", str(folder / "piece.mid"))
+    assert json.loads(cli("check", str(folder), "--json").out)["task"] == "music"
+    assert json.loads(cli("check", str(folder / "piece.mid"), "--json").out)["task"] == "music"
     (folder / "bad.mid").write_bytes(b"MThd")
-    said = say("check", str(folder))
-    assert "D268" in said.out + said.err
+    done = cli("check", str(folder))
+    assert "D268" in done.out + done.err

@@ -1,4 +1,4 @@
-"""seqloom convert: real files between real runs and real modules of torch."""
+"""seqloom convert: weights between runs and torch modules, through real files."""
 
 import json
 import pickle
@@ -16,9 +16,10 @@ from torch import nn
 
 import seqloom
 from seqloom.cli.main import main
-from seqloom.export.torch_weights import read_recurrence, save_ours, save_torch, to_torch
-from seqloom.nn.cells.options import Wiring
-from seqloom.nn.rnn import Recurrence
+from seqloom.export.torch_names import to_torch
+from seqloom.export.torch_weights import read_recurrence, save_seqloom, save_torch
+from seqloom.nn.cells.options import RNNOptions
+from seqloom.nn.rnn import RNN
 
 LENGTHS = torch.tensor([5, 5])
 
@@ -148,8 +149,8 @@ def test_between_files_there_and_back(type_):
 
 @pytest.mark.parametrize("cell", ["lstm", "gru", "elman"])
 def test_our_own_names_from_python(here, cell):
-    ours = Recurrence(cell, 3, 8, layers=2, both=True)
-    save_ours(here / "ours.safetensors", ours)
+    ours = RNN(cell, 3, 8, num_layers=2, bidirectional=True)
+    save_seqloom(here / "ours.safetensors", ours)
     save_torch(here / "torch.safetensors", ours)
     for name in ("ours", "torch"):
         found = read_recurrence(here / f"{name}.safetensors").state_dict()
@@ -230,7 +231,7 @@ WRONG = {
     "unknown key": (
         lambda: save_lstm(weight_xx_l0=torch.ones(2)),
         ["lstm.safetensors", "--into", "tagger"],
-        ["M141", "'weight_xx_l0' is no tensor of"],
+        ["M141", "'weight_xx_l0' is not a tensor of"],
         4,
     ),
     "another shape": (
@@ -248,31 +249,31 @@ WRONG = {
     "other weights": (
         lambda: save_file({"head.weight": torch.ones(2)}, "h.safetensors"),
         ["h.safetensors", "-o", "o.safetensors"],
-        ["M141", "there is no nn.LSTM", "'head.weight'"],
+        ["M141", "the file has no nn.LSTM", "'head.weight'"],
         4,
     ),
     "no file": (None, ["gone.safetensors", "-o", "o.safetensors"], ["D001", "gone.safetensors"], 3),
     "no run": (None, ["taggre", "-o", "o.safetensors"], ["U008", "did you mean 'tagger'?"], 2),
-    "nowhere": (None, ["tagger"], ["U001", "where shall it be written?", "-o FILE"], 2),
+    "nowhere": (None, ["tagger"], ["U001", "no output file", "-o FILE"], 2),
     "no folder": (None, ["tagger", "-o", "no/o.safetensors"], ["E320", "mkdir -p 'no'"], 6),
     "a folder": (None, ["tagger", "-o", "runs"], ["U010", "is a folder"], 2),
     "a run into a run": (None, ["tagger", "--into", "attentive"], ["U001", "needs a file"], 2),
     "both": (
         save_lstm,
         ["lstm.safetensors", "--into", "tagger", "-o", "x"],
-        ["U001", "-o does not go with this", "--name NAME"],
+        ["U001", "-o does not apply here", "--name NAME"],
         2,
     ),
     "a name for a file": (
         save_lstm,
         ["lstm.safetensors", "-o", "x", "--name", "y"],
-        ["U001", "--name does not go with this"],
+        ["U001", "--name does not apply here"],
         2,
     ),
     "a bend for an LSTM": (
         save_lstm,
         ["lstm.safetensors", "-o", "x", "--activation", "relu"],
-        ["U010", "nn.LSTM has none to choose"],
+        ["U010", "nn.LSTM has no such option"],
         2,
     ),
     "a name that is none": (
@@ -298,11 +299,11 @@ def test_mistakes(type_, own, case):
     assert contents(own) == before and not Path("o.safetensors").exists()
 
 
-def test_a_run_that_torch_has_no_module_for(say, tmp_path):
-    said = say("convert", "counts", "-o", str(tmp_path / "o.safetensors"))
-    assert said.code == 4 and "error[M140]" in said.err and "no recurrence" in said.err
-    wired = Recurrence("lstm", 3, 4, wiring=Wiring(zoneout=0.1))
-    with pytest.raises(seqloom.errors.ModelError, match="nothing for zoneout = 0.1"):
+def test_a_run_that_torch_has_no_module_for(cli, tmp_path):
+    done = cli("convert", "counts", "-o", str(tmp_path / "o.safetensors"))
+    assert done.code == 4 and "error[M140]" in done.err and "no recurrent layers" in done.err
+    wired = RNN("lstm", 3, 4, rnn_options=RNNOptions(zoneout=0.1))
+    with pytest.raises(seqloom.errors.ModelError, match="do not support zoneout = 0.1"):
         save_torch(tmp_path / "o.safetensors", wired)
     assert not (tmp_path / "o.safetensors").exists()
 

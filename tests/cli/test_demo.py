@@ -1,4 +1,4 @@
-"""seqloom demo, with a dictionary of made-up words that takes no time to learn from."""
+"""seqloom demo, with a small dictionary of made-up words."""
 
 import json
 import random
@@ -10,7 +10,7 @@ import pytest
 
 from seqloom.cli.commands import demo
 from seqloom.cli.main import main
-from seqloom.examples import EXAMPLES, Example, Material
+from seqloom.examples import EXAMPLES, Example, ExampleData
 
 SOUNDS = dict(
     zip(
@@ -55,12 +55,12 @@ def test_the_story_and_the_second_time(here, capsys):
         "without attention",
         "word error rate",
         "phoneme error rate",
-        "95 % intervals",
+        "95 % confidence intervals",
     ):
         assert words in first.out
     for words in (
-        "Words it never saw",
-        "Where it looked while it pronounced",
+        "Test words",
+        "Attention while pronouncing",
         'seqloom translate demo-attention "loom"',
     ):
         assert words in first.out
@@ -81,9 +81,9 @@ def test_the_story_and_the_second_time(here, capsys):
 def test_a_stopped_demo_goes_on(here, monkeypatch, capsys):
     with monkeypatch.context() as pressed:
         stop = lambda self: setattr(self, "signal", 2) or True  # noqa: E731
-        pressed.setattr("seqloom.cli.session.Stopper.ask", stop)
+        pressed.setattr("seqloom.cli.session.SignalStop.should_stop", stop)
         assert main(["demo", "--minutes", "0.02"]) == 130
-    assert "Continue with:  seqloom demo" in capsys.readouterr().err
+    assert "Resume with:  seqloom demo" in capsys.readouterr().err
     assert main(["demo", "--minutes", "0.02"]) == 0
     assert "Resuming demo-attention at step" in capsys.readouterr().err
 
@@ -115,17 +115,20 @@ def test_another_example(here, monkeypatch, capsys):
         title="Tiny",
         sentence="Good or bad?",
         task="classify",
-        models={"bag": {}, "window": {"model.hidden": 8, "model.width": 8}},
+        models={
+            "bag-of-words": {},
+            "feedforward": {"model.hidden_size": 8, "model.embedding_size": 8},
+        },
         settings={"training.epochs": 2},
         file="things.csv",
-        materials=(Material("made", "Made on the spot.", labelled),),
+        materials=(ExampleData("made", "Made on the spot.", labelled),),
     )
     monkeypatch.setitem(EXAMPLES, "tiny", tiny)
     assert main(["demo", "tiny", "--minutes", "0.05"]) == 0
     first = capsys.readouterr()
     assert "Tiny: Good or bad?\nMade on the spot." in first.err
     assert "accuracy" in first.out and "training time" in first.out
-    assert "seqloom compare tiny-bag tiny-window --where" in first.out
+    assert "seqloom compare tiny-bag-of-words tiny-feedforward --where" in first.out
     assert (here / "runs" / "demo" / "things.csv").read_text() == labelled()
     assert main(["demo", "tiny", "--minutes", "0.05"]) == 0
     assert capsys.readouterr().out == first.out, "what is trained is not trained again"

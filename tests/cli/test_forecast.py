@@ -1,4 +1,4 @@
-"""seqloom forecast, and what other commands say of series."""
+"""seqloom forecast, and other commands on forecasting runs."""
 
 import csv
 import io
@@ -14,7 +14,7 @@ import pytest
 
 import seqloom
 from seqloom.cli.main import main
-from seqloom.data.series.windows import Window
+from seqloom.data.series.windows import ForecastWindow
 from seqloom.errors import UsageError
 from seqloom.evaluation.by_length import by_horizon
 from seqloom.prediction import LEVELS
@@ -56,7 +56,7 @@ def place(tmp_path_factory):
 
 @pytest.fixture
 def tell(place, capsys, monkeypatch):
-    """Run a command in the folder of the files: its code, what it printed, and what it said."""
+    """Run a command in the folder of the files: its exit code, stdout and stderr."""
     monkeypatch.chdir(place)
     monkeypatch.setenv("COLUMNS", "80")
 
@@ -94,15 +94,17 @@ def test_a_forecast_is_what_predict_says_of_the_same_numbers(place):
     (same,) = run.forecast(found.past[:, 0].tolist(), horizon=12)
     assert np.allclose(found.mean, same.mean) and np.allclose(*map(_edges, (found, same)))
     window = run.task.question(" ".join(repr(float(n)) for n in found.past[:, 0]))
-    (answer,) = run.answers([" ".join(repr(float(n)) for n in found.past[:, 0])], seqloom.Search())
-    assert np.allclose(answer.value.mean, found.mean) and isinstance(window, Window)
+    (answer,) = run.predictions(
+        [" ".join(repr(float(n)) for n in found.past[:, 0])], seqloom.Search()
+    )
+    assert np.allclose(answer.value.mean, found.mean) and isinstance(window, ForecastWindow)
     assert found.ahead[0] == "2022-01" and same.ahead == tuple(map(str, range(145, 157)))
     # The season again: what was a year ago.
     assert np.allclose(found.mean[:, 0], found.past[-12:, 0])
 
 
 def _edges(found):
-    return np.stack(found.band(0.8))
+    return np.stack(found.interval(0.8))
 
 
 def test_json_is_one_object_for_each_series(tell):
@@ -145,14 +147,14 @@ def test_many_series_have_a_line_each_and_can_be_chosen(tell):
 def test_what_is_held_out_stands_beside_the_forecast(tell):
     _, out, err = tell("forecast", "sales", "sales.csv", "--hold-out", "-o", "held.svg")
     lines = out.splitlines()
-    assert lines[5].split()[-1] == "came" and lines[6].split()[0] == "2021-01"
+    assert lines[5].split()[-1] == "actual" and lines[6].split()[0] == "2021-01"
     run = seqloom.load(Path("runs/sales"))
     (found,) = run.forecast("sales.csv", hold_out=True)
     assert found.actual.shape == (12, 1) and len(found.past) == 132
     assert float(lines[6].split()[-1]) == pytest.approx(found.actual[0, 0], abs=0.06)
-    low, high = found.band(0.8)
+    low, high = found.interval(0.8)
     held = int(((found.actual >= low) & (found.actual <= high)).sum())
-    assert f"The 80 % band held {100 * held / 12:.0f} % of the 12 points that came." in " ".join(
+    assert f"The 80 % interval covers {100 * held / 12:.0f} % of the 12 actual values." in " ".join(
         lines
     )
     root = ElementTree.fromstring(Path("held.svg").read_text())
@@ -230,13 +232,13 @@ def test_what_cannot_be_done_is_said(tell, place, arguments, code, words):
     assert found == code and f"error[{words}]" in err, err
 
 
-def test_a_run_of_texts_forecasts_nothing(say, files):
-    said = say("forecast", "judge", str(files / "labels.csv"))
-    assert said.code == 4 and "M110" in said.err
-    said = say("evaluate", "judge", "--by-horizon")
-    assert said.code == 2 and "U317" in said.err
-    said = say("inspect", "judge", str(files / "labels.csv"))
-    assert said.code == 2 and "U316" in said.err
+def test_a_run_of_texts_forecasts_nothing(cli, files):
+    done = cli("forecast", "judge", str(files / "labels.csv"))
+    assert done.code == 4 and "M110" in done.err
+    done = cli("evaluate", "judge", "--by-horizon")
+    assert done.code == 2 and "U317" in done.err
+    done = cli("inspect", "judge", str(files / "labels.csv"))
+    assert done.code == 2 and "U316" in done.err
 
 
 def test_metrics_by_steps_ahead_add_up(tell):
@@ -256,7 +258,7 @@ def test_metrics_by_steps_ahead_add_up(tell):
     assert math.sqrt(squares) == pytest.approx(found["metrics"]["rmse"]["value"])
     _, out, _ = tell("evaluate", "sales", "sales.csv", "--by-horizon")
     lines = out.splitlines()[-7:]
-    assert lines[0].split()[:3] == ["steps", "ahead", "mase"] and lines[-1].split()[0] == "11-12"
+    assert lines[0].split()[:2] == ["horizon", "mase"] and lines[-1].split()[0] == "11-12"
     assert max(map(len, lines)) <= 80
 
 
@@ -267,7 +269,7 @@ def test_one_step_in_a_bucket(place):
     assert found.buckets == [(n, n) for n in range(1, 13)]
     errors = [
         abs(window.future - answer.value.mean)[:, 0]
-        for window, answer in zip(score.examples, score.answers, strict=True)
+        for window, answer in zip(score.examples, score.predictions, strict=True)
     ]
     assert found.values["mae"] == pytest.approx(np.mean(errors, axis=0).tolist())
     with pytest.raises(UsageError, match="U317"):
@@ -286,7 +288,7 @@ def test_runs_are_compared_on_the_same_windows(tell, place):
     )
     for more in ((), ("--file", "sales.csv")):
         code, out, err = tell("compare", "sales", "drift", *more, "--json")
-        assert code == 0 and "not on all the same" not in err
+        assert code == 0 and "not on the same as" not in err
         counts = [one["n"] for one in json.loads(out)["runs"]]
         assert counts[0] == counts[1]
 
@@ -302,11 +304,11 @@ def test_a_stream_answers_with_a_band(tell, place):
     assert reset == {"reset": True} and first["posterior"] == {}
     run = seqloom.load(place / "runs" / "shops")
     (found,) = run.forecast([300, 310], horizon=1)
-    scale = run.task.scaling.usual(1)
-    given = run.task.scaling.of("x", np.array([[300.0], [310.0]]))
+    scale = run.task.scaling.default_scale(1)
+    given = run.task.scaling.scale_of("x", np.array([[300.0], [310.0]]))
     assert second["mean"][0] == pytest.approx(310) and found.mean[0, 0] == pytest.approx(310)
     wide = second["quantiles"]["0.9"][0] - second["quantiles"]["0.1"][0]
-    low, high = found.band(0.8)
+    low, high = found.interval(0.8)
     assert wide / scale.factor[0] == pytest.approx(float((high - low)[0, 0]) / given.factor[0])
     (place / "pairs.txt").write_text("3 4\n")
     _, out, _ = tell("stream", "both", "-f", "pairs.txt")

@@ -1,4 +1,4 @@
-"""seqloom generate: texts as they are drawn, in order, and whatever was drawn if it is ended."""
+"""seqloom generate: streaming, order of several texts, interruption."""
 
 import json
 import os
@@ -26,9 +26,9 @@ def endless(files: Path, tmp_path_factory):
     for unit in ("characters", "words"):
         recipe = seqloom.Recipe(
             {"train": str(files / "text.txt")},
-            {"name": "language", "layout": "stream", "symbols": unit},
-            {"name": "recurrent", "width": 8, "hidden": 8},
-            {"epochs": 1, "batch_size": 2, "window": 8, "warmup": 2},
+            {"name": "language", "layout": "stream", "tokens": unit},
+            {"name": "recurrent", "embedding_size": 8, "hidden_size": 8},
+            {"epochs": 1, "batch_size": 2, "bptt": 8, "warmup_steps": 2},
         )
         seqloom.train(recipe, name=unit, runs=folder)
     return folder
@@ -44,73 +44,73 @@ def start(runs: Path, *arguments: str) -> subprocess.Popen:
     )
 
 
-def test_the_same_seed_gives_the_same_texts(say):
-    first = say("generate", "counts", "--prompt", "the", "--count", "3", "--seed", "5")
-    assert first.out == say("generate", "counts", "the", "--count", "3", "--seed", "5").out
+def test_the_same_seed_gives_the_same_texts(cli):
+    first = cli("generate", "counts", "--prompt", "the", "--count", "3", "--seed", "5")
+    assert first.out == cli("generate", "counts", "the", "--count", "3", "--seed", "5").out
     texts = first.out.splitlines()
     assert len(texts) == 3 and len(set(texts)) > 1
     assert all(text.startswith("the") for text in texts)
-    assert say("generate", "counts", "the", "--seed", "5").out.splitlines() == texts[:1]
-    assert say("generate", "counts", "the", "--seed", "6", "--count", "3").out != first.out
+    assert cli("generate", "counts", "the", "--seed", "5").out.splitlines() == texts[:1]
+    assert cli("generate", "counts", "the", "--seed", "6", "--count", "3").out != first.out
 
 
-def test_a_text_is_the_same_whatever_is_drawn_beside_it(say, tmp_path):
+def test_a_text_is_the_same_whatever_is_drawn_beside_it(cli, tmp_path):
     file = tmp_path / "prompts.txt"
     file.write_text("the c\na dog h\nthe\n")
-    whole = objects(say("generate", "writer", "-f", str(file), "--count", "2", "--json").out)
-    some = objects(say("generate", "writer", "-f", str(file), "--json").out)
+    whole = objects(cli("generate", "writer", "-f", str(file), "--count", "2", "--json").out)
+    some = objects(cli("generate", "writer", "-f", str(file), "--json").out)
     assert [one["input"] for one in whole[::2]] == ["the c", "a dog h", "the"]
     assert [one["output"] for one in some] == [one["output"] for one in whole[::2]]
-    (alone,) = objects(say("generate", "writer", "the c", "--json").out)
+    (alone,) = objects(cli("generate", "writer", "the c", "--json").out)
     assert alone == whole[0]
 
 
-def test_what_python_draws_is_what_the_command_prints(say, runs):
+def test_what_python_draws_is_what_the_command_prints(cli, runs):
     text = seqloom.load(runs / "writer").generate("the ", Sampling(limit=20, top_k=4, seed=3))
     options = ["--length", "20", "--top-k", "4", "--seed", "3"]
-    assert say("generate", "writer", "the ", *options).out == f"the {text}\n"
+    assert cli("generate", "writer", "the ", *options).out == f"the {text}\n"
 
 
-def test_no_heat_is_greedy_whatever_the_seed(say):
+def test_no_heat_is_greedy_whatever_the_seed(cli):
     texts = {
-        say("generate", "counts", "the", "--temperature", "0", "--seed", seed).out
+        cli("generate", "counts", "the", "--temperature", "0", "--seed", seed).out
         for seed in ("1", "2", "3")
     }
     assert len(texts) == 1
 
 
-def test_length_and_end_and_stop_are_told(say):
-    (found,) = objects(say("generate", "writer", "--length", "4", "--json").out)
+def test_length_and_end_and_stop_are_told(cli):
+    (found,) = objects(cli("generate", "writer", "--length", "4", "--json").out)
     assert found["input"] == "" and len(found["output"]) <= 4 and found["symbols"] <= 4
-    found = objects(say("generate", "counts", "--count", "9", "--length", "14", "--json").out)
+    found = objects(cli("generate", "counts", "--count", "9", "--length", "14", "--json").out)
     assert {one["ended"] for one in found} == {"end", "limit"}
     assert all(one["symbols"] == len(one["output"]) for one in found)
-    (stopped,) = objects(say("generate", "counts", "--stop", "zzz", "--stop", " ", "--json").out)
+    (stopped,) = objects(cli("generate", "counts", "--stop", "zzz", "--stop", " ", "--json").out)
     assert stopped["ended"] == "stop" and " " not in stopped["output"]
 
 
-def test_lines_of_a_file_keep_their_places(say, tmp_path):
+def test_lines_of_a_file_keep_their_places(cli, tmp_path):
     file = tmp_path / "prompts.txt"
     file.write_text("the\n\na\n")
-    lines = say("generate", "counts", "-f", str(file), "--length", "5").out.split("\n")
+    lines = cli("generate", "counts", "-f", str(file), "--length", "5").out.split("\n")
     assert [line[:1] for line in lines] == ["t", "", "a", ""]
-    found = objects(say("generate", "counts", "-f", str(file), "--json").out)
+    found = objects(cli("generate", "counts", "-f", str(file), "--json").out)
     assert [one["output"] is None for one in found] == [False, True, False]
     file.write_text("\n\n")
-    assert say("generate", "counts", "-f", str(file)).out == "\n\n"
+    assert cli("generate", "counts", "-f", str(file)).out == "\n\n"
 
 
-def test_more_prompts_than_are_drawn_at_once(say, tmp_path, monkeypatch):
+def test_more_prompts_than_are_drawn_at_once(cli, tmp_path, monkeypatch):
     from seqloom.cli.commands import generate
 
     file = tmp_path / "prompts.txt"
     file.write_text("the\na\n" * 5)
-    whole = say("generate", "counts", "-f", str(file), "--length", "9").out
+    whole = cli("generate", "counts", "-f", str(file), "--length", "9").out
     monkeypatch.setattr(generate, "SIDE_BY_SIDE", 3)
-    assert say("generate", "counts", "-f", str(file), "--length", "9").out == whole
+    assert cli("generate", "counts", "-f", str(file), "--length", "9").out == whole
 
 
-def test_a_continuous_text_does_not_end_with_a_line(say, endless, capsys):
+def test_a_continuous_text_does_not_end_with_a_line(cli, endless, capsys):
     from seqloom.cli.main import main
 
     for unit in ("characters", "words"):
@@ -128,21 +128,21 @@ def test_a_continuous_text_does_not_end_with_a_line(say, endless, capsys):
     assert "\n\n" in capsys.readouterr().out, "texts of several lines stand apart"
 
 
-def test_unknown_symbols_are_named_once(say, tmp_path):
-    said = say("generate", "counts", "the Zoo")
-    assert said.code == 0 and said.out.startswith("the Zoo")
-    assert said.err == "note: 'Z' is unknown to counts: read as <unk>\n"
-    assert not say("generate", "counts", "the Zoo", "--quiet").err
+def test_unknown_symbols_are_named_once(cli, tmp_path):
+    done = cli("generate", "counts", "the Zoo")
+    assert done.code == 0 and done.out.startswith("the Zoo")
+    assert done.err == "note: 'Z' is not in the vocabulary of counts: read as <unk>\n"
+    assert not cli("generate", "counts", "the Zoo", "--quiet").err
     file = tmp_path / "prompts.txt"
     file.write_text("the Zoo\nthe ZOOQXYWVJ\n")
-    (note,) = say("generate", "counts", "-f", str(file)).err.splitlines()
-    assert "'Z', 'O', 'Q', 'X', 'Y' and 3 more are unknown" in note
+    (note,) = cli("generate", "counts", "-f", str(file)).err.splitlines()
+    assert "'Z', 'O', 'Q', 'X', 'Y' and 3 more are not in the vocabulary" in note
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "text"),
     [
-        (["counts", "ZZ"], 2, "error[U031]: nothing of the prompt 'ZZ' is known"),
+        (["counts", "ZZ"], 2, "error[U031]: all tokens of the prompt 'ZZ' are unknown"),
         (["counts", "--temperature", "-1"], 2, "error[U030]: temperature -1"),
         (["counts", "--top-p", "0"], 2, "top_p 0: expected more than 0"),
         (["counts", "--min-p", "2"], 2, "min_p 2"),
@@ -154,9 +154,9 @@ def test_unknown_symbols_are_named_once(say, tmp_path):
         (["tagger"], 4, "error[M110]"),
     ],
 )
-def test_what_cannot_be_generated(say, arguments, code, text):
-    said = say("generate", *arguments)
-    assert said.code == code and text in said.err and not said.out
+def test_what_cannot_be_generated(cli, arguments, code, text):
+    done = cli("generate", *arguments)
+    assert done.code == code and text in done.err and not done.out
 
 
 def test_symbols_are_printed_as_they_are_drawn_and_ctrl_c_leaves_them(endless):
@@ -189,15 +189,15 @@ def test_json_tells_what_was_interrupted(endless, monkeypatch, capsys):
     from seqloom.cli.main import main
     from seqloom.runs.run import Run
 
-    generating = Run.generating
+    stream = Run.stream_generate
 
     def broken_off(self, *arguments, **settings):
-        for number, piece in enumerate(generating(self, *arguments, **settings)):
+        for number, piece in enumerate(stream(self, *arguments, **settings)):
             if number == 6:
                 os.kill(os.getpid(), signal.SIGINT)
             yield piece
 
-    monkeypatch.setattr(Run, "generating", broken_off)
+    monkeypatch.setattr(Run, "stream_generate", broken_off)
     code = main(["generate", "words", "the", "a", "--json", *LONG, "--runs-dir", str(endless)])
     found = objects(capsys.readouterr().out)
     assert code == 130 and [one["ended"] for one in found] == ["interrupted"] * 2
@@ -213,18 +213,18 @@ def test_a_reader_that_leaves_is_no_trouble(endless):
     process.stderr.close()
 
 
-def test_rules_say_what_may_be_drawn(say, tmp_path):
-    """As in a search: the symbols of a file only, nothing twice in a row, not too short."""
+def test_rules_say_what_may_be_drawn(cli, tmp_path):
+    """As in a search: allowed tokens, no-repeat n-grams, minimum length."""
     file = tmp_path / "allowed.txt"
     file.write_text("t\nh\ne\nc\na\n~\n")
     rules = ["--allow", str(file), "--shortest", "4", "--block-ngrams", "1", "--count", "20"]
-    said = say("generate", "writer", *rules, "--json")
-    assert said.code == 0 and "1 symbol of" in said.err and "left out" in said.err
-    for one in objects(said.out):
+    done = cli("generate", "writer", *rules, "--json")
+    assert done.code == 0 and "1 token of" in done.err and "ignored" in done.err
+    for one in objects(done.out):
         assert set(one["output"]) <= set("theca") and len(one["output"]) >= 4
         assert len(set(one["output"])) == len(one["output"])
     file.write_text("")
-    assert say("generate", "writer", "--allow", str(file)).code == 3
+    assert cli("generate", "writer", "--allow", str(file)).code == 3
     file.write_text("~\n")
-    said = say("generate", "writer", "--allow", str(file))
-    assert said.code == 2 and "error[U064]" in said.err
+    done = cli("generate", "writer", "--allow", str(file))
+    assert done.code == 2 and "error[U064]" in done.err

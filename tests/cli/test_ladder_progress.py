@@ -1,4 +1,4 @@
-"""What is seen while a ladder is climbed, on a terminal and in a log."""
+"""Progress of a ladder: progress bar on a terminal, log lines elsewhere."""
 
 import io
 import sys
@@ -8,44 +8,49 @@ from pathlib import Path
 import pytest
 
 from seqloom.cli import progress_ladder
-from seqloom.cli.progress_ladder import LineLadder, LiveLadder, QuietLadder, report_for
-from seqloom.experiments.queue import Moment
-from seqloom.experiments.results import Climbed
-from seqloom.metrics import Measured
+from seqloom.cli.progress_ladder import (
+    LiveLadderProgress,
+    LogLadderProgress,
+    QuietLadderProgress,
+    progress_for,
+)
+from seqloom.experiments.queue import QueueProgress
+from seqloom.experiments.results import RunResult
+from seqloom.metrics import MetricValue
 
 
 def moment(rung="lstm", **facts):
-    return Moment(rung, 2, 3, 0.42, **facts)
+    return QueueProgress(rung, 2, 3, 0.42, **facts)
 
 
 def done(name, value):
-    measured = {"bits_per_character": Measured(value, value - 0.1, value + 0.1)}
-    return moment(name, climbed=Climbed(name, Path(name), measured, {}, 9, 1.5, 2, 1, 1, 1, 1, []))
+    measured = {"bits_per_character": MetricValue(value, value - 0.1, value + 0.1)}
+    return moment(name, result=RunResult(name, Path(name), measured, {}, 9, 1.5, 2, 1, 1, 1, 1, []))
 
 
 def test_a_log_has_a_line_for_each_rung_and_one_a_minute(capsys, monkeypatch):
     now = [0.0]
     monkeypatch.setattr(progress_ladder.time, "monotonic", lambda: now[0])
-    report = LineLadder("ladder-1")
-    report.tell(moment(value=2.5))
+    report = LogLadderProgress("ladder-1")
+    report.update(moment(value=2.5))
     assert capsys.readouterr().err == ""
     now[0] = 61.0
-    report.tell(moment(value=2.5))
-    report.tell(moment(value=2.4))
-    report.tell(done("lstm", 2.25))
+    report.update(moment(value=2.5))
+    report.update(moment(value=2.4))
+    report.update(done("lstm", 2.25))
     beat, end = capsys.readouterr().err.splitlines()
     assert beat.endswith("ladder-1 rung=lstm 2/3 progress=0.42 valid=2.5")
     assert end.endswith("ladder-1 rung=lstm 2/3 bits_per_character=2.25 seconds=1.5")
 
 
 def test_the_best_so_far_is_remembered(capsys):
-    report = QuietLadder("ladder-1")
+    report = QuietLadderProgress("ladder-1")
     assert report.so_far() == ""
     for name, value in (("unigram", 4.0), ("5-gram", 2.0), ("lstm", 2.5)):
-        report.tell(done(name, value))
+        report.update(done(name, value))
     assert report.so_far() == "best 5-gram 2"
     assert capsys.readouterr().err == ""
-    report.tell(moment(problem="error[T130]: the loss became nan"))
+    report.update(moment(problem="error[T130]: the loss became nan"))
     assert "lstm: error[T130]" in capsys.readouterr().err
 
 
@@ -62,16 +67,16 @@ def test_a_terminal_shows_a_bar_of_the_whole(monkeypatch):
     monkeypatch.delenv("CI", raising=False)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "100")
-    with closing(report_for("ladder-1")) as report:
-        assert isinstance(report, LiveLadder)
-        report.tell(done("5-gram", 2.0))
-        report.tell(moment(value=2.5))
+    with closing(progress_for("ladder-1")) as report:
+        assert isinstance(report, LiveLadderProgress)
+        report.update(done("5-gram", 2.0))
+        report.update(moment(value=2.5))
         report.announce("Stopping")
     shown = screen.getvalue()
     assert "✔ 5-gram" in shown and "2/3 lstm" in shown and "42 %" in shown
     assert "valid 2.5" in shown and "best 5-gram 2" in shown and "Stopping" in shown
 
 
-@pytest.mark.parametrize("quiet, kind", [(True, QuietLadder), (False, LineLadder)])
+@pytest.mark.parametrize("quiet, kind", [(True, QuietLadderProgress), (False, LogLadderProgress)])
 def test_elsewhere_it_is_quiet_or_a_log(quiet, kind):
-    assert isinstance(report_for("x", quiet=quiet), kind)
+    assert isinstance(progress_for("x", quiet=quiet), kind)

@@ -1,4 +1,4 @@
-"""The command itself: help, exit codes, and words for whatever goes wrong."""
+"""Entry point of the command line: help, exit codes, error messages, light starts."""
 
 import json
 import os
@@ -22,7 +22,7 @@ def own(monkeypatch):
 
     def make(run, add=lambda parser: None):
         module = types.ModuleType("seqloom.cli.commands.own")
-        module.add, module.run = add, run
+        module.add_arguments, module.run = add, run
         monkeypatch.setitem(sys.modules, "seqloom.cli.commands.own", module)
         monkeypatch.setitem(COMMANDS, "own", Command("own", "does what a test says", "own"))
 
@@ -47,10 +47,19 @@ def test_help_is_light():
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 0.2
 
 
+def test_a_mistyped_command_loads_no_numpy():
+    heavy = "print([m for m in ('torch', 'numpy', 'rich') if m in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{SCRIPT} {heavy}", "trian"], capture_output=True, text=True
+    )
+    assert "did you mean:  seqloom train" in done.stderr
+    assert done.stdout.strip() == "[]"
+
+
 def test_help_has_examples_first_and_every_command(capsys):
     assert main(["--help"]) == 0
     text = capsys.readouterr().out
-    assert text.index("Examples:") < text.index("Learn:") < text.index("Know:")
+    assert text.index("Examples:") < text.index("Train:") < text.index("Look up:")
     assert [name for names in GROUPS.values() for name in names] == list(COMMANDS)
     assert all(f"\n  {name} " in text for name in COMMANDS)
 
@@ -92,7 +101,7 @@ def test_unknown_command(capsys):
         (["train", "--format", "xml"], ["--format: invalid choice: 'xml'"]),
         (["train", "--seed", "one"], ["--seed: invalid int value: 'one'"]),
         (["models", "tag", "b"], ["unrecognized arguments: b"]),
-        (["check"], ["this is missing: FILE"]),
+        (["check"], ["missing argument: FILE"]),
         (["--frob"], ["no command before --frob"]),
     ],
 )
@@ -186,7 +195,7 @@ def test_closed_pipe_is_no_error():
 
 
 def test_no_encoding_is_too_poor(own):
-    code = "import sys; from seqloom.cli.terminal import mark, show; import seqloom.cli.main as m; m._forgive_encodings();"
+    code = "import sys; from seqloom.cli.terminal import mark, show; import seqloom.cli.main as m; m._replace_unencodable();"
     code += "show(mark('good', sys.stdout) + ' ✔')"
     done = subprocess.run(
         [sys.executable, "-c", code],

@@ -1,4 +1,4 @@
-"""seqloom regimes: states of a file, a picture, JSON, a run that is kept, and what is refused."""
+"""seqloom regimes: segmentation of a file, pictures, JSON, a saved run, errors."""
 
 import json
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from seqloom.cli.main import main
-from seqloom.views.segmentation import Regime, RegimesView, stretches_of
+from seqloom.views.segmentation import Regime, RegimesView, segments_of
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def test_states_stretches_and_a_sentence(river, capsys):
     assert found["states"][0]["share"] == pytest.approx(0.6, abs=0.01)
     assert found["states"][1]["stay"] == pytest.approx(20, rel=0.1)
     assert len(found["path"]) == len(found["values"]) == 100
-    assert "State 1 holds 60 % of the time" in found["caption"]
+    assert "State 1 has 60 % of the steps" in found["caption"]
 
 
 def test_tables_and_a_strip(river, capsys):
@@ -97,11 +97,11 @@ def test_a_view_by_itself():
     values = np.array([[0.0, 1.0], [np.nan, 2.0], [1.0, 3.0], [2.0, 4.0]])
     view = RegimesView(states, [0, 0, 0, 1], values, ["a", "b"], list("wxyz"), "numbers")
     assert view.to_table()[1:] == [["1", "w", "y", "3"], ["2", "z", "z", "1"]]
-    assert view.states_table()[2][4] == "for good"
-    assert "state 2 holds since z" in view.caption
+    assert view.states_table()[2][4] == "unlimited"
+    assert "the current state is 2, since z" in view.caption
     text = view.to_text(40, ascii=True)
     assert text.isascii() and "1112" in text
     assert json.loads(json.dumps(view.to_json()))["values"][1] == [None, 2.0]
-    assert [s.steps for s in stretches_of([1, 1, 0])] == [2, 1]
+    assert [s.steps for s in segments_of([1, 1, 0])] == [2, 1]
     with pytest.raises(ValueError):
         RegimesView(states, [0], values, ["a", "b"], list("wxyz"), "numbers")

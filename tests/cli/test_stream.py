@@ -1,4 +1,4 @@
-"""seqloom stream: every line is answered before the next is written."""
+"""seqloom stream: a prediction for every line before the next is written."""
 
 import json
 import os
@@ -45,10 +45,10 @@ class Live:
         else:
             self.process.send_signal(number)
         code = self.process.wait(60)
-        said = self.process.stderr.read().decode()
+        printed = self.process.stderr.read().decode()
         for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
             pipe.close()
-        return code, said
+        return code, printed
 
 
 def test_a_live_pipe_is_answered_line_by_line(runs):
@@ -73,8 +73,8 @@ def test_stop_and_go_on_exactly(runs, tmp_path, number, code):
     assert live.end(number)[0] == code
     live = Live(runs, "writer", "--json", "--state", str(state))
     rest = [json.loads(live.ask(symbol))["log_prob"] for symbol in text[5:]]
-    ended, said = live.end()
-    assert ended == 0 and "going on after 5 steps" in said
+    ended, printed = live.end()
+    assert ended == 0 and "state of 5 steps restored" in printed
     assert first + rest == whole
 
 
@@ -84,9 +84,9 @@ def typed_in(tmp_path, text):
     return ["-f", str(file)]
 
 
-def test_json_is_one_object_a_line(say, tmp_path):
-    said = say("stream", "judge", "--json", *typed_in(tmp_path, "the\nzebra\n\ncat\n"))
-    found = [json.loads(line) for line in said.out.splitlines()]
+def test_json_is_one_object_a_line(cli, tmp_path):
+    done = cli("stream", "judge", "--json", *typed_in(tmp_path, "the\nzebra\n\ncat\n"))
+    found = [json.loads(line) for line in done.out.splitlines()]
     assert [one.get("input") for one in found] == ["the", "zebra", None, "cat"]
     assert found[2] == {"reset": True}
     assert [one["known"] for one in found if "known" in one] == [True, False, True]
@@ -94,30 +94,30 @@ def test_json_is_one_object_a_line(say, tmp_path):
         assert one["output"] in ("long", "short") and one["top"][0][0] == one["output"]
         assert sum(chance for _, chance in one["top"]) == pytest.approx(1, abs=1e-5)
         assert one["top"][0][1] == pytest.approx(one["probability"])
-    said = say("stream", "judge", "--json", "--top", "1", *typed_in(tmp_path, "the\n"))
-    assert len(json.loads(said.out)["top"]) == 1
+    done = cli("stream", "judge", "--json", "--top", "1", *typed_in(tmp_path, "the\n"))
+    assert len(json.loads(done.out)["top"]) == 1
 
 
-def test_an_unknown_symbol_is_told_once(say, tmp_path):
+def test_an_unknown_symbol_is_told_once(cli, tmp_path):
     typed = typed_in(tmp_path, "the\nzebra\ngnu\nzebra\n")
-    said = say("stream", "tagger", *typed)
-    assert said.code == 0 and len(said.out.splitlines()) == 4
-    assert said.err == "note: 'zebra' is unknown and read as <unk>; others are not told\n"
-    assert not say("stream", "tagger", "--quiet", *typed).err
+    done = cli("stream", "tagger", *typed)
+    assert done.code == 0 and len(done.out.splitlines()) == 4
+    assert done.err == "note: 'zebra' is unknown and read as <unk>; further ones are not reported\n"
+    assert not cli("stream", "tagger", "--quiet", *typed).err
 
 
-def test_a_space_is_a_character_and_no_word(say, tmp_path):
+def test_a_space_is_a_character_and_no_word(cli, tmp_path):
     typed = typed_in(tmp_path, "t\n \n\n")
-    found = say("stream", "counts", "--json", *typed).out.splitlines()
+    found = cli("stream", "counts", "--json", *typed).out.splitlines()
     assert [json.loads(line).get("reset", False) for line in found] == [False, False, True]
-    found = say("stream", "tagger", "--json", *typed).out.splitlines()
+    found = cli("stream", "tagger", "--json", *typed).out.splitlines()
     assert [json.loads(line).get("reset", False) for line in found] == [False, True, True]
 
 
 @pytest.mark.parametrize(
     ("arguments", "typed", "code", "text"),
     [
-        (["attentive"], "the\n", 4, "error[M130]: this model answers only when it has read"),
+        (["attentive"], "the\n", 4, "error[M130]: this model cannot stream"),
         (["writer"], "t\nhe\n", 3, "'he' is 2 symbols; a stream takes one at a time"),
         (["writer"], "t\nhe\n", 3, "typed:2"),
         (["tagger"], "the cat\n", 3, "error[D050]: 'the cat' is 2 symbols"),
@@ -125,31 +125,31 @@ def test_a_space_is_a_character_and_no_word(say, tmp_path):
         (["taggr"], "the\n", 2, "did you mean 'tagger'?"),
     ],
 )
-def test_what_cannot_be_streamed(say, tmp_path, arguments, typed, code, text):
-    said = say("stream", *arguments, *typed_in(tmp_path, typed))
-    assert said.code == code and text in said.err
+def test_what_cannot_be_streamed(cli, tmp_path, arguments, typed, code, text):
+    done = cli("stream", *arguments, *typed_in(tmp_path, typed))
+    assert done.code == code and text in done.err
 
 
-def test_states_of_something_else_are_refused(say, runs, tmp_path):
+def test_states_of_something_else_are_refused(cli, runs, tmp_path):
     state, typed = str(tmp_path / "s.safetensors"), typed_in(tmp_path, "t\n")
-    assert say("stream", "writer", "--state", state, *typed).code == 0
+    assert cli("stream", "writer", "--state", state, *typed).code == 0
     before = Path(state).read_bytes()
     for other in ("counts", "tagger"):
-        said = say("stream", other, "--state", state, *typed)
-        assert said.code == 4 and "error[M131]: the state is of another model" in said.err
-    said = say("stream", "writer", "--state", str(runs / "writer" / "weights.safetensors"), *typed)
-    assert said.code == 4 and "holds no state of a stream" in said.err
+        done = cli("stream", other, "--state", state, *typed)
+        assert done.code == 4 and "error[M131]: the state is of another model" in done.err
+    done = cli("stream", "writer", "--state", str(runs / "writer" / "weights.safetensors"), *typed)
+    assert done.code == 4 and "does not hold the state of a stream" in done.err
     assert Path(state).read_bytes() == before, "a state that is refused is left alone"
     (tmp_path / "cut.safetensors").write_bytes(before[:40])
-    said = say("stream", "writer", "--state", str(tmp_path / "cut.safetensors"), *typed)
-    assert said.code == 4 and "error[M113]" in said.err
+    done = cli("stream", "writer", "--state", str(tmp_path / "cut.safetensors"), *typed)
+    assert done.code == 4 and "error[M113]" in done.err
 
 
 def test_a_state_of_the_same_shape_but_other_weights_is_refused(runs, tmp_path):
     run, other = (seqloom.load(runs / "writer") for _ in range(2))
     stream = run.stream()
     stream.step("t")
-    with other.model.at_rest():
+    with other.model.inference_mode():
         next(iter(other.model.parameters())).add_(1)
     with pytest.raises(ModelError) as told:
         other.stream().state = stream.state
@@ -197,7 +197,7 @@ def test_a_label_so_far_is_the_label_of_the_text_so_far(runs):
     stream = run.stream()
     for length, word in enumerate(SENTENCE, start=1):
         reply = stream.step(word)
-        (answer,) = run.answers([" ".join(SENTENCE[:length])], seqloom.Search())
+        (answer,) = run.predictions([" ".join(SENTENCE[:length])], seqloom.Search())
         assert reply.value == answer.value
         assert reply.log_prob == pytest.approx(answer.log_prob, abs=1e-6)
 

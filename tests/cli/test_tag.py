@@ -1,4 +1,4 @@
-"""seqloom tag: entities in colour, spans in JSON, files in their own shape; evaluate --by-label."""
+"""seqloom tag: entities in colour, spans in JSON, files filled in; evaluate --by-label."""
 
 import io
 import json
@@ -6,10 +6,10 @@ import json
 import pytest
 
 import seqloom
-from seqloom.cli.commands.predict import PAPERS, drawn
+from seqloom.cli.commands.predict import PALETTE, labelled_line
 from seqloom.cli.main import main
 from seqloom.recipe import Recipe
-from seqloom.task import Marked
+from seqloom.task import Highlighted
 
 PEOPLE, PLACES = ["Ada", "Alan", "Grace"], ["Rome", "Oslo", "New York"]
 
@@ -31,9 +31,9 @@ def named(tmp_path_factory):
     folder = tmp_path_factory.mktemp("named")
     (folder / "names.conll").write_text("\n\n".join(rows()) + "\n")
     recipe = Recipe(
-        data={"train": str(folder / "names.conll"), "shared": True, "valid_fraction": 0.2},
+        data={"train": str(folder / "names.conll"), "allow_overlap": True, "valid_fraction": 0.2},
         task={"name": "tag", "scheme": "bioes"},
-        model={"name": "recurrent", "width": 16, "hidden": 16, "directions": "both"},
+        model={"name": "recurrent", "embedding_size": 16, "hidden_size": 16, "bidirectional": True},
         training={"epochs": 12, "batch_size": 8, "learning_rate": 0.03},
     )
     seqloom.train(recipe, name="names", runs=folder / "runs")
@@ -45,8 +45,8 @@ def tag(named, capsys):
     def typed(*arguments: str) -> tuple[str, str]:
         command, *rest = arguments
         assert main([command, "names", *rest, "--runs-dir", str(named / "runs")]) == 0
-        said = capsys.readouterr()
-        return said.out, said.err
+        done = capsys.readouterr()
+        return done.out, done.err
 
     return typed
 
@@ -114,14 +114,14 @@ def test_evaluate_by_label(tag, named, tmp_path):
     assert labels == ["O", "person", "place"] and counts[2] == [0, 1, 2]
     assert 'broken in 1 place: line 7, "Oslo": I-place after O: read as the beginning' in err
     out, _ = tag("evaluate", str(wrong), "--by-label")
-    assert "right → guessed:\nplace  →  person  1\n" in out
+    assert "true → predicted:\nplace  →  person  1\n" in out
 
 
-def test_labels_are_asked_of_labels_only(say):
-    said = say("evaluate", "counts", "--by-label")
-    assert said.code == 2 and "U096" in said.err
-    said = say("predict", "counts", "--format", "columns", "-f", "-")
-    assert said.code == 2 and "U091" in said.err
+def test_labels_are_asked_of_labels_only(cli):
+    done = cli("evaluate", "counts", "--by-label")
+    assert done.code == 2 and "U096" in done.err
+    done = cli("predict", "counts", "--format", "columns", "-f", "-")
+    assert done.code == 2 and "U091" in done.err
 
 
 class Terminal(io.StringIO):
@@ -134,18 +134,18 @@ def test_colours_are_by_kind_and_only_where_they_are_welcome(monkeypatch):
     monkeypatch.delenv("CI", raising=False)
     monkeypatch.delenv("NO_COLOR", raising=False)
     kinds = [f"kind{n}" for n in range(16)]
-    marked = Marked(
+    marked = Highlighted(
         [("Ada\033[2J", "kind0"), (" ", ""), ("x", "kind7"), ("y", "kind14")], kinds, ""
     )
-    shown = drawn(marked, Terminal())
-    paper, ink = PAPERS[0]
+    shown = labelled_line(marked, Terminal())
+    paper, ink = PALETTE[0]
     assert f"\033[48;5;{paper};38;5;{ink}m[Ada·[2J kind0]\033[0m " in shown, "words steer nothing"
     assert f"\033[48;5;{paper};38;5;{ink};4m[x kind7]" in shown, (
         "the colour comes again, underlined"
     )
     assert f"\033[48;5;{paper};38;5;{ink};3m[y kind14]" in shown
     monkeypatch.setenv("NO_COLOR", "1")
-    plain = drawn(Marked([("the", "D"), ("cat", "N")], ["D", "N"], " "), Terminal())
+    plain = labelled_line(Highlighted([("the", "D"), ("cat", "N")], ["D", "N"], " "), Terminal())
     assert plain == "the/D cat/N"
 
 
@@ -171,8 +171,15 @@ def test_bad_files_get_a_sentence(tmp_path, monkeypatch, capsys, name, text, tol
 def test_a_broken_scheme_is_told_when_training_begins(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.conll").write_text("\n\n".join([*rows(), "in\tO\nRome\tI-place"]) + "\n")
-    small = ["--set", "model.width=4", "--set", "model.hidden=4", "--set", "training.steps=1"]
-    small += ["--set", "data.shared=true", "--set", "data.split_seed=2"]
+    small = [
+        "--set",
+        "model.embedding_size=4",
+        "--set",
+        "model.hidden_size=4",
+        "--set",
+        "training.max_steps=1",
+    ]
+    small += ["--set", "data.allow_overlap=true", "--set", "data.split_seed=2"]
     assert main(["train", "tag", "a.conll", "-m", "recurrent", *small]) == 0
     err = capsys.readouterr().err
     assert "the tags mark entities by BIO (IOB2)" in err

@@ -1,4 +1,4 @@
-"""How numbers, tables and marks look."""
+"""Terminal output: numbers, tables, marks, colours."""
 
 import io
 import math
@@ -7,19 +7,19 @@ import pytest
 
 from seqloom.cli.terminal import (
     clock,
-    columns,
     count,
+    display_width,
     duration,
-    is_live,
+    is_interactive,
     mark,
+    plural,
     say,
-    several,
     sparkline,
     table,
     visible,
     wants_colour,
 )
-from seqloom.views.draw.sparkline import condensed
+from seqloom.views.draw.sparkline import downsample
 from seqloom.views.draw.sparkline import sparkline as one_scale
 
 
@@ -74,7 +74,7 @@ def test_count(number, text):
 
 
 def test_several():
-    assert [several(1, "step"), several(2000, "step")] == ["1 step", "2,000 steps"]
+    assert [plural(1, "step"), plural(2000, "step")] == ["1 step", "2,000 steps"]
 
 
 def test_table_is_aligned():
@@ -96,7 +96,12 @@ def test_table_with_a_missing_cell_and_colour():
 
 
 def test_columns():
-    assert [columns(text) for text in ("abc", "漢", "e\u0301", "\033[31mx\033[0m")] == [3, 2, 1, 1]
+    assert [display_width(text) for text in ("abc", "漢", "e\u0301", "\033[31mx\033[0m")] == [
+        3,
+        2,
+        1,
+        1,
+    ]
 
 
 def test_sparkline():
@@ -113,9 +118,9 @@ def test_sparkline():
 def test_sparklines_on_one_scale():
     assert one_scale([0, 7, 99], low=0, high=7) == "▁██"
     assert one_scale([3, -1], low=0, high=7, ascii=True) == "=_"
-    assert condensed([1, 3, math.nan, math.nan, 5, 6], 3)[0] == 2
-    assert math.isnan(condensed([1, 3, math.nan, math.nan, 5, 6], 3)[1])
-    assert condensed([1, 2], 3) == [1, 2]
+    assert downsample([1, 3, math.nan, math.nan, 5, 6], 3)[0] == 2
+    assert math.isnan(downsample([1, 3, math.nan, math.nan, 5, 6], 3)[1])
+    assert downsample([1, 2], 3) == [1, 2]
 
 
 def test_marks_in_colour(terminal):
@@ -133,8 +138,8 @@ def test_colour_is_only_for_those_who_want_it(name, value, live, terminal, monke
     assert wants_colour(terminal)
     monkeypatch.setenv(name, value)
     assert not wants_colour(terminal)
-    assert is_live(terminal) is live
-    assert not is_live(io.StringIO())
+    assert is_interactive(terminal) is live
+    assert not is_interactive(io.StringIO())
 
 
 def test_visible():
@@ -146,4 +151,4 @@ def test_a_closed_stderr_is_forgiven(monkeypatch):
     stream.close()
     monkeypatch.setattr("sys.stderr", stream)
     say("nobody hears this")
-    assert not is_live(stream)
+    assert not is_interactive(stream)

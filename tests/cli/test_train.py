@@ -1,4 +1,4 @@
-"""seqloom train: recipes, several models, stopping, going on, and what it says of it all."""
+"""seqloom train: recipes, several models, stopping, resuming, progress."""
 
 import json
 import os
@@ -18,7 +18,14 @@ from seqloom.runs.run import EVENTS, load
 from seqloom.training.events import Event
 from tests.processes import start, wait_for
 
-SMALL = ["--set", "model.hidden=8", "--set", "model.width=8", "--set", "training.epochs=2"]
+SMALL = [
+    "--set",
+    "model.hidden_size=8",
+    "--set",
+    "model.embedding_size=8",
+    "--set",
+    "training.epochs=2",
+]
 STEPS = ["--set", "training.epochs=100000", "--set", "training.evaluate_seconds=0.5"]
 
 
@@ -39,17 +46,17 @@ def test_train_from_a_task_and_a_file(here, capsys):
     assert re.search(r"data +38 train / 2 valid / 2 test", told.err)
     assert "device  cpu (1 thread)" in told.err
     assert "Next: seqloom translate encoder-decoder-1 '" in told.err
-    assert load("runs/encoder-decoder-1").recipe.model["hidden"] == 8
+    assert load("runs/encoder-decoder-1").recipe.model["hidden_size"] == 8
 
 
 def test_dry_run_prints_the_recipe_and_makes_no_folder(here, capsys):
-    options = ["--set", "task.symbols=words", "--seed", "7", "--max-time", "90s", "--skip-bad"]
+    options = ["--set", "task.tokens=words", "--seed", "7", "--max-time", "90s", "--skip-bad"]
     options += ["--encoding", "latin-1", "--set", "model.order=3", "--format", "text"]
     assert main(["train", "language", *options, "text.txt", "--dry-run"]) == 0
     recipe = tomllib.loads(capsys.readouterr().out)
     assert recipe["model"]["name"] == "ngram"
     assert recipe["model"]["order"] == 3
-    assert recipe["task"]["symbols"] == "words"
+    assert recipe["task"]["tokens"] == "words"
     assert (recipe["training"]["seed"], recipe["training"]["max_time"]) == (7, "90s")
     assert (recipe["data"]["skip_bad"], recipe["data"]["encoding"]) == (True, "latin-1")
     assert not Path("runs").exists()
@@ -123,15 +130,19 @@ def test_json_and_quiet(here, capsys):
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        ([], "U001", "what should be trained?"),
-        (["translate"], "U001", "which file should 'translate' learn from?"),
-        (["pairs.tsv"], "U001", "pairs.tsv is not a recipe: say the task first"),
+        ([], "U001", "no task and no recipe"),
+        (["translate"], "U001", "no training file for 'translate'"),
+        (["pairs.tsv"], "U001", "pairs.tsv is not a recipe: give the task first"),
         (["trnslate", "pairs.tsv"], "U002", "did you mean 'translate'?"),
         (["translate", "pairs.tsv", "-m", "recurent"], "U002", "did you mean 'recurrent'?"),
         (["gone.toml"], "U004", "there is no recipe 'gone.toml'"),
         (["tag", "tags.conll", "--set", "hidden"], "U005", "expected table.key=value"),
-        (["tag", "tags.conll", "--set", "model.hiden=3"], "U010", "did you mean 'hidden'?"),
-        (["tag", "tags.conll", "--set", "model.hidden=wide"], "U010", "expected a whole number"),
+        (["tag", "tags.conll", "--set", "model.hiden=3"], "U010", "did you mean 'hidden_size'?"),
+        (
+            ["tag", "tags.conll", "--set", "model.hidden_size=wide"],
+            "U010",
+            "expected a whole number",
+        ),
         (["tag", "tags.conll", "--max-time", "soon"], "U010", "90s, 10m or 2h"),
         (["--resume"], "U008", "there is no run in runs"),
         (["--resume", "x", "--name", "y"], "U001", "it takes no task, file, model or name"),
@@ -154,7 +165,7 @@ def test_divergence_says_how_to_go_on(here, capsys):
     text = capsys.readouterr().err
     assert "error[T130]: the " in text
     assert "help: seqloom train --resume wild --set training.learning_rate=" in text
-    calm = ["--set", "training.learning_rate=0.01", "--set", "training.clip=1.0"]
+    calm = ["--set", "training.learning_rate=0.01", "--set", "training.max_grad_norm=1.0"]
     assert main(["train", "--resume", "wild", *calm]) == 0
 
 
@@ -166,13 +177,13 @@ def test_ctrl_c_saves_and_resume_goes_on(here, capsys):
     assert process.returncode == 130, err
     assert "Stopping after this step… (Ctrl-C again to quit now without saving)" in err
     step = re.search(r"Saved step ([\d,]+) → runs/kept\. Nothing lost\.", err)[1]
-    assert "Continue with:  seqloom train --resume kept" in err
+    assert "Resume with:  seqloom train --resume kept" in err
     assert (out, "Traceback" in err) == ("", False)
     limit = int(step.replace(",", "")) + 3
-    assert main(["train", "--resume", "--set", f"training.steps={limit}"]) == 0
+    assert main(["train", "--resume", "--set", f"training.max_steps={limit}"]) == 0
     told = capsys.readouterr()
     assert (
-        f"Resuming kept at step {step} (optimiser, random state and position in the data restored)."
+        f"Resuming kept at step {step} (optimizer, random state and position in the data restored)."
         in told.err
     )
     assert told.out.splitlines()[-1] == "runs/kept"
@@ -192,13 +203,13 @@ def test_polite_kill_saves_too(here):
 SLOW_STEPS = """
 import sys, time
 from seqloom.cli import main, session
-ask = session.Stopper.ask
-session.Stopper.ask = lambda self: time.sleep(0.2) or ask(self)
-tell = session.Stopper.tell
+ask = session.SignalStop.should_stop
+session.SignalStop.should_stop = lambda self: time.sleep(0.2) or ask(self)
+tell = session.SignalStop.update
 def slow(self, event):
     tell(self, event)
     time.sleep(20 if self.signal else 0)
-session.Stopper.tell = slow
+session.SignalStop.update = slow
 sys.exit(main.main(sys.argv[1:]))
 """
 
@@ -225,10 +236,10 @@ def test_second_ctrl_c_stops_at_once(here):
 def test_heartbeat_at_most_once_a_minute(monkeypatch, capsys):
     now = [0.0]
     monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
-    report = progress.LineReport("x")
+    report = progress.LogProgress("x")
     for second in range(150):
         now[0] = float(second)
-        report.tell(
+        report.update(
             Event(
                 "train",
                 second,
@@ -266,6 +277,6 @@ def test_on_a_terminal_there_is_a_table_a_bar_and_samples(here):
     child.close()
     shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", child.before)
     header = r"step +epoch +loss +bleu +chrf +tokenised bleu +"
-    for words in (header, "★", r"training .*symbols/s", "sample .*→", "best at step"):
+    for words in (header, "★", r"training .*tokens/s", "sample .*→", "best at step"):
         assert re.search(words, shown), shown
     assert child.exitstatus == 0

@@ -1,4 +1,4 @@
-"""seqloom translate: beams, lists of the best, rules, trees, batches and several runs together."""
+"""seqloom translate: beam search, n-best lists, constraints, search trees, ensembles."""
 
 import json
 import math
@@ -25,12 +25,12 @@ TEXTS = ["the cat sees a dog", "a bird likes", "the fish hears the bird", "a dog
 def more(tmp_path_factory, files):
     """Another run of the same data, and one of other symbols, apart from the shared ones."""
     folder = tmp_path_factory.mktemp("more")
-    for name, task, seed in (("second", {}, 7), ("letters", {"target_symbols": "characters"}, 1)):
+    for name, task, seed in (("second", {}, 7), ("letters", {"target_tokens": "characters"}, 1)):
         recipe = Recipe(
             data={"train": str(files / "pairs.tsv"), "test_fraction": 0.2},
             task={"name": "translate", **task},
             model={"name": "encoder-decoder", **SMALL},
-            training={"epochs": 1, "batch_size": 8, "warmup": 2, "seed": seed},
+            training={"epochs": 1, "batch_size": 8, "warmup_steps": 2, "seed": seed},
         )
         seqloom.train(recipe, name=name, runs=folder)
     return folder
@@ -40,19 +40,19 @@ def lines(text):
     return [json.loads(line) for line in text.splitlines()]
 
 
-def test_lists_of_the_best_in_lines(say):
-    said = say("translate", "attentive", *TEXTS[:2], "--beam", "4", "--nbest", "3")
-    rows = [line.split("\t") for line in said.out.splitlines()]
-    assert said.code == 0 and [row[0] for row in rows] == ["1", "2", "3"] * 2
+def test_lists_of_the_best_in_lines(cli):
+    done = cli("translate", "attentive", *TEXTS[:2], "--beam", "4", "--nbest", "3")
+    rows = [line.split("\t") for line in done.out.splitlines()]
+    assert done.code == 0 and [row[0] for row in rows] == ["1", "2", "3"] * 2
     scores = [float(row[1]) for row in rows]
     assert scores[:3] == sorted(scores[:3], reverse=True)
-    plain = say("translate", "attentive", *TEXTS[:2], "--beam", "4").out.splitlines()
+    plain = cli("translate", "attentive", *TEXTS[:2], "--beam", "4").out.splitlines()
     assert [rows[0][2], rows[3][2]] == plain, "the first is the answer"
 
 
-def test_lists_of_the_best_as_json(say, runs):
+def test_lists_of_the_best_as_json(cli, runs):
     found = lines(
-        say("translate", "attentive", *TEXTS, "--beam", "4", "--nbest", "2", "--json").out
+        cli("translate", "attentive", *TEXTS, "--beam", "4", "--nbest", "2", "--json").out
     )
     run = seqloom.load(runs / "attentive")
     for text, one in zip(TEXTS, found, strict=True):
@@ -60,22 +60,22 @@ def test_lists_of_the_best_as_json(say, runs):
         assert one["output"] == one["nbest"][0]["output"]
         assert one["log_prob"] == one["nbest"][0]["log_prob"]
         for other in one["nbest"]:
-            batch = run.task.batch([run.task.answered(run.task.question(text), other["output"])])
-            with run.model.at_rest():
+            batch = run.task.batch([run.task.with_target(run.task.question(text), other["output"])])
+            with run.model.inference_mode():
                 right = run.model.log_prob(batch).item()
             assert other["log_prob"] == pytest.approx(right, abs=1e-4)
             length = int(batch.target.lengths[0])
             assert other["score"] == pytest.approx(right / length, abs=1e-4)
 
 
-def test_a_file_in_batches_of_tokens_keeps_its_order(say, tmp_path):
+def test_a_file_in_batches_of_tokens_keeps_its_order(cli, tmp_path):
     file = tmp_path / "in.txt"
     file.write_text("\n".join([*TEXTS, "", *TEXTS[::-1]]) + "\n")
-    whole = say("translate", "attentive", "--file", str(file), "--beam", "2").out
+    whole = cli("translate", "attentive", "--file", str(file), "--beam", "2").out
     assert len(whole.split("\n")) == 10
     for budget in ("1", "7", "4000"):  # a sentence longer than that stands alone
-        said = say("translate", "attentive", str(file), "--beam", "2", "--batch-tokens", budget)
-        assert said.out == whole and said.code == 0
+        done = cli("translate", "attentive", str(file), "--beam", "2", "--batch-tokens", budget)
+        assert done.out == whole and done.code == 0
 
 
 def test_what_is_read_at_once_stays_within_its_budget(runs, monkeypatch):
@@ -87,7 +87,7 @@ def test_what_is_read_at_once_stays_within_its_budget(runs, monkeypatch):
         return right(self, source, search)
 
     monkeypatch.setattr(type(run.model), "predict", predict)
-    run.answers(TEXTS * 3, Search(), tokens=13)
+    run.predictions(TEXTS * 3, Search(), tokens=13)
     assert all(rows == 1 or rows * time <= 13 for rows, time in seen)
     assert sum(rows for rows, _ in seen) == 12 and any(rows > 1 for rows, _ in seen)
 
@@ -112,75 +112,75 @@ def test_a_pipe_is_answered_as_it_comes(runs):
     assert [line.rstrip("\n") for line in found] == run.predict(TEXTS)
 
 
-def test_rules_for_answers(say, tmp_path):
+def test_rules_for_answers(cli, tmp_path):
     allowed = tmp_path / "allowed.txt"
     allowed.write_text("the\ncat\nsees\nzebra\n")
-    said = say("translate", "attentive", *TEXTS, "--allow", str(allowed), "--shortest", "2")
-    assert set(said.out.split()) <= {"the", "cat", "sees"}
-    assert all(len(line.split()) >= 2 for line in said.out.splitlines())
-    assert "1 symbol of" in said.err and "left out" in said.err
-    said = say("translate", "attentive", *TEXTS, "--prefix", "dog sees", "--beam", "3")
-    assert all(line.startswith("dog sees") for line in said.out.splitlines())
-    said = say("translate", "attentive", *TEXTS, "--block-ngrams", "1", "--beam", "3")
-    assert all(len(set(line.split())) == len(line.split()) for line in said.out.splitlines())
-    said = say("translate", "attentive", *TEXTS, "--coverage", "0.5", "--beam", "3", "--json")
-    assert said.code == 0 and len(lines(said.out)) == 4
+    done = cli("translate", "attentive", *TEXTS, "--allow", str(allowed), "--shortest", "2")
+    assert set(done.out.split()) <= {"the", "cat", "sees"}
+    assert all(len(line.split()) >= 2 for line in done.out.splitlines())
+    assert "1 token of" in done.err and "ignored" in done.err
+    done = cli("translate", "attentive", *TEXTS, "--prefix", "dog sees", "--beam", "3")
+    assert all(line.startswith("dog sees") for line in done.out.splitlines())
+    done = cli("translate", "attentive", *TEXTS, "--block-ngrams", "1", "--beam", "3")
+    assert all(len(set(line.split())) == len(line.split()) for line in done.out.splitlines())
+    done = cli("translate", "attentive", *TEXTS, "--coverage", "0.5", "--beam", "3", "--json")
+    assert done.code == 0 and len(lines(done.out)) == 4
 
 
-def test_answers_are_drawn(say, runs, tmp_path):
+def test_answers_are_drawn(cli, runs, tmp_path):
     """Each by itself: the same from the same seed, whatever is asked with it and however."""
     options = ["--sample", "3", "--temperature", "2", "--seed", "4"]
-    said = say("translate", "attentive", *TEXTS, *options)
-    rows = [line.split("\t") for line in said.out.splitlines()]
-    assert said.code == 0 and [row[0] for row in rows] == ["1", "2", "3"] * len(TEXTS)
+    done = cli("translate", "attentive", *TEXTS, *options)
+    rows = [line.split("\t") for line in done.out.splitlines()]
+    assert done.code == 0 and [row[0] for row in rows] == ["1", "2", "3"] * len(TEXTS)
     assert len({row[2] for row in rows[:3]}) > 1, "not always the best"
     file = tmp_path / "texts.txt"
     file.write_text("\n\n".join(TEXTS) + "\n")
-    read = say("translate", "attentive", str(file), *options, "--batch-tokens", "6")
+    read = cli("translate", "attentive", str(file), *options, "--batch-tokens", "6")
     texts = [line.split("\t")[2] for line in read.out.splitlines() if line]
     assert texts == [row[2] for row in rows]
-    found = lines(say("translate", "attentive", *TEXTS, *options, "--json").out)
+    found = lines(cli("translate", "attentive", *TEXTS, *options, "--json").out)
     for place, one in enumerate(found):
         assert [it["output"] for it in one["drawn"]] == texts[3 * place : 3 * place + 3]
         assert one["output"] == one["drawn"][0]["output"]
         assert [f"{it['log_prob']:.4f}" for it in one["drawn"]] == [
             row[1] for row in rows[3 * place : 3 * place + 3]
         ]
-    other = say("translate", "attentive", *TEXTS, *options[:-1], "5").out
-    assert other != said.out
-    alone = say("translate", "attentive", TEXTS[0], "--sample", "1", *options[2:]).out
+    other = cli("translate", "attentive", *TEXTS, *options[:-1], "5").out
+    assert other != done.out
+    alone = cli("translate", "attentive", TEXTS[0], "--sample", "1", *options[2:]).out
     assert alone == texts[0] + "\n"
 
 
-def test_rules_hold_for_answers_that_are_drawn(say, tmp_path):
+def test_rules_hold_for_answers_that_are_drawn(cli, tmp_path):
     file = tmp_path / "allowed.txt"
     file.write_text("cat\nthe\n")
     rules = ["--allow", str(file), "--prefix", "cat the", "--shortest", "3"]
-    for line in say("translate", "attentive", *TEXTS, "--sample", "5", *rules).out.splitlines():
+    for line in cli("translate", "attentive", *TEXTS, "--sample", "5", *rules).out.splitlines():
         words = line.split("\t")[2].split()
         assert words[:2] == ["cat", "the"] and set(words) == {"cat", "the"} and len(words) >= 3
 
 
-def test_runs_draw_together(say, more):
-    together = say(
+def test_runs_draw_together(cli, more):
+    together = cli(
         "translate", "attentive", *TEXTS, "--sample", "2", "--with", str(more / "second")
     )
     assert together.code == 0 and len(together.out.splitlines()) == 2 * len(TEXTS)
-    assert together.out != say("translate", "attentive", *TEXTS, "--sample", "2").out
+    assert together.out != cli("translate", "attentive", *TEXTS, "--sample", "2").out
 
 
-def test_texts_that_go_on_are_drawn_by_another_command(say):
-    said = say("predict", "counts", "the", "--sample", "2")
-    assert said.code == 2 and "error[U066]" in said.err and "seqloom generate" in said.err
-    said = say("tag", "tagger", "the cat", "--sample", "2")
-    assert said.code == 2 and "error[U062]: sample: this model does not search" in said.err
+def test_texts_that_go_on_are_drawn_by_another_command(cli):
+    done = cli("predict", "counts", "the", "--sample", "2")
+    assert done.code == 2 and "error[U066]" in done.err and "seqloom generate" in done.err
+    done = cli("tag", "tagger", "the cat", "--sample", "2")
+    assert done.code == 2 and "error[U062]: sample: this model does not search" in done.err
 
 
-def test_the_tree_of_a_search(say, runs, tmp_path):
+def test_the_tree_of_a_search(cli, runs, tmp_path):
     """What it says can be checked: parents, sums of log-probabilities, and the answers."""
     file = tmp_path / "tree.jsonl"
     options = ["--beam", "3", "--nbest", "2", "--json", "--tree", str(file)]
-    found = lines(say("translate", "attentive", *TEXTS, *options).out)
+    found = lines(cli("translate", "attentive", *TEXTS, *options).out)
     run = seqloom.load(runs / "attentive")
     for one, tree in zip(found, lines(file.read_text()), strict=True):
         nodes = tree["nodes"]
@@ -198,16 +198,18 @@ def test_the_tree_of_a_search(say, runs, tmp_path):
         for step in {node["step"] for node in nodes}:
             fates = [node["fate"] for node in nodes if node["step"] == step]
             assert fates.count("grows") + fates.count("cut") <= 3 and len(fates) <= 6
-    answer = run.answers(TEXTS[:1], Search(beam=3, tree=True))[0]
-    assert answer.tree.nodes[answer.tree.answers[0]].symbol == END
+    answer = run.predictions(TEXTS[:1], Search(beam=3, tree=True))[0]
+    assert answer.tree.nodes[answer.tree.ends[0]].token == END
 
 
-def test_runs_answer_together(say, runs, more):
-    """Every next symbol has the mean of the probabilities that the runs give it."""
+def test_runs_answer_together(cli, runs, more):
+    """An ensemble averages the probabilities of every next token."""
     one, other = (seqloom.load(folder) for folder in (runs / "attentive", more / "second"))
-    both = one.together(other)
-    batch = one.task.batch([one.task.answered(one.task.question(TEXTS[0]), "dog a sees cat the")])
-    with both.model.at_rest():
+    both = one.ensemble(other)
+    batch = one.task.batch(
+        [one.task.with_target(one.task.question(TEXTS[0]), "dog a sees cat the")]
+    )
+    with both.model.inference_mode():
         total, states = 0.0, [run.model.begin(batch.source) for run in (one, other)]
         symbols = np.array([1])
         for symbol in batch.target.values[0]:
@@ -218,26 +220,26 @@ def test_runs_answer_together(say, runs, more):
             total, symbols = total + math.log(sum(chances) / 2), np.array([symbol])
         assert both.model.log_prob(batch)[0] == pytest.approx(total, abs=1e-5)
     options = ["--beam", "3", "--nbest", "2", "--json", "--with", str(more / "second")]
-    for one in lines(say("translate", "attentive", *TEXTS, *options).out):
+    for one in lines(cli("translate", "attentive", *TEXTS, *options).out):
         for answer in one["nbest"]:
-            example = both.task.answered(both.task.question(one["input"]), answer["output"])
-            with both.model.at_rest():
+            example = both.task.with_target(both.task.question(one["input"]), answer["output"])
+            with both.model.inference_mode():
                 right = both.model.log_prob(both.task.batch([example]))[0]
             assert answer["log_prob"] == pytest.approx(right, abs=1e-4)
-    alone, doubled = (say("translate", "attentive", *TEXTS, *way).out for way in ([], WITH_ITSELF))
+    alone, doubled = (cli("translate", "attentive", *TEXTS, *way).out for way in ([], WITH_ITSELF))
     assert alone == doubled
     told = ["--with", str(more / "second"), "--beam", "2", "--coverage", "0.1"]
-    said = say("evaluate", "attentive", *told)
-    assert said.code == 0 and f"together with {more / 'second'}" in said.out
+    done = cli("evaluate", "attentive", *told)
+    assert done.code == 0 and f"ensemble with {more / 'second'}" in done.out
 
 
 WITH_ITSELF = ["--with", "attentive", "--with", "attentive"]
 
 
-def test_language_runs_answer_together(say):
-    said = say("predict", "counts", "the c", "--with", "writer")
-    assert said.code == 0 and said.out.startswith("the c")
-    assert say("evaluate", "counts", "--with", "writer").code == 0
+def test_language_runs_answer_together(cli):
+    done = cli("predict", "counts", "the c", "--with", "writer")
+    assert done.code == 0 and done.out.startswith("the c")
+    assert cli("evaluate", "counts", "--with", "writer").code == 0
 
 
 @pytest.mark.parametrize(
@@ -250,42 +252,46 @@ def test_language_runs_answer_together(say):
         (["--block-ngrams", "-1"], 2, "error[U060]: block_ngrams -1"),
         (["--length-penalty", "nan"], 2, "error[U060]: length_penalty nan"),
         (["--coverage", "-2"], 2, "error[U060]: coverage_penalty -2"),
-        (["--prefix", "zebra cat gnu"], 2, "cannot write: 'zebra', 'gnu'"),
+        (["--prefix", "zebra cat gnu"], 2, "not in the vocabulary: 'zebra', 'gnu'"),
         (["--allow", "nowhere.txt"], 3, "error[D001]"),
         (["--with", "attentve"], 2, "did you mean 'attentive'?"),
-        (["--with", "tagger"], 4, "error[M191]: tagger does not answer symbol by symbol"),
+        (["--with", "tagger"], 4, "error[M191]: tagger does not generate token by token"),
         (["--tree", "no/where.jsonl"], 6, "error[E302]"),
         (["--sample", "0"], 2, "error[U060]: sample 0: expected a whole number of at least 1"),
         (["--sample", "2", "--top-p", "0"], 2, "error[U030]: top_p 0"),
-        (["--temperature", "2"], 2, "error[U067]: --temperature is for answers that are drawn"),
+        (["--temperature", "2"], 2, "error[U067]: --temperature is an option of sampling"),
         (
             ["--sample", "2", "--beam", "3"],
             2,
-            "error[U067]: --beam is for answers that are searched",
+            "error[U067]: --beam is an option of search",
         ),
-        (["--sample", "2", "--tree", "tree.jsonl"], 2, "error[U067]: --tree is for"),
-        (["--sample", "1", "--explain"], 2, "error[U067]: --explain is for"),
+        (
+            ["--sample", "2", "--tree", "tree.jsonl"],
+            2,
+            "error[U067]: --tree is an option of search",
+        ),
+        (["--sample", "1", "--explain"], 2, "error[U067]: --explain is an option of search"),
     ],
 )
-def test_what_cannot_be_translated(say, arguments, code, text):
-    said = say("translate", "attentive", "the cat", *arguments)
-    assert said.code == code and text in said.err and not said.out, said.err
+def test_what_cannot_be_translated(cli, arguments, code, text):
+    done = cli("translate", "attentive", "the cat", *arguments)
+    assert done.code == code and text in done.err and not done.out, done.err
 
 
-def test_runs_of_other_symbols(say, more):
-    said = say("translate", "attentive", "the cat", "--with", str(more / "letters"))
-    assert said.code == 4 and not said.out
-    assert "error[M192]: attentive and letters do not cut" in said.err
+def test_runs_of_other_symbols(cli, more):
+    done = cli("translate", "attentive", "the cat", "--with", str(more / "letters"))
+    assert done.code == 4 and not done.out
+    assert "error[M192]: attentive and letters do not tokenize" in done.err
 
 
-def test_an_allow_list_that_allows_nothing(say, tmp_path):
+def test_an_allow_list_that_allows_nothing(cli, tmp_path):
     file = tmp_path / "allowed.txt"
     file.write_text("zebra\ngnu\n")
-    said = say("translate", "attentive", "the cat", "--allow", str(file))
-    assert said.code == 2 and "error[U064]" in said.err and "'zebra', 'gnu'" in said.err
+    done = cli("translate", "attentive", "the cat", "--allow", str(file))
+    assert done.code == 2 and "error[U064]" in done.err and "'zebra', 'gnu'" in done.err
     file.write_text("\n\n")
-    said = say("translate", "attentive", "the cat", "--allow", str(file))
-    assert said.code == 3 and "has no symbols to allow" in said.err
+    done = cli("translate", "attentive", "the cat", "--allow", str(file))
+    assert done.code == 3 and "has no tokens to allow" in done.err
 
 
 def test_runs_of_different_vocabularies(runs, files, tmp_path, capsys):
@@ -304,18 +310,18 @@ def test_runs_of_different_vocabularies(runs, files, tmp_path, capsys):
 
 
 @pytest.mark.parametrize("option", [["--shortest", "2"], ["--prefix", "N"]])
-def test_a_tagger_does_not_search(say, option):
-    said = say("tag", "tagger", "the cat", *option)
-    assert said.code == 2 and "error[U062]" in said.err
+def test_a_tagger_does_not_search(cli, option):
+    done = cli("tag", "tagger", "the cat", *option)
+    assert done.code == 2 and "error[U062]" in done.err
 
 
-def test_a_tagger_gives_its_best_few_answers_without_a_search(say):
-    said = say("tag", "tagger", "the cat", "--beam", "3", "--nbest", "3", "--json")
-    told = json.loads(said.out)["nbest"]
-    assert said.code == 0 and len({str(answer) for answer in told}) == 3
+def test_a_tagger_gives_its_best_few_answers_without_a_search(cli):
+    done = cli("tag", "tagger", "the cat", "--beam", "3", "--nbest", "3", "--json")
+    told = json.loads(done.out)["nbest"]
+    assert done.code == 0 and len({str(answer) for answer in told}) == 3
 
 
-def test_coverage_without_attention(say):
-    said = say("translate", "plain", "the cat", "--coverage", "0.2", "--beam", "2")
-    assert said.code == 4 and "error[M" in said.err and not said.out
-    assert say("predict", "counts", "the", "--coverage", "0.2", "--beam", "2").code == 4
+def test_coverage_without_attention(cli):
+    done = cli("translate", "plain", "the cat", "--coverage", "0.2", "--beam", "2")
+    assert done.code == 4 and "error[M" in done.err and not done.out
+    assert cli("predict", "counts", "the", "--coverage", "0.2", "--beam", "2").code == 4

@@ -1,4 +1,4 @@
-"""seqloom why: which inputs moved an answer."""
+"""seqloom why: attribution."""
 
 import json
 
@@ -6,7 +6,7 @@ import pytest
 
 import seqloom
 from seqloom.cli.commands import why as command
-from seqloom.inspection.attribution import PROBES, How, Question
+from seqloom.inspection.attribution import METHODS, AttributionOptions, TargetOptions
 
 TEXT = "the cat sees a dog"
 
@@ -19,9 +19,9 @@ def objects(text: str) -> list[dict]:
     ("name", "form"),
     [("judge", (1, 6)), ("tagger", (5, 5)), ("counts", (1, 19)), ("attentive", (None, 6))],
 )
-def test_every_task_is_explained(say, runs, name, form):
-    """One number for each symbol read and each part of the answer, with its chance."""
-    (found,) = objects(say("why", name, "--text", TEXT, "--json").out)
+def test_every_task_is_explained(cli, runs, name, form):
+    """One value for each input token and each part of the output, with its probability."""
+    (found,) = objects(cli("why", name, "--text", TEXT, "--json").out)
     rows, columns = form
     assert rows in (None, len(found["influence"]))
     assert {len(row) for row in found["influence"]} == {columns} == {len(found["tokens"]["src"])}
@@ -37,75 +37,75 @@ def test_every_task_is_explained(say, runs, name, form):
 def test_all_probes_draw_the_same_symbols(runs, name):
     run = seqloom.load(runs / name)
     views = {}
-    for kind in PROBES:
+    for kind in METHODS:
         try:
-            views[kind] = run.why("the cat", how=How(by=kind))
+            views[kind] = run.attribute("the cat", options=AttributionOptions(by=kind))
         except seqloom.errors.ModelError as error:
             assert error.code == "M341" and kind not in " ".join(error.help)
     assert "occlusion" in views and ("gradient" in views) == (name != "counts")
     assert ("attention" in views) == (name == "attentive")
     first = views["occlusion"]
     for view in views.values():
-        assert view.source == first.source and view.moved == first.moved
-        assert view.influence.shape == first.influence.shape
+        assert view.source == first.source and view.targets == first.targets
+        assert view.attributions.shape == first.attributions.shape
 
 
-def test_one_place_is_a_row_of_all(say):
-    (whole,) = objects(say("why", "tagger", "--text", TEXT, "--json").out)
+def test_one_place_is_a_row_of_all(cli):
+    (whole,) = objects(cli("why", "tagger", "--text", TEXT, "--json").out)
     for at in ("cat", "2"):
-        (one,) = objects(say("why", "tagger", "--text", TEXT, "--at", at, "--json").out)
+        (one,) = objects(cli("why", "tagger", "--text", TEXT, "--at", at, "--json").out)
         assert one["influence"] == [pytest.approx(whole["influence"][1], abs=1e-5)]
         assert one["places"] == [2] and one["tokens"]["tgt"] == whole["tokens"]["tgt"][1:2]
-    (every,) = objects(say("why", "counts", "--text", "the cat", "--every", "--json").out)
-    (third,) = objects(say("why", "counts", "--text", "the cat", "--at", "e", "--json").out)
+    (every,) = objects(cli("why", "counts", "--text", "the cat", "--every", "--json").out)
+    (third,) = objects(cli("why", "counts", "--text", "the cat", "--at", "e", "--json").out)
     assert third["influence"][0] == pytest.approx(every["influence"][2][:3])
-    (last,) = objects(say("why", "counts", "--text", "the cat", "--json").out)
+    (last,) = objects(cli("why", "counts", "--text", "the cat", "--json").out)
     assert last["influence"][0] == pytest.approx(every["influence"][-1])
 
 
-def test_another_answer_can_be_asked_for(say):
-    (own,) = objects(say("why", "judge", "--text", TEXT, "--json").out)
+def test_another_answer_can_be_asked_for(cli):
+    (own,) = objects(cli("why", "judge", "--text", TEXT, "--json").out)
     answer = own["tokens"]["tgt"][0]
     other = "short" if answer == "long" else "long"
-    (found,) = objects(say("why", "judge", "--text", TEXT, "--for", other, "--json").out)
+    (found,) = objects(cli("why", "judge", "--text", TEXT, "--for", other, "--json").out)
     assert found["tokens"]["tgt"] == [other]
     assert own["chances"][0] + found["chances"][0] == pytest.approx(1, abs=1e-5)
     tags = ["V", "V", "N", "D", "N"]
-    (found,) = objects(say("why", "tagger", "--text", TEXT, "--for", " ".join(tags), "--json").out)
+    (found,) = objects(cli("why", "tagger", "--text", TEXT, "--for", " ".join(tags), "--json").out)
     assert found["tokens"]["tgt"] == tags
-    (found,) = objects(say("why", "tagger", "--text", TEXT, "--for", "V", "--json").out)
+    (found,) = objects(cli("why", "tagger", "--text", TEXT, "--for", "V", "--json").out)
     assert found["tokens"]["tgt"] == ["V"] * 5
-    (found,) = objects(say("why", "attentive", "--text", "a cat", "--for", "cat a", "--json").out)
+    (found,) = objects(cli("why", "attentive", "--text", "a cat", "--for", "cat a", "--json").out)
     assert found["tokens"]["tgt"] == ["cat", "a", "</s>"]
-    (found,) = objects(say("why", "writer", "--text", "the ca", "--for", "</s>", "--json").out)
+    (found,) = objects(cli("why", "writer", "--text", "the ca", "--for", "</s>", "--json").out)
     assert found["tokens"]["tgt"] == ["</s>"]
 
 
-def test_texts_come_from_options_or_a_file_and_pictures_are_numbered(say, tmp_path):
+def test_texts_come_from_options_or_a_file_and_pictures_are_numbered(cli, tmp_path):
     file = tmp_path / "texts.txt"
     file.write_text("the cat\n\na dog sees\n")
-    two = objects(say("why", "judge", "--file", str(file), "--json").out)
+    two = objects(cli("why", "judge", "--file", str(file), "--json").out)
     assert [one["tokens"]["src"] for one in two] == [
         ["the", "cat", "</s>"],
         ["a", "dog", "sees", "</s>"],
     ]
     given = ["why", "judge", "--text", "the cat", "--text", "a dog sees"]
-    assert objects(say(*given, "--json").out) == two
-    said = say(*given, "-o", str(tmp_path / "why.svg"))
-    assert said.out.split() == [str(tmp_path / name) for name in ("why.svg", "why-2.svg")]
+    assert objects(cli(*given, "--json").out) == two
+    done = cli(*given, "-o", str(tmp_path / "why.svg"))
+    assert done.out.split() == [str(tmp_path / name) for name in ("why.svg", "why-2.svg")]
     assert "a dog sees" not in (tmp_path / "why.svg").read_text()
     assert (tmp_path / "why-2.svg").read_text().startswith("<svg")
 
 
-def test_the_terminal_says_by_which_probe_and_in_colour_where_welcome(say, monkeypatch):
-    said = say("why", "judge", "--text", "the zebra sees")
-    assert said.out.startswith('"') and "by occlusion" in said.out.splitlines()[0]
-    assert "against" in said.out and "\033" not in said.out
-    assert "Note: each symbol in turn was read as <unk>" in said.out
-    assert "1 of 3 symbols is unknown and read as <unk>" in said.err
+def test_the_terminal_says_by_which_probe_and_in_colour_where_welcome(cli, monkeypatch):
+    done = cli("why", "judge", "--text", "the zebra sees")
+    assert done.out.startswith('"') and "by occlusion" in done.out.splitlines()[0]
+    assert "against" in done.out and "\033" not in done.out
+    assert "Note: each token in turn was replaced by <unk>" in done.out
+    assert "1 of 3 tokens is unknown and read as <unk>" in done.err
     monkeypatch.setattr(command, "wants_colour", lambda stream: True)
     monkeypatch.setattr(command, "coloured", lambda text, colour, stream: f"<{colour} {text}>")
-    lines = say("why", "counts", "--text", "the ca").out.splitlines()
+    lines = cli("why", "counts", "--text", "the ca").out.splitlines()
     assert "<cyan █>" in lines[3]
     (row,) = [line for line in lines if line.lstrip().startswith("against")]
     assert "cyan" not in row
@@ -114,38 +114,40 @@ def test_the_terminal_says_by_which_probe_and_in_colour_where_welcome(say, monke
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["tagger", "--text", "a cat", "--at", "3"], "U120", "the text has 2 places"),
-        (["tagger", "--text", "a cat", "--at", "dog"], "U120", "no such symbol"),
+        (["tagger", "--text", "a cat", "--at", "3"], "U120", "the text has 2 positions"),
+        (["tagger", "--text", "a cat", "--at", "dog"], "U120", "no such token"),
         (["tagger", "--text", "a cat a", "--at", "a"], "U120", "by its number: 1, 3"),
-        (["judge", "--text", "a cat", "--at", "1"], "U121", "one answer"),
+        (["judge", "--text", "a cat", "--at", "1"], "U121", "one label"),
         (["judge", "--text", "a cat", "--for", "shrot"], "M340", "did you mean 'short'?"),
         (["tagger", "--text", "a cat", "--for", "N N N"], "M340", "3 labels, and the text 2"),
-        (["attentive", "--text", "a cat", "--for", "zebra"], "M340", "no symbol"),
-        (["writer", "--text", "a cat", "--for", "Ω"], "M340", "no answer"),
+        (["attentive", "--text", "a cat", "--for", "zebra"], "M340", "no token"),
+        (["writer", "--text", "a cat", "--for", "Ω"], "M340", "no output"),
         (["counts", "--text", "a cat", "--by", "gradient"], "M341", "help: --by occlusion"),
         (["judge", "--text", "a cat", "--by", "posterior"], "M341", "help: --by gradient"),
         (["judge", "--text", "a cat", "--by", "magic"], "U002", "'magic'"),
         (["attentive", "--text", "a cat", "--rollout"], "M342", "no layers"),
         (["judge", "--text", "a", "--by", "gradient", "--leave-out"], "U122", "for occlusion"),
-        (["judge", "--text", "a cat", "--every"], "U122", "next symbol"),
+        (["judge", "--text", "a cat", "--every"], "U122", "next token"),
         (["counts", "--text", "a cat", "--every", "--at", "1"], "U122", "choose one"),
         (["judge", "--text", "  "], "D023", "the text is empty"),
         (["counts", "--text", ""], "D023", "the text is empty"),
-        (["judge"], "U001", "nothing to read"),
+        (["judge"], "U001", "no input"),
         (["judge", "--text", "a", "--file", "b"], "U001", "choose one"),
         (["judge", "--text", "a", "--beam", "0"], "U010", "--beam"),
         (["judge", "--text", "a", "-o", "x.gif"], "U011", "suffix"),
     ],
 )
-def test_bad_input_gets_a_sentence(say, arguments, code, words):
-    said = say("why", *arguments)
-    assert said.code == {"U": 2, "D": 3, "M": 4}[code[0]]
-    assert f"error[{code}]" in said.err and words in said.err
-    assert "Traceback" not in said.err
+def test_bad_input_gets_a_sentence(cli, arguments, code, words):
+    done = cli("why", *arguments)
+    assert done.code == {"U": 2, "D": 3, "M": 4}[code[0]]
+    assert f"error[{code}]" in done.err and words in done.err
+    assert "Traceback" not in done.err
 
 
 def test_in_python(runs):
     run = seqloom.load(runs / "judge")
-    view = run.why(TEXT, how=How(integrated=True), about=Question(instead="long"))
-    assert view.by == "integrated gradient" and view.moved[0].answer == "long"
+    view = run.attribute(
+        TEXT, options=AttributionOptions(integrated=True), target=TargetOptions(instead="long")
+    )
+    assert view.by == "integrated gradient" and view.targets[0].output == "long"
     assert "they sum to" in view.to_text()

@@ -7,8 +7,8 @@ import numpy as np
 import torch
 
 from seqloom.batch import Batch, Sequences
-from seqloom.config import taken
-from seqloom.model import LearnsFromStatistics
+from seqloom.config import constructor_arguments
+from seqloom.model import StatisticsTrained
 from seqloom.models import MODELS
 from seqloom.nn.attention import ATTENTIONS
 from seqloom.nn.cells import CELLS
@@ -73,84 +73,103 @@ FORECASTS = [
     {"ahead": "direct", "patch": 2, "look_back": 5},
 ]
 VARIANTS = {
-    "linear": [
-        {"variety": "dlinear", "average": 3, "individual": True},
-        {"output": "quantile", "center": "standard"},
-    ],
-    "ngram": [{"order": 1}, {"order": 2}, {"order": 9}, {"at_least": "1,2"}]
+    "nlinear": [{"output": "quantile", "center": "standard", "individual": True}],
+    "dlinear": [{"average": 3, "individual": True}],
+    "ngram": [{"order": 1}, {"order": 2}, {"order": 9}, {"min_frequency": (1, 2)}]
     # Without smoothing some sequences are impossible, and nothing can be said of what follows them.
     + [{"smoothing": s, "order": 3} for s in get_args(Smoothing) if s != "maximum-likelihood"],
     "cache": [{"window": 2}, {"decay": 0.8}, {"base": "even", "weight": 0.9}],
-    "hidden-markov": [{"order": 1}, {"order": 2, "smoothing": 0.5}]
+    "hmm-tagger": [{"order": 1}, {"order": 2, "smoothing": 0.5}]
     + [{"order": 2, "decoding": "posterior", "case": False}],
-    "hidden-states": [{"states": 3}, {"states": 1}],
+    "hmm": [{"states": 3}, {"states": 1}],
     "autoregressive": [{"order": 1}, {"order": 3, "ridge": 0.5}, {"intercept": False, "most": 2}]
     + [{"order": 1, "differences": "both"}, {"order": 2, "guessed": False, "criterion": "bic"}],
-    "hidden-regimes": [{"states": 1}, {"emissions": "full", "left_to_right": True}]
+    "gaussian-hmm": [{"states": 1}, {"emissions": "full", "left_to_right": True}]
     + [{"emissions": "mixture", "components": 2}],
     "kalman": [
         {"structure": "local-level", "learning": "expectation"},
         {"structure": "free", "states": 2, "learning": "expectation"},
     ],
-    "recurrent": [{"cell": cell, "layers": 2} for cell in CELLS]
-    + [{"directions": "both", "layers": 2, "dropout": 0.3}]
+    "recurrent": [{"cell": cell, "num_layers": 2} for cell in CELLS]
+    + [{"bidirectional": True, "num_layers": 2, "dropout": 0.3}]
     + [{"pooling": pooling} for pooling in ("max", "last", "ends", "attentive")]
     + [{"letters": kind, "letters_width": 2, "feature_width": 1} for kind in LETTERS]
-    + [{"chain": True}, {"chain": True, "directions": "both", "feature_width": 1, "dropout": 0.3}]
-    + [WIRED, {"cell": "gru", "directions": "both", "join": "sum", "layers": 2, "residual": True}]
-    + [*FORECASTS, {"ahead": "direct", "directions": "both"}],
-    "bag": [{"features": "counts", "order": 1}, {"order": 3, "buckets": 5, "balance": 0.0}]
-    + [{"features": "vectors", "order": 1, "width": 6}]
-    + [{"features": "vectors", "width": 6, "hidden": 8, "dropout": 0.3, "buckets": 7}],
+    + [{"crf": True}, {"crf": True, "bidirectional": True, "feature_width": 1, "dropout": 0.3}]
+    + [
+        WIRED,
+        {"cell": "gru", "bidirectional": True, "join": "sum", "num_layers": 2, "residual": True},
+    ]
+    + [*FORECASTS, {"ahead": "direct", "bidirectional": True}],
+    "bag-of-words": [{"features": "counts", "order": 1}, {"order": 3, "buckets": 5, "balance": 0.0}]
+    + [{"features": "vectors", "order": 1, "embedding_size": 6}]
+    + [
+        {"features": "vectors", "embedding_size": 6, "hidden_size": 8, "dropout": 0.3, "buckets": 7}
+    ],
     "hierarchical-attention": [
-        {"cell": "lstm", "layers": 2, "dropout": 0.3},
+        {"cell": "lstm", "num_layers": 2, "dropout": 0.3},
         {"cell": "elman", "join": "sum"},
     ],
-    "window": [{"context": 1}, {"layers": 2, "direct": True}, {"layers": 0, "dropout": 0.3}]
+    "feedforward": [
+        {"context": 1},
+        {"num_layers": 2, "direct": True},
+        {"num_layers": 0, "dropout": 0.3},
+    ]
     + FORECASTS[1:2],
     "convolutional": [
-        {"layers": 2, "kernel": 2, "dropout": 0.3},
-        {"directions": "both", "hidden": 6},
+        {"num_layers": 2, "kernel": 2, "dropout": 0.3},
+        {"bidirectional": True, "hidden_size": 6},
         {"pooling": "attentive"},
-        {"filters": "2,3", "layers": 1, "directions": "both", "max_norm": 0.5},
-        {"filters": "2", "layers": 2, "separable": True, "dilation": 2, "smoothing": 0.0},
-        {"filters": "1,3", "layers": 2, "padding": "valid", "stride": 2, "pooling": "max"},
-        {"filters": "2", "layers": 3, "pool": "max", "pooling": "attentive", "directions": "both"},
-        {"filters": "2,3", "layers": 2, "pool": "average", "padding": "valid", "pooling": "mean"},
-        {"chain": True, "directions": "both"},
+        {"filters": [2, 3], "num_layers": 1, "bidirectional": True, "max_norm": 0.5},
+        {"filters": [2], "num_layers": 2, "separable": True, "dilation": 2, "label_smoothing": 0.0},
+        {"filters": [1, 3], "num_layers": 2, "padding": "valid", "stride": 2, "pooling": "max"},
+        {
+            "filters": [2],
+            "num_layers": 3,
+            "pool": "max",
+            "pooling": "attentive",
+            "bidirectional": True,
+        },
+        {
+            "filters": [2, 3],
+            "num_layers": 2,
+            "pool": "average",
+            "padding": "valid",
+            "pooling": "mean",
+        },
+        {"crf": True, "bidirectional": True},
         FORECASTS[0],
     ],
     "transformer": [
-        {"chain": True},
+        {"crf": True},
         FORECASTS[1],
         {"positions": "rotary", "norm": "after", "context": 4},
         {"positions": "sinusoid", "activation": "relu", "feed_forward": 5, "dropout": 0.3},
-        {"attention_window": 2, "context": 8, "heads": 1},
+        {"attention_window": 2, "context": 8, "num_heads": 1},
         {"pooling": "max"},
     ],
     "transformer-encoder-decoder": [
-        {"norm": "before", "positions": "rotary", "heads": 1},
+        {"norm": "before", "positions": "rotary", "num_heads": 1},
         {"positions": "learned", "activation": "gelu", "dropout": 0.3, "encoder_layers": 1},
         {"attention_window": 2, "feed_forward": 5},
-        {"tie_vectors": False, "decoder_layers": 1},
+        {"tie_embeddings": False, "decoder_layers": 1},
     ],
-    "encoder-decoder": [{"attention": "none"}, {"directions": "forward"}]
+    "encoder-decoder": [{"attention": "none"}, {"bidirectional": False}]
     + [{"cell": cell, "encoder_layers": 2, "decoder_layers": 2} for cell in CELLS]
-    + [WIRED | {"directions": "forward"}]
-    + [{"attention": kind, "heads": 2, "attention_window": 1} for kind in ATTENTIONS]
+    + [WIRED | {"bidirectional": False}]
+    + [{"attention": kind, "num_heads": 2, "attention_window": 1} for kind in ATTENTIONS]
     + [
         {"query": "previous", "decoder_layers": 2, "dropout": 0.3},
         {"query": "previous", "attention": "location", "input_feeding": True, "cell": "gru"},
-        {"query": "previous", "attention": "multi-head", "heads": 2, "attentional": False},
+        {"query": "previous", "attention": "multi-head", "num_heads": 2, "attentional": False},
         WIRED | {"input_feeding": True, "decoder_layers": 2, "residual": True},
         {"encoder": "convolution", "encoder_layers": 2, "bridge": "ends"},
-        {"encoder": "convolution", "directions": "forward", "bridge": "mean", "coverage": 1.0},
-        {"attention": "none", "context": "every-step", "bridge": "last", "directions": "forward"},
+        {"encoder": "convolution", "bidirectional": False, "bridge": "mean", "coverage": 1.0},
+        {"attention": "none", "context": "every-step", "bridge": "last", "bidirectional": False},
         {"attention": "none", "context": "every-step", "scheduled_sampling": 0.5},
         {"bridge": "learned", "attention": "local", "scheduled_sampling": 1.0},
         {"bridge": "zero", "attentional": False},
         {"copy": True},
-        {"copy": True, "attention": "multi-head", "heads": 2, "input_feeding": True},
+        {"copy": True, "attention": "multi-head", "num_heads": 2, "input_feeding": True},
         {"copy": True, "scheduled_sampling": 0.5, "coverage": 1.0, "query": "previous"},
     ],
     "convolutional-encoder-decoder": [
@@ -159,14 +178,14 @@ VARIANTS = {
     ],
 }
 # Options that reach the output: what it decides is tried with these alone.
-OF_OUTPUT = {"features", "balance", "max_norm", "smoothing"}
+OF_OUTPUT = {"features", "balance", "max_norm", "label_smoothing"}
 # Options of forecasts by networks; what is inside of these is tried with symbols.
-OF_FORECASTS = {"output", "center", "ahead", "look_back", "variety"}
+OF_FORECASTS = {"output", "center", "ahead", "look_back", "average"}
 # Options that never see what it was that became vectors, so that each is tried with symbols only.
 INSIDE = {
     "filters",
     "cell",
-    "heads",
+    "num_heads",
     "query",
     "encoder",
     "context",
@@ -181,36 +200,41 @@ def small(name, options):
     widths = {
         "ngram": {},
         "cache": {},
-        "bag": {},
-        "hidden-markov": {},
-        "hidden-states": {},
-        "hidden-regimes": {"states": 2},
+        "bag-of-words": {},
+        "hmm-tagger": {},
+        "hmm": {},
+        "gaussian-hmm": {"states": 2},
         "naive": {},
         "seasonal-naive": {},
         "drift": {},
         "autoregressive": {},
-        "linear": {"look_back": 4},
+        "nlinear": {"look_back": 4},
+        "dlinear": {"look_back": 4},
         "kalman": {"structure": "local-level"},
-        "transformer": {"width": 8, "heads": 2, "layers": 2, "context": 32},
-        "transformer-encoder-decoder": {"width": 8, "heads": 2, "context": 32}
+        "transformer": {"hidden_size": 8, "num_heads": 2, "num_layers": 2, "context": 32},
+        "transformer-encoder-decoder": {"hidden_size": 8, "num_heads": 2, "context": 32}
         | {"encoder_layers": 2, "decoder_layers": 2},
     }
-    return {**widths.get(name, {"width": 6, "hidden": 8}), **options}
+    return {**widths.get(name, {"embedding_size": 6, "hidden_size": 8}), **options}
 
 
 def is_worth_trying(signature, options):
     """Not everything with everything: options of the inside with symbols, copying where it can."""
     if options.get("copy", False) != bool(getattr(signature.target, "unknowns", 0)) and options:
         return False
-    if signature.form is Form.NEXT and {"both", "filters"} & {options.get("directions"), *options}:
+    if signature.form is Form.NEXT and {"bidirectional", "filters"} & {
+        name for name, value in options.items() if value
+    }:
         return False
     is_of_forecasts = bool(OF_FORECASTS & set(options))
-    is_of_networks = bool((INSIDE | {"layers", "positions", "directions", "skip"}) & set(options))
+    is_of_networks = bool(
+        (INSIDE | {"num_layers", "positions", "bidirectional", "skip"}) & set(options)
+    )
     is_labelled = signature.form is Form.EACH and isinstance(signature.target, Labels)
     is_decided = isinstance(signature.target, Bits) and options
     if (
         ("pooling" in options and signature.form is not Form.WHOLE)
-        or ("chain" in options and not is_labelled)
+        or ("crf" in options and not is_labelled)
         or ("cell" in options and is_labelled)  # with NEXT all steps are gone through, too
         or (is_decided and not OF_OUTPUT & set(options))
         or (is_of_forecasts and not (signature.form is Form.FORECAST and signature.source.known))
@@ -231,7 +255,7 @@ CASES = [
     (name, signature, small(name, options))
     for name in MODELS
     for signature in SIGNATURES.values()
-    if MODELS[name].can_do(signature)
+    if MODELS[name].supports(signature)
     for options in [{}, *VARIANTS.get(name, [])]
     if is_worth_trying(signature, options)
 ]
@@ -243,8 +267,8 @@ IDS = [f"{n}-{NAMES[s]}-{'-'.join(map(str, o.values()))}" for n, s, o in CASES]
 def build(name, signature, options, seed=0):
     kind = MODELS[name]
     kind.seed(seed)
-    model = kind(signature, **taken(kind, options))
-    if isinstance(model, LearnsFromStatistics):
+    model = kind(signature, **constructor_arguments(kind, options))
+    if isinstance(model, StatisticsTrained):
         key = (name, repr(signature), repr(options), seed)
         if key not in LEARNED:
             model.update(model.statistics(batch_for(signature, (5, 3, 4, 6), seed)))
@@ -254,25 +278,25 @@ def build(name, signature, options, seed=0):
 
 
 def batch_for(signature, lengths=(4, 2), seed=1):
-    chance = np.random.default_rng(seed)
-    source = sequences_in(signature.source, lengths, chance)
+    rng = np.random.default_rng(seed)
+    source = sequences_in(signature.source, lengths, rng)
     match signature.form:
         case Form.NEXT:
             return Batch(source, source)
         case Form.TRANSDUCE:
-            target = sequences_in(signature.target, lengths[::-1], chance)
+            target = sequences_in(signature.target, lengths[::-1], rng)
             if getattr(signature.target, "unknowns", 0):  # of its own source alone
                 known = target.values < signature.target.size
                 target.values[:] = np.where(known, target.values, source.values.max(1)[:, None])
             return Batch(source, target)
         case Form.FORECAST:
             steps = signature.target.horizon  # what is predicted is as long for all, after a past
-            source = sequences_in(signature.source, [n + steps for n in lengths], chance)
+            source = sequences_in(signature.source, [n + steps for n in lengths], rng)
             ahead = [steps] * len(lengths)
-            return hidden(source, sequences_in(signature.target, ahead, chance))
+            return hidden(source, sequences_in(signature.target, ahead, rng))
         case Form.WHOLE:
-            return Batch(source, sequences_in(signature.target, [1] * len(lengths), chance))
-    return Batch(source, sequences_in(signature.target, lengths, chance))
+            return Batch(source, sequences_in(signature.target, [1] * len(lengths), rng))
+    return Batch(source, sequences_in(signature.target, lengths, rng))
 
 
 def hidden(source, target):
@@ -284,35 +308,33 @@ def hidden(source, target):
     return Batch(source, target)
 
 
-def sequences_in(space, lengths, chance):
+def sequences_in(space, lengths, rng):
     """Random sequences of these lengths."""
     match space:
         case Tokens(size, unknowns):
-            return Sequences.pad([chance.integers(2, size + unknowns, n) for n in lengths])
+            return Sequences.pad([rng.integers(2, size + unknowns, n) for n in lengths])
         case Columns(parts):
             return Sequences.pad(
-                [np.column_stack([columns_in(p, n, chance) for p in parts]) for n in lengths]
+                [np.column_stack([columns_in(p, n, rng) for p in parts]) for n in lengths]
             )
         case Bits(size):
             return Sequences.pad(
-                [chance.integers(0, 2, (n, size)).astype(np.float32) for n in lengths]
+                [rng.integers(0, 2, (n, size)).astype(np.float32) for n in lengths]
             )
         case Labels(size):
-            return Sequences.pad([chance.integers(0, size, n) for n in lengths])
+            return Sequences.pad([rng.integers(0, size, n) for n in lengths])
         case Vectors(width):
-            return Sequences.pad(
-                [chance.normal(size=(n, width)).astype(np.float32) for n in lengths]
-            )
+            return Sequences.pad([rng.normal(size=(n, width)).astype(np.float32) for n in lengths])
         case Series(width, known):
-            return Sequences.pad([chance.normal(size=(n, width + known)) for n in lengths])
+            return Sequences.pad([rng.normal(size=(n, width + known)) for n in lengths])
 
 
-def columns_in(part, length, chance):
+def columns_in(part, length, rng):
     """What a sequence has in the columns of one part: letters of different lengths, or one each."""
     if not isinstance(part, Letters):
-        return chance.integers(0 if isinstance(part, Labels) else 2, part.size, (length, 1))
-    letters = chance.integers(4, part.size, (length, part.length))
-    return letters * (np.arange(part.length) < chance.integers(1, part.length + 1, (length, 1)))
+        return rng.integers(0 if isinstance(part, Labels) else 2, part.size, (length, 1))
+    letters = rng.integers(4, part.size, (length, part.length))
+    return letters * (np.arange(part.length) < rng.integers(1, part.length + 1, (length, 1)))
 
 
 def is_drawn(signature):

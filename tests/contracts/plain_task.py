@@ -1,4 +1,4 @@
-"""A task for any signature: its questions are numbers as they are, so that every model has one."""
+"""A task for any signature, with arrays as inputs, so that every model can be tested in one."""
 
 from types import SimpleNamespace
 
@@ -6,8 +6,8 @@ import numpy as np
 
 from seqloom.batch import Item
 from seqloom.data.series.scaling import Scale
-from seqloom.data.series.schema import Recorded
-from seqloom.data.series.windows import Window
+from seqloom.data.series.schema import TimeSeries
+from seqloom.data.series.windows import ForecastWindow
 from seqloom.signature import Form
 from seqloom.task import Task
 
@@ -17,7 +17,7 @@ from .cases import batch_for
 class Plain(Task):
     """A question is an item; symbols are called by their numbers."""
 
-    verb, roles, headline = "predict", ("text", "label"), "loss"
+    verb, roles, primary_metric = "predict", ("text", "label"), "loss"
     history = 0
 
     def __init__(self, signature):
@@ -40,7 +40,7 @@ class Plain(Task):
             width = self._signature.target.width
             past = np.array(source)[: -self._signature.target.horizon]
             times = tuple(str(number) for number in range(len(past)))
-            return [Recorded("series", past[:, :width], past[:, width:], times)]
+            return [TimeSeries("series", past[:, :width], past[:, width:], times)]
         return Item(np.array(source), np.array(batch.target.values[0]))
 
     def ahead(self, series, horizon=0):
@@ -50,15 +50,15 @@ class Plain(Task):
         rows = zip((series.values, series.known), more, strict=True)
         values, known = (np.concatenate(pair) for pair in rows)
         times = (*series.times, *(f"+{step + 1}" for step in range(steps)))
-        return Window(
-            Recorded(series.name, values, known, times), 0, length, length + steps, length
+        return ForecastWindow(
+            TimeSeries(series.name, values, known, times), 0, length, length + steps, length
         )
 
     def scale_of(self, example):
         width = self._signature.target.width
         return Scale(np.zeros(width), np.ones(width))
 
-    def answered(self, question, answer):
+    def with_target(self, question, answer):
         return question if answer == "" else Item(question.source, np.array(answer))
 
     def encode(self, example):
@@ -66,7 +66,7 @@ class Plain(Task):
             return Item(example.source, example.source)
         return example
 
-    def ask(self, example):
+    def encode_source(self, example):
         if self.form is Form.FORECAST:
             return np.concatenate([example.series.values, example.series.known], axis=1)
         return example.source
@@ -83,28 +83,28 @@ class Plain(Task):
     def decode(self, row):
         return row
 
-    def answer_to(self, example, row):
+    def decode_for(self, example, row):
         if self.form is not Form.FORECAST:
             return row
         names = tuple(f"x{number}" for number in range(row.mean.shape[1]))
         return SimpleNamespace(names=names, mean=row.mean, quantiles=row.quantiles, paths=row.paths)
 
-    def judge(self, example, answer, nats):
+    def score(self, example, answer, nats):
         return {}
 
     def show(self, answer):
         return str(np.asarray(answer).tolist())
 
-    def shown_symbol(self, number):
+    def show_token(self, number):
         return f"n{number}"
 
-    def shown_question(self, example):
+    def show_question(self, example):
         return self.show(example.source)
 
     def is_known(self, example):
         return [True] * len(example.source)
 
-    def symbols(self, example, answer):
+    def show_tokens(self, example, answer):
         source = [f"s{place}" for place in range(len(example.source))]
         if self.form is Form.NEXT:
             return source, [f"n{number}" for number in np.asarray(example.source).tolist()]

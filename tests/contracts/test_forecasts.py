@@ -1,4 +1,4 @@
-"""What is promised by every model that forecasts series, over MODELS × the signatures of series."""
+"""Contract of every model that forecasts time series, over MODELS × their signatures."""
 
 import copy
 
@@ -9,7 +9,7 @@ from torch import nn
 from seqloom.batch import Batch, Sequences
 from seqloom.errors import ModelError
 from seqloom.inference.stream import stepper_of
-from seqloom.model import Filters, Search
+from seqloom.model import Filtering, Search
 from seqloom.prediction import LEVELS
 from seqloom.signature import Form
 
@@ -34,12 +34,12 @@ def made(name, signature, settings):
 
 
 def log_prob(model, source, target):
-    with model.at_rest():
+    with model.inference_mode():
         return numbers(model.log_prob(Batch(source, target))).numpy()
 
 
 def foreseen(model, source, **asked):
-    with model.at_rest():
+    with model.inference_mode():
         return model.predict(source, Search(**asked))
 
 
@@ -71,12 +71,12 @@ def test_what_is_missing_in_the_future_is_not_scored(name, signature, settings):
 def test_quantiles_rise_around_the_mean(name, signature, settings):
     model, batch = made(name, signature, settings), batch_for(signature, (5, 4))
     found = foreseen(model, batch.source)
-    assert len(found.foreseen) == 2
-    for row, one in zip(found.target.rows(), found.foreseen, strict=True):
+    assert len(found.forecasts) == 2
+    for row, one in zip(found.target.rows(), found.forecasts, strict=True):
         assert one.mean.shape == (signature.target.horizon, signature.target.width)
         assert one.quantiles.shape == (*one.mean.shape, len(LEVELS))
         assert (np.diff(one.quantiles, axis=-1) > 0).all()
-        low, high = one.band(0.95)
+        low, high = one.interval(0.95)
         assert ((low < one.mean) & (one.mean < high)).all()
         close(row, one.mean)
 
@@ -93,7 +93,7 @@ def test_the_first_steps_of_a_longer_forecast(name, signature, settings):
     """They are those of a shorter one."""
     model, source = made(name, signature, settings), batch_for(signature, (5, 4)).source
     short = Sequences(source.values[:, :-1], source.lengths - 1)
-    longer, shorter = foreseen(model, source).foreseen, foreseen(model, short, horizon=2).foreseen
+    longer, shorter = foreseen(model, source).forecasts, foreseen(model, short, horizon=2).forecasts
     for one, other in zip(longer, shorter, strict=True):
         close(one.mean[:2], other.mean)
         close(one.quantiles[:2], other.quantiles)
@@ -122,8 +122,8 @@ def test_densities_sum_to_one(name, signature, settings):
     model = made(name, signature, settings)
     source = batch_for(signature, (6,)).source
     short = hide(source.values[0], 7, 1, signature.target.width)
-    found = foreseen(model, short, horizon=1).foreseen[0]
-    low, high = (q[0, 0] for q in found.band(0.95))
+    found = foreseen(model, short, horizon=1).forecasts[0]
+    low, high = (q[0, 0] for q in found.interval(0.95))
     fine = 4001 if isinstance(model, nn.Module) else 401  # densities by quantiles have jumps
     grid = np.linspace(low - 5 * (high - low), high + 5 * (high - low), fine)
     target = np.full((len(grid), 1, signature.target.width), np.nan)
@@ -141,7 +141,7 @@ def test_densities_sum_to_one(name, signature, settings):
 def test_futures_that_are_drawn_have_the_mean_and_the_quantiles(name, signature, settings):
     model, source = made(name, signature, settings), batch_for(signature, (5, 4)).source
     count = 1000
-    for one in foreseen(model, source, samples=count, seed=2).foreseen:
+    for one in foreseen(model, source, samples=count, seed=2).forecasts:
         assert one.paths.shape == (count, *one.mean.shape)
         deviation = one.paths.std(0)
         assert (np.abs(one.paths.mean(0) - one.mean) < 5 * deviation / count**0.5).all()
@@ -153,7 +153,7 @@ def test_futures_that_are_drawn_have_the_mean_and_the_quantiles(name, signature,
 @every_forecast
 def test_the_same_seed_draws_the_same_futures(name, signature, settings):
     model, source = made(name, signature, settings), batch_for(signature, (4,)).source
-    drawn = [foreseen(model, source, samples=3, seed=s).foreseen[0].paths for s in (1, 1, 2)]
+    drawn = [foreseen(model, source, samples=3, seed=s).forecasts[0].paths for s in (1, 1, 2)]
     assert np.array_equal(drawn[0], drawn[1]) and not np.array_equal(drawn[0], drawn[2])
 
 
@@ -173,11 +173,11 @@ def test_steps_answer_as_a_forecast_of_one_step(name, signature, settings):
     for length in range(1, 10):
         answer, state = stepper.step(rows[length - 1], state)
         more = np.concatenate([rows[:length], rows[length - 1 : length]])
-        found = foreseen(model, hide(more, length + 1, 1, width), horizon=1).foreseen[0]
+        found = foreseen(model, hide(more, length + 1, 1, width), horizon=1).forecasts[0]
         assert answer.shape == (1 + len(LEVELS), width)
         close(answer[0], found.mean[0])
         close(answer[1:].T, found.quantiles[0])
-        if isinstance(stepper, Filters):
+        if isinstance(stepper, Filtering):
             assert all(np.isfinite(known).all() for known in stepper.posterior(state).values())
 
 
@@ -206,6 +206,6 @@ def test_missing_numbers_of_the_past_simply_work(name, signature, settings):
         values = batch.source.values.copy()
         values[0, gap, :width] = np.nan
         source = Sequences(values, batch.source.lengths)
-        one = foreseen(model, source).foreseen[0]
+        one = foreseen(model, source).forecasts[0]
         assert np.isfinite(one.mean).all() and np.isfinite(one.quantiles).all()
         assert np.isfinite(log_prob(model, source, batch.target)).all()

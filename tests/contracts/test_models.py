@@ -1,4 +1,4 @@
-"""Promises every model keeps, over MODELS × signatures: a new model is tested by being listed."""
+"""Contract of every model, over MODELS × signatures: a new model is tested once it is registered."""
 
 from itertools import product
 
@@ -6,15 +6,23 @@ import numpy as np
 import pytest
 import torch
 
-from seqloom.batch import Batch, Sequences, before_the_first
+from seqloom.batch import Batch, Sequences, begin_value
 from seqloom.config import options
-from seqloom.decoding.state import moved, spread
+from seqloom.decoding.state import reorder_state, repeat_rows
 from seqloom.errors import ModelError
-from seqloom.model import Expects, Generator, LearnsByGradient, LearnsFromStatistics, Search, Still
+from seqloom.model import (
+    BernoulliOutputs,
+    Constant,
+    EMTrained,
+    Generator,
+    GradientTrained,
+    Search,
+    StatisticsTrained,
+)
 from seqloom.models import MODELS
-from seqloom.prediction import Odds
+from seqloom.prediction import BernoulliLogits
 from seqloom.signature import UNKNOWN, Bits, Form, Vectors
-from seqloom.trace import watching
+from seqloom.trace import watch
 
 from .cases import CASES, IDS, SIGNATURES, batch_for, build, is_drawn, numbers, sequences_in
 
@@ -39,20 +47,20 @@ def close(one, other):
 
 
 def said(model, source, search):
-    """What a model answers; of rows of bits, what it expects of each from those before it."""
+    """The predictions of a model; for rows of bits, their logits."""
     if is_drawn(model.signature):
-        return [odds.values.tolist() for odds in model.odds(source)]
+        return [logits.values.tolist() for logits in model.bit_logits(source)]
     return model.predict(source, search).target.rows()
 
 
 def first_of(signature, rows):
-    """What so many sequences begin with."""
-    begin = before_the_first(signature.target)
+    """The input before the first position of so many sequences."""
+    begin = begin_value(signature.target)
     return np.tile(begin, (rows, 1)) if is_drawn(signature) else np.full(rows, begin)
 
 
 def agree(found, others):
-    """Predictions are the same: symbols exactly, real numbers to what a float can hold."""
+    """Predictions are the same: tokens exactly, real numbers up to rounding."""
     assert [len(row) for row in found] == [len(row) for row in others]
     for row, other in zip(found, others, strict=True):
         close(np.array(row), np.array(other))
@@ -70,7 +78,7 @@ def test_padding_changes_nothing(name, signature, settings):
     padded = Batch(
         wider(batch.source, 3), wider(batch.target, 0 if signature.form is Form.WHOLE else 3)
     )
-    with model.at_rest():
+    with model.inference_mode():
         close(model.log_prob(batch), model.log_prob(padded))
         found, again = (said(model, b.source, Search(limit=6)) for b in (batch, padded))
     agree(found, again)
@@ -83,7 +91,7 @@ def test_alone_or_together_is_the_same(name, signature, settings):
     def alone(s, i):
         return Sequences(s.values[i : i + 1, : s.lengths[i]], s.lengths[i : i + 1])
 
-    with model.at_rest():
+    with model.inference_mode():
         single = [
             model.log_prob(Batch(alone(batch.source, i), alone(batch.target, i))) for i in range(3)
         ]
@@ -120,32 +128,32 @@ def test_probabilities_sum_to_one(name, signature, settings):
     read = sequences_in(signature.source, [time], np.random.default_rng(seed)).values
     read = Sequences(np.repeat(read, len(targets), 0), np.full(len(targets), time))
     source = every if signature.form is Form.NEXT else read
-    with model.at_rest():
+    with model.inference_mode():
         total = numbers(model.log_prob(Batch(source, every))).exp().sum().item()
     assert total * cell == pytest.approx(1, abs=1e-4)
 
 
 @every_generator
 def test_steps_agree_with_the_whole(name, signature, settings):
-    """One symbol at a time gives the log-probability that `log_prob` gives at once."""
+    """Steps give the same log-probability as `log_prob` of the whole target."""
     model, batch = build(name, signature, settings), batch_for(signature, (4, 4, 4))
     assert isinstance(model, Generator)
-    with model.at_rest():
+    with model.inference_mode():
         state, symbols, total = model.begin(batch.source), first_of(signature, 3), np.zeros(3)
         for t in range(4):
             log_probs, state = model.step(symbols, state)
             symbols = batch.target.values[:, t]
             if is_drawn(signature):
-                total = total + Odds(log_probs).log_probs(symbols)
+                total = total + BernoulliLogits(log_probs).log_probs(symbols)
                 continue
             said = np.where(symbols < log_probs.shape[1], symbols, UNKNOWN)
             total = total + log_probs[np.arange(3), said]
         close(total, model.log_prob(batch))
 
 
-def walked(model, source, moves, change):
-    """Log-probabilities of some steps, the rows being moved between them by `change`."""
-    state, seen = spread(model.begin(source), 2), []
+def stepped(model, source, moves, change):
+    """Log-probabilities of some steps, with the rows of the state reordered between them."""
+    state, seen = repeat_rows(model.begin(source), 2), []
     symbols = first_of(model.signature, 2 * len(source))
     for sources, order in moves:
         log_probs, state = model.step(symbols, state)
@@ -159,7 +167,7 @@ def walked(model, source, moves, change):
 
 @every_generator
 def test_rows_moved_in_place_are_as_good_as_copies(name, signature, settings):
-    """What a search does to a state: candidates swap, spread and vanish, sources leave."""
+    """What beam search does to a state: candidates are reordered, copied and dropped, sources end."""
     model, source = build(name, signature, settings), batch_for(signature, (4, 2, 3)).source
     moves = [([0, 1, 2], [1, 0, 2, 2, 4, 5]), ([0, 1, 2], [0, 0, 3, 2, 5, 5])]
     moves += [([2, 1], [5, 4, 2, 2]), ([0, 1], [1, 1, 3, 3]), ([1], [3, 2]), ([0], [0, 1])]
@@ -167,40 +175,40 @@ def test_rows_moved_in_place_are_as_good_as_copies(name, signature, settings):
     first = [True]
 
     def copied(state, sources, order):
-        return tuple(p[sources] if isinstance(p, Still) else p[order] for p in state)
+        return tuple(p[sources] if isinstance(p, Constant) else p[order] for p in state)
 
     def in_place(state, sources, order):
         is_first, first[0] = first[0], first[0] and len(sources) == 3
-        return moved(state, sources, order, is_first=is_first)
+        return reorder_state(state, sources, order, is_first=is_first)
 
-    with model.at_rest():
-        right = walked(model, source, moves, copied)
-        found = walked(model, source, moves, in_place)
-        again = walked(model, source, moves, copied)
+    with model.inference_mode():
+        right = stepped(model, source, moves, copied)
+        found = stepped(model, source, moves, in_place)
+        again = stepped(model, source, moves, copied)
     for one, other, third in zip(right, found, again, strict=True):
         close(one, other)
         assert np.array_equal(one, third), "what was moved was the model's own"
 
 
 @every_drawn
-def test_what_is_expected_is_as_likely_as_the_model_says(name, signature, settings):
-    """The odds of every row, from those before it, come to the log-probability of all."""
+def test_bit_logits_give_the_log_probability(name, signature, settings):
+    """The logits of all rows give the log-probability of the sequence."""
     model, batch = build(name, signature, settings), batch_for(signature, (4, 2, 3))
-    assert isinstance(model, Expects)
-    with model.at_rest():
-        odds = model.odds(batch.source)
+    assert isinstance(model, BernoulliOutputs)
+    with model.inference_mode():
+        logits = model.bit_logits(batch.source)
         rows = [np.array(row) for row in batch.target.rows()]
         close(
-            [one.log_probs(row).sum() for one, row in zip(odds, rows, strict=True)],
+            [one.log_probs(row).sum() for one, row in zip(logits, rows, strict=True)],
             model.log_prob(batch),
         )
-    assert {len(one.values) for one in odds} == {4, 2, 3}
+    assert {len(one.values) for one in logits} == {4, 2, 3}
 
 
 @every_drawn
 def test_rows_of_bits_are_not_searched_for(name, signature, settings):
     model = build(name, signature, settings)
-    with pytest.raises(ModelError, match="drawn, not searched for") as told:
+    with pytest.raises(ModelError, match="sampled, not searched for") as told:
         model.predict(batch_for(signature).source, Search())
     assert told.value.code == "M480"
 
@@ -208,19 +216,19 @@ def test_rows_of_bits_are_not_searched_for(name, signature, settings):
 @every_search
 @pytest.mark.parametrize("beam", [1, 3])
 def test_what_a_search_finds_is_as_likely_as_the_model_says(name, signature, settings, beam):
-    """Every answer of every list, also those cut off by the limit."""
+    """Every hypothesis of every n-best list, also those cut off by the limit."""
     model, source = build(name, signature, settings), batch_for(signature, (4, 2, 3)).source
     given = [len(row) if signature.form is Form.NEXT else 0 for row in source.rows()]
-    with model.at_rest():
+    with model.inference_mode():
         found = model.predict(source, Search(beam=beam, nbest=beam, limit=5, length_penalty=0.5))
         for place, ranked in enumerate(found.ranked):
             assert [h.score for h in ranked] == [
-                pytest.approx(h.log_prob / len(h.symbols) ** 0.5) for h in ranked
+                pytest.approx(h.log_prob / len(h.tokens) ** 0.5) for h in ranked
             ]
             read = source.values[place : place + 1, : source.lengths[place]]
             for hypothesis in ranked:
                 before = [*read[0, : given[place]].tolist()] if given[place] else []
-                whole = Sequences.pad([np.array([*before, *hypothesis.symbols], dtype=np.int64)])
+                whole = Sequences.pad([np.array([*before, *hypothesis.tokens], dtype=np.int64)])
                 asked = whole if given[place] else Sequences(read, source.lengths[[place]])
                 total = numbers(model.log_prob(Batch(asked, whole)))
                 if given[place]:
@@ -232,13 +240,13 @@ def test_what_a_search_finds_is_as_likely_as_the_model_says(name, signature, set
 @every_case
 def test_every_parameter_learns(name, signature, settings):
     model = build(name, signature, settings)
-    if isinstance(model, LearnsFromStatistics):
+    if isinstance(model, StatisticsTrained):
         before = {k: v.copy() for k, v in model.weights().items()}
         model.update(model.statistics(batch_for(signature, (7, 7, 7), seed=9)))
         after = model.weights()
         assert any(not np.array_equal(before[k], after[k]) for k in before)
         return
-    assert isinstance(model, LearnsByGradient)
+    assert isinstance(model, GradientTrained)
     model.loss(batch_for(signature, (4, 5))).backward()
     still = [
         n
@@ -248,26 +256,46 @@ def test_every_parameter_learns(name, signature, settings):
     assert not still
 
 
+@pytest.mark.parametrize("name", MODELS)
+def test_it_says_how_it_is_trained(name):
+    """`learns` names a kind of estimation, the one that the protocol of the model stands for."""
+    for case, signature, settings in CASES:
+        if case != name:
+            continue
+        model = build(name, signature, settings)
+        if isinstance(model, EMTrained):
+            kinds = ("EM", "maximum likelihood")
+        elif isinstance(model, StatisticsTrained):
+            kinds = ("closed form", "maximum likelihood")
+        else:
+            kinds = ("gradient descent",)
+        assert any(kind in model.learns for kind in kinds), (
+            f"{model.learns!r}: {kinds} was expected"
+        )
+    is_network = issubclass(MODELS[name], torch.nn.Module)
+    assert is_network or "gradient descent" not in MODELS[name].learns
+
+
 @every_case
-def test_loss_is_surprise_per_symbol(name, signature, settings):
+def test_loss_is_nats_per_token(name, signature, settings):
     model, batch = build(name, signature, settings), batch_for(signature)
-    if not isinstance(model, LearnsByGradient):
-        pytest.skip("learns by counting")
+    if not isinstance(model, GradientTrained):
+        pytest.skip("not trained by gradient descent")
     if signature.form is Form.FORECAST:
-        pytest.skip("the past is learned, too, and quantiles have an aim of their own")
-    model.smoothing = 0.0
-    with model.at_rest():
+        pytest.skip("the past adds to the loss, too, and quantiles have a loss of their own")
+    model.label_smoothing = 0.0
+    with model.inference_mode():
         surprise = -numbers(model.log_prob(batch)).sum() / batch.target.lengths.sum()
         close(model.loss(batch), surprise)
 
 
 @every_case
 def test_watching_changes_nothing(name, signature, settings):
-    """The fused kernels and the readable steps agree; what is recorded is what it is called."""
+    """Fused kernels and the reference implementation agree; recorded attention sums to 1."""
     model, batch = build(name, signature, settings), batch_for(signature)
-    with model.at_rest():
+    with model.inference_mode():
         before = model.log_prob(batch)
-        with watching(model) as trace:
+        with watch(model) as trace:
             after = model.log_prob(batch)
     close(before, after)
     for seen in trace.of_kind("attention"):
@@ -282,14 +310,14 @@ def test_weights_bring_back_the_same_model(name, signature, settings):
     model, other = build(name, signature, settings), build(name, signature, settings, seed=5)
     batch = batch_for(signature)
     other.restore({name: np.array(array) for name, array in model.weights().items()})
-    with model.at_rest(), other.at_rest():
+    with model.inference_mode(), other.inference_mode():
         assert numbers(model.log_prob(batch)).tolist() == numbers(other.log_prob(batch)).tolist()
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_weights_of_another_model_are_refused(name):
     kind = MODELS[name]
-    model = kind(next(s for s in SIGNATURES.values() if kind.can_do(s)))
+    model = kind(next(s for s in SIGNATURES.values() if kind.supports(s)))
     with pytest.raises(ModelError) as told:
         model.restore({"something": np.zeros(3)})
     assert told.value.code == "M111"

@@ -1,4 +1,4 @@
-"""A sequence read value by value is answered as the whole of it would be, over MODELS × forms."""
+"""Streaming gives the same as reading the whole sequence, over MODELS × forms."""
 
 import copy
 
@@ -7,12 +7,12 @@ import pytest
 import torch
 from torch import nn
 
-from seqloom.batch import Batch, Sequences, before_the_first
+from seqloom.batch import Batch, Sequences, begin_value
 from seqloom.errors import ModelError
 from seqloom.inference.stream import stepper_of
 from seqloom.model import Search
 from seqloom.nn.cells import CELLS
-from seqloom.nn.cells.options import Wiring
+from seqloom.nn.cells.options import RNNOptions
 from seqloom.nn.numpy_steps import recurrence
 from seqloom.signature import BEGIN, Bits, Form, Tokens, Vectors
 
@@ -20,14 +20,19 @@ from .cases import CASES, IDS, SIGNATURES, batch_for, build, numbers
 
 READ = [4, 5, 3, 5, 5, 4, 3]
 LABELS = [0, 2, 1, 1, 0, 2, 2]
-NEED_THE_WHOLE = {"transformer", "hidden-markov", "bag", "hierarchical-attention"}  # but for NEXT
+NEED_THE_WHOLE = {
+    "transformer",
+    "hmm-tagger",
+    "bag-of-words",
+    "hierarchical-attention",
+}  # but for NEXT
 CAUSAL = [
     (case, number)
     for case, number in zip(CASES, IDS, strict=True)
     if case[1].form not in (Form.TRANSDUCE, Form.FORECAST)  # for these: test_forecasts
-    and case[2].get("directions") != "both"
+    and not case[2].get("bidirectional")
     and (case[0] not in NEED_THE_WHOLE or case[1].form is Form.NEXT)
-    and not {"chain", "filters"} & case[2].keys()
+    and not {"crf", "filters"} & case[2].keys()
 ]
 OF = {form: SIGNATURES[form.name] for form in (Form.NEXT, Form.EACH, Form.WHOLE, Form.TRANSDUCE)}
 OPTIONS = [
@@ -51,7 +56,7 @@ OPTIONS = [
 def possible(cell, options):
     kind = CELLS[cell]
     special = {"activation", "peepholes", "reset"} & options.keys()
-    return special <= kind.takes and not options.keys() & kind.refuses.keys()
+    return special <= kind.own_options and not options.keys() & kind.unsupported.keys()
 
 
 def whole(model, form, length):
@@ -64,7 +69,7 @@ def whole(model, form, length):
 
     def total(source, target):
         rows = [Sequences(np.array(r), np.full(len(r), len(r[0]))) for r in (source, target)]
-        with model.at_rest():
+        with model.inference_mode():
             return numbers(model.log_prob(Batch(*rows))).numpy()
 
     if form is Form.WHOLE:
@@ -110,7 +115,7 @@ def agree_on_rows(model, signature):
     stepper, is_next = stepper_of(model), signature.form is Form.NEXT
     state = stepper.begin()
     if is_next:
-        _, state = stepper.step(before_the_first(signature.source), state)
+        _, state = stepper.step(begin_value(signature.source), state)
     for length in range(1, 8):
         answer, state = stepper.step(rows.values[0, length - 1], state)
         values = rows.values[:, :length]
@@ -120,12 +125,12 @@ def agree_on_rows(model, signature):
             values = values.astype(np.float64)
         read = Sequences(values, np.array([values.shape[1]]))
         if not isinstance(model, nn.Module):  # labels alone, by a model that knows their chances
-            told = np.log(exact.predict(read, Search(chances=True)).chances)
+            told = np.log(exact.predict(read, Search(chances=True)).probabilities)
             np.testing.assert_allclose(answer, told[0, -1], rtol=1e-6, atol=1e-6)
             continue
-        with exact.at_rest():
+        with exact.inference_mode():
             states = exact._states(read)
-            chances = exact.output.chances(states, np.array([states.shape[1]]))
+            chances = exact.output.probabilities(states, np.array([states.shape[1]]))
             told = exact.output(states).numpy() if chances is None else np.log(chances)
         np.testing.assert_allclose(answer, told[0, -1], rtol=1e-6, atol=1e-6)
 
@@ -145,33 +150,53 @@ WIRED = [(cell, options) for cell in CELLS for options in OPTIONS if possible(ce
 
 @pytest.mark.parametrize("cell, options", WIRED, ids=[f"{c}-{'-'.join(o)}" for c, o in WIRED])
 def test_every_wiring_of_every_cell(cell, options):
-    settings = {"cell": cell, "width": 6, "hidden": 8, "layers": 3, "wiring": Wiring(**options)}
+    settings = {
+        "cell": cell,
+        "embedding_size": 6,
+        "hidden_size": 8,
+        "num_layers": 3,
+        "rnn_options": RNNOptions(**options),
+    }
     agree(stir(build("recurrent", OF[Form.EACH], settings)), Form.EACH)
 
 
 @pytest.mark.parametrize("residual", [False, True])
 @pytest.mark.parametrize("pooling", ["mean", "max", "last", "ends", "attentive"])
 def test_every_pooling(pooling, residual):
-    wiring = Wiring(residual=residual)
-    settings = {"width": 6, "hidden": 8, "layers": 2, "pooling": pooling, "wiring": wiring}
+    rnn_options = RNNOptions(residual=residual)
+    settings = {
+        "embedding_size": 6,
+        "hidden_size": 8,
+        "num_layers": 2,
+        "pooling": pooling,
+        "rnn_options": rnn_options,
+    }
     agree(stir(build("recurrent", OF[Form.WHOLE], settings)), Form.WHOLE)
 
 
 @pytest.mark.parametrize("form", [Form.NEXT, Form.EACH, Form.WHOLE])
 @pytest.mark.parametrize("pooling", ["mean", "ends"])
-def test_without_twins_and_tables_it_is_the_same(form, pooling, monkeypatch):
-    """Cells that have no twin are stepped by torch; large vocabularies have no table."""
-    settings = {"width": 6, "hidden": 8, "layers": 2, "pooling": pooling, "dropout": 0.4}
-    settings["wiring"] = Wiring(residual=True, first_bias=True)
+def test_without_numpy_kernels_and_tables_it_is_the_same(form, pooling, monkeypatch):
+    """Cells without NumPy kernels are stepped in torch; large vocabularies have no table."""
+    settings = {
+        "embedding_size": 6,
+        "hidden_size": 8,
+        "num_layers": 2,
+        "pooling": pooling,
+        "dropout": 0.4,
+    }
+    settings["rnn_options"] = RNNOptions(residual=True, first_bias=True)
     model = stir(build("recurrent", OF[form], settings))
-    monkeypatch.setattr("seqloom.models.streaming.LOOKED_UP", 0)
+    monkeypatch.setattr("seqloom.models.streaming.MAX_TABLE", 0)
     agree(model, form)
-    monkeypatch.setattr(recurrence, "TWINS", {})
+    monkeypatch.setattr(recurrence, "NUMPY_CELLS", {})
     agree(model, form)
 
 
 def test_a_step_changes_neither_its_state_nor_the_model():
-    model = stir(build("recurrent", OF[Form.EACH], {"width": 6, "hidden": 8, "layers": 2}))
+    model = stir(
+        build("recurrent", OF[Form.EACH], {"embedding_size": 6, "hidden_size": 8, "num_layers": 2})
+    )
     before = {name: array.copy() for name, array in model.weights().items()}
     stepper = stepper_of(model)
     _, first = stepper.step(4, stepper.begin())
@@ -184,22 +209,22 @@ def test_a_step_changes_neither_its_state_nor_the_model():
     assert all(np.array_equal(before[name], array) for name, array in model.weights().items())
 
 
-def test_every_cell_has_a_twin():
-    assert set(recurrence.TWINS) == set(CELLS.values())
+def test_every_cell_has_a_numpy_step():
+    assert set(recurrence.NUMPY_CELLS) == set(CELLS.values())
 
 
 @pytest.mark.parametrize("form", [Form.EACH, Form.WHOLE])
 @pytest.mark.parametrize("name", ["recurrent", "convolutional", "transformer"])
-def test_what_looks_ahead_is_refused(name, form):
-    both = {"width": 6, "hidden": 8, "directions": "both"}
-    model = build(name, OF[form], {"width": 8} if name == "transformer" else both)
-    with pytest.raises(ModelError, match="both sides") as told:
+def test_bidirectional_models_cannot_stream(name, form):
+    both = {"embedding_size": 6, "hidden_size": 8, "bidirectional": True}
+    model = build(name, OF[form], {"hidden_size": 8} if name == "transformer" else both)
+    with pytest.raises(ModelError, match="cannot stream") as told:
         stepper_of(model)
     assert told.value.code == "M130"
 
 
 def test_what_reads_a_whole_source_is_refused():
-    model = build("encoder-decoder", OF[Form.TRANSDUCE], {"width": 6, "hidden": 8})
-    with pytest.raises(ModelError, match="the whole of its source") as told:
+    model = build("encoder-decoder", OF[Form.TRANSDUCE], {"embedding_size": 6, "hidden_size": 8})
+    with pytest.raises(ModelError, match="only after the whole source") as told:
         stepper_of(model)
     assert told.value.code == "M130"

@@ -1,4 +1,4 @@
-"""Promises every task keeps, over TASKS × the models that can do them."""
+"""Contract of every task, over TASKS × the models that support it."""
 
 import copy
 import json
@@ -12,7 +12,7 @@ from seqloom.config import options
 from seqloom.data.options import Data
 from seqloom.errors import UsageError
 from seqloom.evaluation.evaluate import evaluate
-from seqloom.inference.compose import Composing
+from seqloom.inference.compose import CompositionOptions
 from seqloom.metrics import METRICS, value_of
 from seqloom.model import Search
 from seqloom.models import MODELS
@@ -27,7 +27,7 @@ from .cases import is_drawn
 
 
 def can_do(model, task):
-    return MODELS[model].can_do(task.signature())
+    return MODELS[model].supports(task.signature())
 
 
 FILE = {
@@ -61,12 +61,12 @@ FIRST = {v: next(m for w, m in PAIRS if w == v) for v in VARIETIES}
 TRAINED = [
     (v, m)
     for v, m in PAIRS
-    if v in KINDS.values() or m == FIRST[v] or MODELS[m].reads == frozenset({Series})
+    if v in KINDS.values() or m == FIRST[v] or MODELS[m].source_spaces == frozenset({Series})
 ]
 # They learn in one pass; a bag does unless it is told otherwise.
 ONCE = [m for m in MODELS if not hasattr(MODELS[m], "loss") and not hasattr(MODELS[m], "restart")]
-COUNTED = {"bag", *ONCE}
-STARTED = {"hidden-regimes"}  # their first pass has found groups: tests of their own see them learn
+COUNTED = {"bag-of-words", *ONCE}
+STARTED = {"gaussian-hmm"}  # their first pass has found groups: tests of their own see them learn
 SETTINGS = {"epochs": 3, "batch_size": 16, "learning_rate": 0.01}
 
 
@@ -83,13 +83,17 @@ def tables(data, variety):
 
 def recipe(data, variety, model, **training):
     own = {
-        **dict.fromkeys(COUNTED | {"hidden-states", "hidden-regimes"}, {}),
-        "convolutional": {"width": 16, "hidden": 24, "layers": 2},
-        "transformer": {"width": 16, "layers": 2},
-        "transformer-encoder-decoder": {"width": 16, "encoder_layers": 1, "decoder_layers": 1},
+        **dict.fromkeys(COUNTED | {"hmm", "gaussian-hmm"}, {}),
+        "convolutional": {"embedding_size": 16, "hidden_size": 24, "num_layers": 2},
+        "transformer": {"hidden_size": 16, "num_layers": 2},
+        "transformer-encoder-decoder": {
+            "hidden_size": 16,
+            "encoder_layers": 1,
+            "decoder_layers": 1,
+        },
     }
     takes = {option.name for option in options(MODELS[model])}
-    widths = own.get(model, {"width": 16, "hidden": 24})
+    widths = own.get(model, {"embedding_size": 16, "hidden_size": 24})
     widths = {name: width for name, width in widths.items() if name in takes}
     return Recipe(*tables(data, variety), {"name": model, **widths}, {**SETTINGS, **training})
 
@@ -120,17 +124,17 @@ def test_the_right_answer_is_right(prepared):
     """Judged, it has no error; its pairs are equal; a label to stratify by is the label of all."""
     task, examples, _ = prepared
     for example in examples if task.form is not Form.NEXT else ():
-        answer = task.right_answer(example)
-        for name, tally in task.judge(example, answer, 0.0).items():
+        answer = task.reference(example)
+        for name, tally in task.score(example, answer, 0.0).items():
             if METRICS[name].percent:
                 assert value_of(name, [tally]) == (0 if METRICS[name].lower_is_better else 1)
-        pairs = task.pairs(example, answer)
+        pairs = task.confusion_pairs(example, answer)
         assert all(right == guess for right, guess in pairs)
         assert task.stratum(example) in {None, *(right for right, _ in pairs)}
     assert len({task.stratum(example) is None for example in examples}) == 1, "all or none"
 
 
-@pytest.mark.parametrize("name", [name for name in FILE if not TASKS[name].in_time])
+@pytest.mark.parametrize("name", [name for name in FILE if not TASKS[name].splits_in_time])
 def test_folds_hold_out_everything_once(data, name):
     """What is held out is never learned from, nor does it choose the best step."""
     held, everything = [], None
@@ -151,7 +155,7 @@ def test_folds_hold_out_everything_once(data, name):
 def test_examples_are_read_or_made(prepared, data):
     """A task without columns makes its examples, the same each time, and refuses a file."""
     task, examples, _ = prepared
-    made = task.generated()
+    made = task.generator()
     assert (made is None) == bool(task.roles)
     if made is not None:
         first, again = (
@@ -180,7 +184,7 @@ def test_decoding_undoes_encoding(prepared):
     task, examples, _ = prepared
     for example in examples[:5]:
         answer = task.decode(task.encode(example).target.tolist())
-        again = task.answered(example, answer)
+        again = task.with_target(example, answer)
         # Numbers that are scaled there and back may differ in their last digit.
         close = 1e-12 if task.form is Form.FORECAST else 0
         there, back = task.encode(example).target, task.encode(again).target
@@ -191,7 +195,7 @@ def test_decoding_undoes_encoding(prepared):
 def test_a_right_answer_is_judged_right(prepared):
     task, examples, _ = prepared
     answers = [task.decode(task.encode(example).target.tolist()) for example in examples[:5]]
-    judged = [task.judge(e, a, 0.0) for e, a in zip(examples[:5], answers, strict=True)]
+    judged = [task.score(e, a, 0.0) for e, a in zip(examples[:5], answers, strict=True)]
     # The surprise of a density has no least value.
     for name in judged[0].keys() - ({"loss"} if task.form is Form.FORECAST else set()):
         metric = METRICS[name]
@@ -205,8 +209,8 @@ def test_typed_questions_read_like_files(prepared):
     """What a user types is read as the same line in a file would be."""
     task, examples, _ = prepared
     for example in examples[:5]:
-        typed = task.question(task.shown_question(example))
-        np.testing.assert_array_equal(task.ask(typed), task.ask(example))
+        typed = task.question(task.show_question(example))
+        np.testing.assert_array_equal(task.encode_source(typed), task.encode_source(example))
 
 
 @pytest.mark.parametrize("thing", [*TASKS.values(), Training, Data, Search])
@@ -221,15 +225,15 @@ def test_trained_saved_and_loaded_predict_the_same(data, task, model):
     run = seqloom.train(recipe(data, task, model), runs=data / "runs")
     again = seqloom.load(run.folder)
     examples = read_parts(run.task, run.recipe.build_data()).test
-    texts = [run.task.shown_question(example) for example in examples[:6]]
-    if is_drawn(run.model.signature):  # rows of bits are drawn, not searched for
-        pieces = [one.compose(Composing(steps=9, seed=3)).frames for one in (again, run)]
+    texts = [run.task.show_question(example) for example in examples[:6]]
+    if is_drawn(run.model.signature):  # rows of bits are sampled, not searched for
+        pieces = [one.compose(CompositionOptions(steps=9, seed=3)).frames for one in (again, run)]
         assert pieces[0] == pieces[1]
     else:
         assert again.predict(texts, beam=2) == run.predict(texts, beam=2)
     values = evaluate(run.model, run.task, examples, Search()).values()
     assert evaluate(again.model, again.task, examples, Search()).values() == values
-    assert next(iter(values)) == run.task.headline
+    assert next(iter(values)) == run.task.primary_metric
     assert (run.folder / "card.md").read_text().startswith(f"# {run.name}")
 
 
@@ -247,12 +251,12 @@ def test_learning_helps(data, task, model):
     A few puzzles, or one short series, can be learned by heart, not understood: they are judged by
     what was learned.
     """
-    epochs = 8 if VARIETIES[task][1].in_time else 40  # one series has many pieces
+    epochs = 8 if VARIETIES[task][1].splits_in_time else 40  # one series has many pieces
     run = seqloom.train(recipe(data, task, model, epochs=epochs), runs=data / "runs")
-    kind = "eval" if run.task.roles and not run.task.in_time else "train"
+    kind = "eval" if run.task.roles and not run.task.splits_in_time else "train"
     found = [e for e in run.events() if e["kind"] == kind]
     measure = "perplexity" if run.task.form is Form.NEXT else "loss"
-    measure = run.task.headline if is_drawn(run.model.signature) else measure
+    measure = run.task.primary_metric if is_drawn(run.model.signature) else measure
     target = run.task.signature().target
     # Of real numbers a part of the loss is there however right they are: ½ log 2π each.
     least = 0.5 * math.log(2 * math.pi) * target.width if isinstance(target, Vectors) else 0.0

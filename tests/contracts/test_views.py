@@ -1,4 +1,4 @@
-"""What is promised of every view, over MODELS × signatures: a new model shows what it can."""
+"""Contract of every view, over MODELS × signatures: a new model shows what it supports."""
 
 import json
 import math
@@ -8,8 +8,8 @@ import pytest
 
 from seqloom.batch import Sequences
 from seqloom.errors import ModelError, UsageError
-from seqloom.inspection import KINDS, Subject, offers, show
-from seqloom.inspection.options import Inspecting
+from seqloom.inspection import VIEW_KINDS, InspectedModel, available_views, inspect
+from seqloom.inspection.options import InspectionOptions
 from seqloom.model import Search
 from seqloom.signature import END, Bits, Form, Labels, Tokens
 
@@ -18,20 +18,20 @@ from .plain_task import Plain
 
 # Every model in every form, and what changes what is recorded.
 MORE = [
-    {"cell": "lstm", "layers": 2},
-    {"cell": "context", "layers": 2},
-    {"directions": "both", "layers": 2, "dropout": 0.3},
-    {"chain": True},
+    {"cell": "lstm", "num_layers": 2},
+    {"cell": "context", "num_layers": 2},
+    {"bidirectional": True, "num_layers": 2, "dropout": 0.3},
+    {"crf": True},
     {"pooling": "attentive"},
     {"positions": "rotary", "norm": "after", "context": 4},
     {"copy": True},
-    {"attention": "multi-head", "heads": 2, "attention_window": 1},
+    {"attention": "multi-head", "num_heads": 2, "attention_window": 1},
     {"query": "previous", "attention": "location", "input_feeding": True, "cell": "gru"},
-    {"filters": "1,3", "layers": 2, "padding": "valid", "stride": 2, "pooling": "max"},
+    {"filters": [1, 3], "num_layers": 2, "padding": "valid", "stride": 2, "pooling": "max"},
     {"output": "student", "center": "last", "look_back": 3},
     {"output": "quantile", "center": "standard", "ahead": "direct"},
     {"ahead": "direct", "patch": 2, "look_back": 5},
-    {"ahead": "direct", "directions": "both"},
+    {"ahead": "direct", "bidirectional": True},
 ]
 LIMIT = 8  # symbols that a search may write
 FEW = [
@@ -59,17 +59,17 @@ def looked(subject, question, view, **options):
         options["at"] = 0
     if view == "beam":
         options["limit"] = LIMIT
-    return show(subject, question, Inspecting(view=view, **options), answer=answer)
+    return inspect(subject, question, InspectionOptions(view=view, **options), answer=answer)
 
 
 @pytest.mark.parametrize("case", FEW)
 def test_every_view_that_is_offered_can_be_made(case):
     name, signature, options = case
     task = Plain(signature)
-    subject = Subject(build(name, signature, options), task, name)
-    found = offers(subject)
+    subject = InspectedModel(build(name, signature, options), task, name)
+    found = available_views(subject)
     assert [k.view for k in found.shown] + [k.view for k in found.missing] != []
-    assert {k.view for k in found.shown} | {k.view for k in found.missing} == set(KINDS)
+    assert {k.view for k in found.shown} | {k.view for k in found.missing} == set(VIEW_KINDS)
     for kind in found.shown:
         question = task.asked()
         try:
@@ -119,7 +119,7 @@ def of_next(subject, question, told):
 
 def of_surprise(subject, question, told):
     bits = told["bits"]
-    with subject.model.at_rest():
+    with subject.model.inference_mode():
         whole = -float(subject.model.log_prob(subject.task.batch([question]))[0])
     known = [one for one in bits[1:] if one is not None]
     assert bits[0] is None and len(bits) == len(told["tokens"]["src"])
@@ -134,7 +134,7 @@ def of_choices(subject, question, told):
     if isinstance(subject.target, Labels):
         assert sum(chances) == pytest.approx(1, abs=1e-5)
         best = predicted(subject, question).target.values[0, 0]
-        assert told["choices"][0]["label"] == subject.label(int(best))
+        assert told["choices"][0]["label"] == subject.output_name(int(best))
 
 
 def of_influence(subject, question, told):
@@ -146,9 +146,9 @@ def of_influence(subject, question, told):
 def of_tags(subject, question, told):
     found = predicted(subject, question, chances=True)
     labels = found.target.rows()[0]
-    assert [tag["label"] for tag in told["tags"]] == subject.task.symbols(question, labels)[1]
-    assert told["labels"] == [subject.label(n) for n in range(subject.target.size)]
-    for tag, row, label in zip(told["tags"], found.chances[0], labels, strict=True):
+    assert [tag["label"] for tag in told["tags"]] == subject.task.show_tokens(question, labels)[1]
+    assert told["labels"] == [subject.output_name(n) for n in range(subject.target.size)]
+    for tag, row, label in zip(told["tags"], found.probabilities[0], labels, strict=True):
         assert tag["p"] == pytest.approx(float(row[label]), abs=1e-5)
         assert tag["p"] + sum(p for _, p in tag["alternatives"]) == pytest.approx(1, abs=0.01)
 
@@ -162,7 +162,7 @@ def of_trellis(subject, question, told):
     if subject.form is Form.EACH and isinstance(subject.target, Labels):
         found = predicted(subject, question, chances=True)
         assert told["path"] == found.target.rows()[0]
-        assert smoothed == pytest.approx(found.chances[0], abs=1e-5)
+        assert smoothed == pytest.approx(found.probabilities[0], abs=1e-5)
     else:  # nothing stands behind the last place
         assert filtered[-1] == pytest.approx(smoothed[-1], abs=1e-4)
 
@@ -199,8 +199,8 @@ def of_cell(subject, question, told):
 
 
 def predicted(subject, question, **search):
-    source = Sequences.pad([np.asarray(subject.task.ask(question))])
-    with subject.model.at_rest():
+    source = Sequences.pad([np.asarray(subject.task.encode_source(question))])
+    with subject.model.inference_mode():
         return subject.model.predict(source, Search(**search))
 
 
@@ -222,8 +222,8 @@ CHECKS = {
 def test_forms_show_what_they_predict():
     """Whatever model it is, a form has views of what it answers."""
     for name, signature, options in CASES[:: max(1, len(CASES) // 40)]:
-        subject = Subject(build(name, signature, options), Plain(signature), name)
-        shown = {kind.view for kind in offers(subject)}
+        subject = InspectedModel(build(name, signature, options), Plain(signature), name)
+        shown = {kind.view for kind in available_views(subject)}
         is_symbols = isinstance(signature.target, Tokens)
         assert ("surprise" in shown) == (signature.form is Form.NEXT and is_symbols)
         is_label = isinstance(signature.target, Labels | Bits)

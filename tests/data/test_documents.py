@@ -1,8 +1,14 @@
-"""Texts as sentences and words."""
+"""Documents: sentence and word tokenisation, truncation."""
 
 import pytest
 
-from seqloom.data.text.documents import BREAK, NEXT, Documents, sentences_of, words_of
+from seqloom.data.text.documents import (
+    COLUMN_TOKEN,
+    SENTENCE_BREAK,
+    DocumentOptions,
+    split_sentences,
+    split_words,
+)
 from seqloom.errors import UsageError
 
 
@@ -18,7 +24,7 @@ from seqloom.errors import UsageError
     ("", []),
 ])  # fmt: skip
 def test_sentences_end_where_people_end_them(text, expected):
-    assert sentences_of(text) == expected
+    assert split_sentences(text) == expected
 
 
 @pytest.mark.parametrize("text, expected", [
@@ -28,19 +34,22 @@ def test_sentences_end_where_people_end_them(text, expected):
     ("हिन्दी भाषा।", ["हिन्दी", "भाषा", "।"]),
 ])  # fmt: skip
 def test_marks_are_words_of_their_own(text, expected):
-    assert words_of(text) == expected
+    assert split_words(text) == expected
 
 
 def test_the_end_stands_between_sentences():
-    read = Documents(sentences=True).read
-    assert read("A bit. C day.", "words", True) == (["a", "bit.", BREAK, "c", "day."], False)
-    assert read("Ab. C", "characters", False)[0] == [*"Ab.", BREAK, "C"]
+    read = DocumentOptions(sentences=True).tokenize
+    assert read("A bit. C day.", "words", True) == (
+        ["a", "bit.", SENTENCE_BREAK, "c", "day."],
+        False,
+    )
+    assert read("Ab. C", "characters", False)[0] == [*"Ab.", SENTENCE_BREAK, "C"]
     assert read("...", "words", True) == (["..."], False)
 
 
 def test_columns_are_marked_apart():
-    text = f"A title {NEXT} The body. More"
-    assert Documents().read(text, "words", True)[0] == [
+    text = f"A title {COLUMN_TOKEN} The body. More"
+    assert DocumentOptions().tokenize(text, "words", True)[0] == [
         "a",
         "title",
         "<next>",
@@ -48,25 +57,46 @@ def test_columns_are_marked_apart():
         "body.",
         "more",
     ]
-    found = Documents(sentences=True).read(text, "words", True)[0]
-    assert found == ["a", "title", BREAK, NEXT, "the", "body.", BREAK, "more"]
-    assert Documents().read(f"a {NEXT} b", "characters", True)[0] == ["a", NEXT, "b"]
-    split = Documents(split_punctuation=True).read(f"a, {NEXT} ", "words", True)[0]
-    assert split == ["a", ",", NEXT]
+    found = DocumentOptions(sentences=True).tokenize(text, "words", True)[0]
+    assert found == [
+        "a",
+        "title",
+        SENTENCE_BREAK,
+        COLUMN_TOKEN,
+        "the",
+        "body.",
+        SENTENCE_BREAK,
+        "more",
+    ]
+    assert DocumentOptions().tokenize(f"a {COLUMN_TOKEN} b", "characters", True)[0] == [
+        "a",
+        COLUMN_TOKEN,
+        "b",
+    ]
+    split = DocumentOptions(split_punctuation=True).tokenize(f"a, {COLUMN_TOKEN} ", "words", True)[
+        0
+    ]
+    assert split == ["a", ",", COLUMN_TOKEN]
 
 
 def test_long_texts_are_cut():
     text = "One two three. Four five. Six."
-    cut = Documents(sentences=True, max_words=4).read(text, "words", True)
-    assert cut == (["one", "two", "three.", BREAK, "four"], True)
-    cut = Documents(sentences=True, max_sentences=2).read(text, "words", True)
-    assert cut == (["one", "two", "three.", BREAK, "four", "five."], True)
-    assert Documents(max_words=6).read(text, "words", True) == (text.lower().split(), False)
-    assert Documents(max_words=5).read(text, "words", True) == (text.lower().split()[:5], True)
-    assert Documents(max_words=3).read("abcd", "characters", True) == (list("abc"), True)
+    cut = DocumentOptions(sentences=True, max_words=4).tokenize(text, "words", True)
+    assert cut == (["one", "two", "three.", SENTENCE_BREAK, "four"], True)
+    cut = DocumentOptions(sentences=True, max_sentences=2).tokenize(text, "words", True)
+    assert cut == (["one", "two", "three.", SENTENCE_BREAK, "four", "five."], True)
+    assert DocumentOptions(max_words=6).tokenize(text, "words", True) == (
+        text.lower().split(),
+        False,
+    )
+    assert DocumentOptions(max_words=5).tokenize(text, "words", True) == (
+        text.lower().split()[:5],
+        True,
+    )
+    assert DocumentOptions(max_words=3).tokenize("abcd", "characters", True) == (list("abc"), True)
 
 
 @pytest.mark.parametrize("given", [{"max_words": -1}, {"max_sentences": 3}, {"max_sentences": -1}])
 def test_limits_that_cannot_be_are_refused(given):
     with pytest.raises(UsageError, match="U095"):
-        Documents(**given)
+        DocumentOptions(**given)

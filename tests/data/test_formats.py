@@ -1,4 +1,4 @@
-"""Rows and sentences from the files users have, and a sentence for each that is wrong."""
+"""File formats of text data: TSV, CSV, JSON lines; an error for each bad row."""
 
 import csv
 import json
@@ -70,7 +70,7 @@ def test_tabs_are_found_without_an_extension(tmp_path):
 
 def test_further_fields_are_kept_when_asked_for(tmp_path):
     path = written(tmp_path, "a\tx\ty\tz\nb\tx\t\n", "a.tsv")
-    rows = read_rows(path, PAIR, Data(), more=True).rows
+    rows = read_rows(path, PAIR, Data(), extra_fields=True).rows
     assert [row.fields for row in rows] == [("a", "x", "y", "z"), ("b", "x")]
 
 
@@ -295,7 +295,7 @@ def test_a_key_that_no_object_has(tmp_path):
 def test_a_layout_that_cannot_be_told(tmp_path):
     error = refused(written(tmp_path, "\n0 some text\n", "a.txt"), LABELLED)
     assert error.code == "D002"
-    assert error.problem.startswith('cannot tell how "a.txt" is laid out: no tab between text and')
+    assert error.problem.startswith('cannot guess the format of "a.txt": no tab between text and')
     assert "  2 | 0 some text" in error.text()
 
 

@@ -1,4 +1,4 @@
-"""No bytes make the readers raise anything but the project's own error."""
+"""Fuzzing of the file formats: no bytes raise anything but SeqloomError."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -85,7 +85,7 @@ def with_file(data: bytes, name: str, use: Callable[[Path], object]) -> None:
 def test_readers_raise_only_their_own_error(task, data, name, asked, more):
     def read(path: Path) -> None:
         with suppress(SeqloomError):
-            read_rows(path, TASKS[task].roles, asked, more=more)
+            read_rows(path, TASKS[task].roles, asked, extra_fields=more)
         with suppress(SeqloomError):
             read_sentences(path, TASKS[task].roles, asked)
 

@@ -1,11 +1,11 @@
-"""Files and folders of texts with labels, beside CSV and JSON lines."""
+"""Labelled texts: fastText lines, treebanks, folders, several labels, concatenated columns."""
 
 from pathlib import Path
 
 import pytest
 
-from seqloom.data.formats import Rules, guess_format, read_rows
-from seqloom.data.formats.base import LISTED
+from seqloom.data.formats import FieldRules, guess_format, read_rows
+from seqloom.data.formats.base import LIST_SEPARATOR
 from seqloom.data.options import Data
 from seqloom.errors import DataError, SeqloomError
 
@@ -20,7 +20,7 @@ def written(folder: Path, content: str | bytes, name: str = "file.txt") -> Path:
 
 
 def rows(path, rules=None, **settings):
-    found = read_rows(path, ROLES, Data(**settings), rules=rules or Rules())
+    found = read_rows(path, ROLES, Data(**settings), rules=rules or FieldRules())
     return [row.fields for row in found.rows]
 
 
@@ -71,8 +71,8 @@ def test_lines_without_a_text_or_a_label(tmp_path):
 
 def test_several_marks_are_a_list(tmp_path):
     path = written(tmp_path, "__label__a __label__b one two\n__label__a three\nfour\n")
-    found = rows(path, Rules(empty=frozenset({"label"})))
-    assert found == [("one two", f"a{LISTED}b"), ("three", "a"), ("four", "")]
+    found = rows(path, FieldRules(may_be_empty=frozenset({"label"})))
+    assert found == [("one two", f"a{LIST_SEPARATOR}b"), ("three", "a"), ("four", "")]
 
 
 def test_a_list_of_labels_in_json(tmp_path):
@@ -81,8 +81,8 @@ def test_a_list_of_labels_in_json(tmp_path):
         '{"text": "x", "label": ["a", "b"]}\n{"text": "y", "label": []}\n{"text": "z"}\n',
         "f.jsonl",
     )
-    rules = Rules(empty=frozenset({"label"}), lists=frozenset({"label"}))
-    assert rows(path, rules) == [("x", f"a{LISTED}b"), ("y", ""), ("z", "")]
+    rules = FieldRules(may_be_empty=frozenset({"label"}), may_be_list=frozenset({"label"}))
+    assert rows(path, rules) == [("x", f"a{LIST_SEPARATOR}b"), ("y", ""), ("z", "")]
     with pytest.raises(DataError, match="D013"):
         rows(path)
 
@@ -137,7 +137,7 @@ COLUMNS = {
 @pytest.mark.parametrize("name", COLUMNS)
 def test_several_columns_are_one_text(tmp_path, name):
     path = written(tmp_path, COLUMNS[name], name)
-    rules = Rules(between=" | ")
+    rules = FieldRules(separator=" | ")
     found = rows(path, rules, columns="text=title+body,label=stars")
     assert found == [("A | long one", "good"), (" | only body", "bad"), ("C | ", "good")]
     with pytest.raises(SeqloomError, match="D010") as caught:

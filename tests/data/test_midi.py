@@ -1,4 +1,4 @@
-"""MIDI files are read as piano rolls, written so that they read back equal, and never break us."""
+"""MIDI files: read as piano rolls and written from them; damaged files are errors."""
 
 import io
 import random
@@ -8,8 +8,8 @@ import mido
 import pytest
 
 from seqloom.data.music import midi
-from seqloom.data.music.midi import UnreadableError, read_midi, write_midi
-from seqloom.data.music.piano_roll import written
+from seqloom.data.music.midi import InvalidPieceError, read_midi, write_midi
+from seqloom.data.music.piano_roll import format_frames
 from seqloom.data.options import Data
 from seqloom.errors import MachineError
 from seqloom.tasks.music import Music
@@ -57,7 +57,7 @@ def test_notes_are_rounded_to_steps_and_have_at_least_one():
     """A quarter of 480 ticks has four steps of 120: 50 ticks late is no step late, 70 is one."""
     track = [note(60, 50), note(60, 110, None), note(64, 30), note(64, 5, None), note(67, 285)]
     track += [note(67, 240, 0)]  # a velocity of 0 lets go, too
-    assert written(read_midi(file_of(track), 4)) == "60 - 64 - 67 67"
+    assert format_frames(read_midi(file_of(track), 4)) == "60 - 64 - 67 67"
 
 
 def test_tracks_sound_together_and_drums_are_left_out():
@@ -83,18 +83,18 @@ def test_a_key_struck_again_ends_the_note_before_and_one_never_let_go_sounds_to_
         (b"MThd\0\0\0\6\0\0\0\1\xe7\x28" + file_of([note(60, 0)])[14:], "D269", "film frames"),
         (b"MThd\0\0\0\6\0\0\0\1\0\0" + file_of([note(60, 0)])[14:], "D269", "film frames"),
         (file_of([note(60, 0), note(60, 200_000_000, None)]), "D270", "steps"),
-        (b"MThd" + b"\0" * midi.MOST_BYTES, "D270", "MB"),
+        (b"MThd" + b"\0" * midi.MAX_BYTES, "D270", "MB"),
     ],
 )
 def test_what_cannot_be_read_is_told(data, code, words):
-    with pytest.raises(UnreadableError, match=words) as told:
+    with pytest.raises(InvalidPieceError, match=words) as told:
         read_midi(data, 4)
     assert told.value.code == code
 
 
 def test_too_much_sounding_is_told(monkeypatch):
-    monkeypatch.setattr(midi, "MOST_SOUNDING", 7)
-    with pytest.raises(UnreadableError, match="more sounds"):
+    monkeypatch.setattr(midi, "MAX_SOUNDING", 7)
+    with pytest.raises(InvalidPieceError, match="too many notes"):
         read_midi(write_midi([(60, 64)] * 4, steps_per_quarter=4, tempo=90), 4)
 
 
@@ -116,7 +116,7 @@ def test_damaged_bytes_never_break_anything_else():
                     data[place:place] = data[place : place + chance.randint(1, 9)]
         try:
             read += bool(read_midi(bytes(data), 4))
-        except UnreadableError as error:
+        except InvalidPieceError as error:
             assert error.code in {"D268", "D269", "D270"} and error.reason
     assert 0 < read < 300
 

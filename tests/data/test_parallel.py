@@ -1,4 +1,4 @@
-"""Two files side by side: one name for both wherever a file has a name, and a sentence where they differ."""
+"""Parallel files: brace names such as train.{de,en}, and an error where files differ."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,14 @@ from seqloom.tasks import TASKS
 
 DE = ["die Katze schläft", "der Hund bellt", "ein Vogel singt", "der Fisch schwimmt"]
 EN = ["the cat sleeps", "the dog barks", "a bird sings", "the fish swims"]
-SMALL = ["--set", "model.width=8", "--set", "model.hidden=8", "--set", "training.epochs=1"]
+SMALL = [
+    "--set",
+    "model.embedding_size=8",
+    "--set",
+    "model.hidden_size=8",
+    "--set",
+    "training.epochs=1",
+]
 
 
 @pytest.fixture
@@ -168,7 +175,7 @@ def test_from_files_to_a_score(here, capsys):
 
 
 def test_from_python(here):
-    settings = {"model.width": 8, "model.hidden": 8, "training.epochs": 1}
+    settings = {"model.embedding_size": 8, "model.hidden_size": 8, "training.epochs": 1}
     run = seqloom.train("translate", "train.{de,en}", settings=settings)
     assert run.evaluate("test.{de,en}").examples[0].line == 1
 

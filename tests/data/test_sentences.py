@@ -1,4 +1,4 @@
-"""Sentences from CoNLL columns, CoNLL-U and JSON lines, and a sentence for each that is wrong."""
+"""Tagged sentences from CoNLL, CoNLL-U and JSON lines, and an error for each bad one."""
 
 import json
 from pathlib import Path
@@ -153,7 +153,7 @@ def test_texts_and_spans_as_json(tmp_path):
     line = json.dumps({"text": "Ada Lovelace Rome-based", "spans": spans})
     (row,) = read_sentences(written(tmp_path, line, "a.jsonl"), TAGGED, Data()).rows
     assert row.fields == (["Ada", "Lovelace", "Rome", "-based"], ["B-per", "I-per", "B-loc", "O"])
-    assert [row.text[start:end] for start, end in row.places] == row.fields[0]
+    assert [row.text[start:end] for start, end in row.word_spans] == row.fields[0]
 
 
 def test_keys_of_json_by_the_users_names(tmp_path):
@@ -171,7 +171,7 @@ def test_keys_of_json_by_the_users_names(tmp_path):
     ({"text": "Ada", "spans": [[0, 4, "X"]]}, "D122", "0–4 X lies outside the text, which has 3"),
     ({"text": "Ada", "spans": [[-1, 2, "X"]]}, "D122", "lies outside"),
     ({"text": "Ada", "spans": [[2, 2, "X"]]}, "D122", "2–2 X is empty"),
-    ({"text": "a  b", "spans": [[1, 3, "X"]]}, "D122", "holds blanks alone"),
+    ({"text": "a  b", "spans": [[1, 3, "X"]]}, "D122", "has whitespace only"),
     ({"text": "Ada", "spans": [[0, 2]]}, "D122", "a start, an end and a label"),
     ({"text": "Ada", "spans": [{"start": 0, "end": 2}]}, "D122", "a start, an end and a label"),
     ({"text": "Ada", "spans": ["X"]}, "D122", "a start, an end and a label"),

@@ -1,4 +1,4 @@
-"""Files of series: every layout, dates and their steps, and a sentence for each bad file."""
+"""Files of time series: layouts, dates and frequencies, and an error for each bad file."""
 
 import gzip
 import json
@@ -10,8 +10,8 @@ import pytest
 
 from seqloom.data.formats.series import read_series
 from seqloom.data.options import Data
-from seqloom.data.series.dates import NotDatesError, continued, find_step, read_dates
-from seqloom.data.series.schema import number_of
+from seqloom.data.series.dates import DateParseError, infer_step, next_times, read_dates
+from seqloom.data.series.schema import parse_number
 from seqloom.errors import SeqloomError
 
 SETS = Path(os.environ.get("SEQLOOM_DATA", ""))
@@ -30,7 +30,7 @@ def test_a_wide_file_is_one_series_of_all_its_numbers(tmp_path):
     assert np.array_equal(one.values, [[1, 2], [np.nan, 4], [5, np.nan]], equal_nan=True)
     assert one.times == ("2020-01-01", "2020-01-02", "2020-01-03")
     assert (found.names, found.step, found.period) == (("a", "b"), "day", 7)
-    assert '"date" is read as the time' in found.said
+    assert '"date" is read as the time' in found.notes
 
 
 def test_columns_are_chosen_by_the_user(tmp_path):
@@ -48,7 +48,7 @@ def test_a_long_file_is_a_series_for_each_id(tmp_path):
     assert [one.name for one in found.series] == ["a", "b"]
     assert [one.values[:, 0].tolist() for one in found.series] == [[1, 2], [5, 6]]
     assert found.step == "month" and found.names == ("y",)
-    assert any(sentence.startswith("not used: extra") for sentence in found.said)
+    assert any(note.startswith("not used: extra") for note in found.notes)
     assert found.series[1].line == 3
 
 
@@ -114,13 +114,13 @@ def test_gaps_are_filled_and_told(tmp_path):
     (one,) = found.series
     assert one.times[2:4] == ("2020-02-01", "2020-02-02") and len(one) == 5
     assert np.isnan(one.values[2:4]).all() and one.known[:, 0].tolist() == [7, 8, 8, 8, 9]
-    assert any("2 steps are not in the file, 2020-02-01 first" in said for said in found.said)
+    assert any("2 steps are not in the file, 2020-02-01 first" in note for note in found.notes)
 
 
 def test_the_newest_row_may_come_first(tmp_path):
     found = read(tmp_path, "date,a\n2020-03,3\n2020-02,2\n2020-01,1\n")
     assert found.series[0].values[:, 0].tolist() == [1, 2, 3]
-    assert found.series[0].times[0] == "2020-01" and "turned round" in " ".join(found.said)
+    assert found.series[0].times[0] == "2020-01" and "rows were reversed" in " ".join(found.notes)
 
 
 def test_labels_of_steps(tmp_path):
@@ -146,38 +146,40 @@ def test_labels_of_steps(tmp_path):
     ],
 )
 def test_dates_and_their_steps(texts, step, period, then):
-    found = find_step([read_dates(texts).values])
+    found = infer_step([read_dates(texts).values])
     assert (found.name, found.period) == (step, period)
-    assert continued(texts, 1) == [then]
+    assert next_times(texts, 1) == [then]
 
 
 def test_days_without_weekends_are_weekdays():
     dates = [f"2020-06-{day:02}" for day in range(1, 31) if day % 7 not in (6, 0)]
-    assert find_step([read_dates(dates).values]).name == "weekday"
-    assert continued(dates, 4) == ["2020-07-01", "2020-07-02", "2020-07-03", "2020-07-06"]
+    assert infer_step([read_dates(dates).values]).name == "weekday"
+    assert next_times(dates, 4) == ["2020-07-01", "2020-07-02", "2020-07-03", "2020-07-06"]
 
 
 def test_steps_without_dates_go_on_by_number():
-    assert continued(["1", "2", "3"], 2) == ["4", "5"]
-    assert continued(["1-01", "1-02"], 2) == ["3", "4"]
-    assert continued([], 2) == ["1", "2"]
+    assert next_times(["1", "2", "3"], 2) == ["4", "5"]
+    assert next_times(["1-01", "1-02"], 2) == ["3", "4"]
+    assert next_times([], 2) == ["1", "2"]
 
 
 def test_dates_that_could_be_two():
-    with pytest.raises(NotDatesError, match="which number is the day"):
+    with pytest.raises(DateParseError, match="which number is the day"):
         read_dates(["03/04/2019", "04/04/2019"])
     assert read_dates(["03/04/2019", "13/04/2019"]).style == "%d/%m/%Y"
 
 
 def test_missing_numbers():
-    assert all(np.isnan(number_of(text)) for text in ("", " ", "NA", "nan", "null", "N/A", "?"))
-    assert number_of("1_000") is None and number_of("x") is None and number_of("1e3") == 1000
+    assert all(np.isnan(parse_number(text)) for text in ("", " ", "NA", "nan", "null", "N/A", "?"))
+    assert (
+        parse_number("1_000") is None and parse_number("x") is None and parse_number("1e3") == 1000
+    )
 
 
 HEAD = "date,a\n2020-01-01,1\n2020-01-02,2\n"
 BAD = {
     "order": ("D204", "2020-01-01 comes after 2020-01-04", HEAD + "2020-01-04,3\n2020-01-01,5\n"),
-    "twice": ("D205", "2020-01-02 comes twice: it was on line 3", HEAD + "2020-01-02,3\n"),
+    "twice": ("D205", "2020-01-02 occurs twice: first on line 3", HEAD + "2020-01-02,3\n"),
     "uneven": ("D206", "2020-01-03 12:00 is", "date,a\n" + "".join(
         f"2020-01-0{day} {hour},1\n"
         for day, hour in ((1, "00:00"), (2, "00:00"), (3, "00:00"), (3, "12:00"))
@@ -193,7 +195,7 @@ BAD = {
     "no numbers": ("D201", "no column of numbers", "date,a\n2020-01-01,x\n2020-01-02,y\n"),
     "header": ("D023", "no rows", "date,a\n"),
     "empty": ("D021", "empty", ""),
-    "names": ("D214", '"H1" came before', "V1,V2,V3\nH1,1,2\nH2,1,2\nH1,3,4\n"),
+    "names": ("D214", 'two series with the name "H1"', "V1,V2,V3\nH1,1,2\nH2,1,2\nH1,3,4\n"),
 }  # fmt: skip
 LINES = {"order": 5, "twice": 4, "uneven": 5, "no date": 4, "text": 4, "infinite": 4, "ragged": 4}
 

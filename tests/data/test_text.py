@@ -1,4 +1,4 @@
-"""From bytes to lines: every file a user may offer is read, or gets its sentence."""
+"""Reading text files: encodings, line ends, and an error for every file that is not text."""
 
 from pathlib import Path
 

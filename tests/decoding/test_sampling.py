@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from seqloom.batch import Sequences
-from seqloom.decoding import Sampling, drawing, sample, sampling
-from seqloom.decoding.sampling import kept
+from seqloom.decoding import Sampling, sample, sample_steps, sampling
+from seqloom.decoding.sampling import truncated_distribution
 from seqloom.errors import UsageError
-from seqloom.model import Carries, Streams
+from seqloom.model import Stateful, Streaming
 from seqloom.models import MODELS
 from seqloom.signature import BEGIN, END, PAD, Form, Signature, Tokens
 
@@ -17,7 +17,7 @@ from ..contracts.cases import build, small
 
 SIZE = 9
 NEXT = Signature(Form.NEXT, Tokens(SIZE), Tokens(SIZE))
-WRITERS = [name for name in MODELS if MODELS[name].can_do(NEXT)]
+WRITERS = [name for name in MODELS if MODELS[name].supports(NEXT)]
 CUTS = {
     "plain": {},
     "cold": {"temperature": 0.5},
@@ -86,7 +86,7 @@ def is_like(seen, chance):
 
 def after(model, symbols):
     """Log-probabilities after BEGIN and these symbols."""
-    with model.at_rest():
+    with model.inference_mode():
         state = model.begin(of(symbols))
         for symbol in [BEGIN, *symbols]:
             log_probs, state = model.step(np.array([symbol]), state)
@@ -107,7 +107,7 @@ def test_draws_are_as_likely_as_the_model_says(name, cut):
 
 
 def test_the_test_can_fail():
-    """Draws at one temperature are not taken for draws at another a little off."""
+    """SamplingDecoder at one temperature are not taken for draws at another a little off."""
     model, none = model_of("ngram"), of(*[[]] * (3 * COUNT))
     drawn = sample(model, none, Sampling(limit=1), none)
     firsts = np.bincount([row[0] if len(row) else END for row in drawn], minlength=SIZE)
@@ -117,7 +117,7 @@ def test_the_test_can_fail():
 
 @pytest.mark.parametrize("seed", range(20))
 def test_cuts_are_those_of_brute_force(seed, monkeypatch):
-    monkeypatch.setattr(sampling, "FEW", 1 + seed % 3)
+    monkeypatch.setattr(sampling, "NUCLEUS_GUESS", 1 + seed % 3)
     chance = np.random.default_rng(seed)
     p = chance.dirichlet(np.full(12, 0.5))
     if seed % 2:  # ties, zeros, and what they do to the cuts
@@ -129,7 +129,9 @@ def test_cuts_are_those_of_brute_force(seed, monkeypatch):
     for t, k, n, m in itertools.product(
         (0.3, 1.0, 2.0), (0, 1, 4, 50), (0.253, 0.811, 1.0), (0, 0.37)
     ):
-        found, chances = kept(log_probs, Sampling(temperature=t, top_k=k, top_p=n, min_p=m))
+        found, chances = truncated_distribution(
+            log_probs, Sampling(temperature=t, top_k=k, top_p=n, min_p=m)
+        )
         spread = np.zeros(12)
         spread[found] = chances
         np.testing.assert_allclose(spread, by_hand(log_probs, t, k, n, m), atol=1e-12)
@@ -152,7 +154,9 @@ def test_no_heat_takes_the_likeliest(name):
 
 @pytest.mark.parametrize("temperature", [1e-9, 1e-300, 1e9])
 def test_extreme_heat_is_no_trouble(temperature):
-    found, chances = kept(np.log([0.1, 0.1, 0.2, 0.6]), Sampling(temperature=temperature))
+    found, chances = truncated_distribution(
+        np.log([0.1, 0.1, 0.2, 0.6]), Sampling(temperature=temperature)
+    )
     spread = dict(zip(found.tolist(), chances.tolist(), strict=True))
     assert spread[3] == pytest.approx(1 if temperature < 1 else 0.5)
 
@@ -166,11 +170,11 @@ def test_a_row_draws_the_same_alone_as_beside_others(name):
 
     def drawn(prompts, rows):
         """What each row draws; the first ends first, and all but the last before the limit."""
-        streams, found = [settings.stream(row) for row in rows], [[] for _ in rows]
+        streams, found = [settings.rng(row) for row in rows], [[] for _ in rows]
         is_last = lambda row, _: len(found[row]) >= 3 * (rows[row] + 1)  # noqa: E731
-        steps = drawing(model, prompts, settings, prompts, streams=streams, is_last=is_last)
+        steps = sample_steps(model, prompts, settings, prompts, rngs=streams, is_last=is_last)
         for step in steps:
-            for row, symbol in zip(step.rows.tolist(), step.symbols.tolist(), strict=True):
+            for row, symbol in zip(step.rows.tolist(), step.tokens.tolist(), strict=True):
                 found[row].append(symbol)
         return found
 
@@ -187,11 +191,11 @@ def test_long_prompts_are_read_at_once_to_the_same_end(name, rows, monkeypatch):
     model, chance = model_of(name), np.random.default_rng(2)
     prompts = of(*[chance.integers(4, SIZE, 30 + row).tolist() for row in range(rows)])
     settings = Sampling(limit=20)
-    monkeypatch.setattr(sampling, "BY_STEPS", 1000)
+    monkeypatch.setattr(sampling, "SHORT_PROMPT", 1000)
     steps = [row.tolist() for row in sample(model, prompts, settings, prompts)]
-    monkeypatch.setattr(sampling, "BY_STEPS", 0)
+    monkeypatch.setattr(sampling, "SHORT_PROMPT", 0)
     for at_once in (1000, 7):
-        monkeypatch.setattr(sampling, "AT_ONCE", at_once)
+        monkeypatch.setattr(sampling, "CHUNK", at_once)
         found = [row.tolist() for row in sample(model, prompts, settings, prompts)]
         assert found == steps
     assert any(steps)
@@ -201,13 +205,13 @@ def test_long_prompts_are_read_at_once_to_the_same_end(name, rows, monkeypatch):
 def test_a_stepper_goes_on_from_a_row_of_the_state(name):
     """Where both can be had, what follows a prompt is what follows its steps."""
     model = model_of(name)
-    if not (isinstance(model, Streams) and isinstance(model, Carries)):
+    if not (isinstance(model, Streaming) and isinstance(model, Stateful)):
         pytest.skip("it has no stepper of its own, or cannot read in windows")
     stepper, symbols = model.stepper(), [BEGIN, 4, 5, 6, 7, 8, 4]
     state = stepper.begin()
     for symbol in symbols[:-1]:
         _, state = stepper.step(symbol, state)
-    with model.at_rest():
+    with model.inference_mode():
         assert sampling._are_rows(stepper.begin(), model.begin(of([])))
         read = of(symbols[1:])
         after = sampling._state_after(model, read, model.begin(read))
@@ -233,13 +237,13 @@ def test_symbols_come_as_they_are_drawn():
     model, steps = model_of("ngram"), []
 
     class Counted:
-        begin, at_rest = model.begin, model.at_rest
+        begin, inference_mode = model.begin, model.inference_mode
 
         def step(self, symbols, state):
             steps.append(symbols)
             return model.step(symbols, state)
 
-    drawn = drawing(Counted(), of([4, 5]), Sampling(limit=50), of([4, 5]))
+    drawn = sample_steps(Counted(), of([4, 5]), Sampling(limit=50), of([4, 5]))
     next(drawn)
     assert len(steps) == 3, "BEGIN and the prompt are read first"
     next(drawn)
@@ -249,11 +253,11 @@ def test_symbols_come_as_they_are_drawn():
 def test_what_is_last_is_asked_of_the_caller():
     model, none = model_of("ngram"), of([], [])
     never = [
-        d.symbols for d in drawing(model, none, Sampling(limit=60), none, is_last=lambda *_: 0)
+        d.tokens for d in sample_steps(model, none, Sampling(limit=60), none, is_last=lambda *_: 0)
     ]
     assert len(never) == 60 and all(len(symbols) == 2 for symbols in never)
     assert any(END in symbols for symbols in never), "an end is a symbol like others here"
-    first = drawing(model, none, Sampling(limit=60), none, is_last=lambda row, _: row == 0)
+    first = sample_steps(model, none, Sampling(limit=60), none, is_last=lambda row, _: row == 0)
     assert [drawn.rows.tolist() for drawn in first][:2] == [[0, 1], [1]]
 
 
@@ -262,7 +266,7 @@ def test_between_two_symbols_a_model_can_be_trained(name):
     """Being at rest is no state of the world that the caller is left in."""
     torch = pytest.importorskip("torch")
     model, none = model_of(name), of([], [])
-    drawn = drawing(model, none, Sampling(), none)
+    drawn = sample_steps(model, none, Sampling(), none)
     next(drawn)
     assert torch.is_grad_enabled() and getattr(model, "training", True)
 
@@ -288,13 +292,13 @@ def test_settings_that_make_no_sense(wrong):
 
 
 def test_a_model_that_gives_nothing_a_chance():
-    with pytest.raises(UsageError, match="no symbol any chance") as told:
-        kept(np.full(SIZE, -np.inf), Sampling())
+    with pytest.raises(UsageError, match="all tokens the probability 0") as told:
+        truncated_distribution(np.full(SIZE, -np.inf), Sampling())
     assert told.value.code == "U032"
 
 
 TRANSDUCE = Signature(Form.TRANSDUCE, Tokens(SIZE), Tokens(SIZE))
-TRANSLATORS = [name for name in MODELS if MODELS[name].can_do(TRANSDUCE) and name != "mixture"]
+TRANSLATORS = [name for name in MODELS if MODELS[name].supports(TRANSDUCE) and name != "mixture"]
 SOURCES = [[4, 5, 6, END], [7, END], [8, 8, END], [5, 4, 5, 4, 5, END], [6, END]]
 
 
@@ -308,7 +312,7 @@ def translator_of(name, seed=3):
 @pytest.mark.parametrize("name", TRANSLATORS)
 def test_translations_are_drawn_as_likely_as_the_model_says(name):
     model, source = translator_of(name), of(SOURCES[0])
-    with model.at_rest():
+    with model.inference_mode():
         log_probs, _ = model.step(np.array([BEGIN]), model.begin(source))
     many, none = of(*[SOURCES[0]] * COUNT), of(*[[]] * COUNT)
     drawn = sample(model, many, Sampling(limit=1, seed=5), none)
@@ -322,12 +326,12 @@ def test_a_translation_is_drawn_the_same_alone_as_beside_others(name):
     model, settings = translator_of(name), Sampling(limit=15, seed=4)
 
     def drawn(rows):
-        sources, streams = of(*(SOURCES[row] for row in rows)), map(settings.stream, rows)
+        sources, streams = of(*(SOURCES[row] for row in rows)), map(settings.rng, rows)
         found, none = [[] for _ in rows], of(*[[]] * len(rows))
         is_last = lambda row, _: len(found[row]) >= 2 * rows[row] + 1  # noqa: E731
-        ways = {"streams": list(streams), "is_last": is_last}
-        for step in drawing(model, sources, settings, none, **ways):
-            for row, symbol in zip(step.rows.tolist(), step.symbols.tolist(), strict=True):
+        ways = {"rngs": list(streams), "is_last": is_last}
+        for step in sample_steps(model, sources, settings, none, **ways):
+            for row, symbol in zip(step.rows.tolist(), step.tokens.tolist(), strict=True):
                 found[row].append(symbol)
         return found
 

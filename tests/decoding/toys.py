@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 
 from seqloom.batch import Sequences
-from seqloom.model import Still
+from seqloom.model import Constant
 from seqloom.prediction import Hypothesis
 from seqloom.signature import BEGIN, END, PAD
 
@@ -39,8 +39,8 @@ class Toy:
         real = source.mask if source.values.shape[1] else np.ones((len(source), 1), bool)
         last = np.full((len(source), 1), BEGIN)
         return (
-            Still(first),
-            Still(real),
+            Constant(first),
+            Constant(real),
             last,
             np.zeros(len(source), int),
             np.zeros((len(source), 2)),
@@ -54,7 +54,7 @@ class Toy:
         found = found - self.less[time] if self.less is not None else found
         return found, (first, real, symbols[:, None].copy(), time + 1, passed)
 
-    def step_looking(self, symbols, state):
+    def step_with_attention(self, symbols, state):
         first, real, last, *_ = state
         width = len(symbols) // len(first.values)
         weights = self.looks[first.values.repeat(width), last[:, 0], symbols]

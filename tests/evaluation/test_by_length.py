@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from seqloom.cli.main import main
-from seqloom.config import taken
+from seqloom.config import constructor_arguments
 from seqloom.errors import UsageError
-from seqloom.evaluation.by_length import by_length, step_for
-from seqloom.evaluation.evaluate import Answer, Evaluation
+from seqloom.evaluation.by_length import bucket_width, by_length
+from seqloom.evaluation.evaluate import Evaluation, ExamplePrediction
 from seqloom.metrics import METRICS, measure
 from seqloom.recipe import Recipe
 from seqloom.tasks.algorithmic_task import Algorithms
@@ -24,11 +24,11 @@ def score(lengths, seed=0, **options):
     examples, answers = [], []
     for length in lengths:
         words = [f"w{chance.integers(30)}" for _ in range(length)]
-        asked = task.answered(task.question(" ".join(words)), " ".join(words))
+        asked = task.with_target(task.question(" ".join(words)), " ".join(words))
         kept = [word if chance.random() > 0.02 * length else "no" for word in words]
         examples.append(asked)
-        answers.append(Answer(" ".join(kept), -1.0))
-    judged = [task.judge(e, a.value, 1.0) for e, a in zip(examples, answers, strict=True)]
+        answers.append(ExamplePrediction(" ".join(kept), -1.0))
+    judged = [task.score(e, a.value, 1.0) for e, a in zip(examples, answers, strict=True)]
     tallies = {name: [one[name] for one in judged] for name in judged[0]}
     return task, Evaluation(examples, answers, tallies, 1.0)
 
@@ -37,7 +37,7 @@ def score(lengths, seed=0, **options):
     "lengths, step", [([1], 1), ([8] * 9, 1), ([9] * 9, 2), ([5, 40], 5), ([1000] * 3, 200)]
 )
 def test_steps_are_round(lengths, step):
-    assert step_for(lengths) == step
+    assert bucket_width(lengths) == step
 
 
 def test_each_bucket_is_measured_by_itself():
@@ -58,10 +58,10 @@ def test_each_bucket_is_measured_by_itself():
 
 
 def test_rates_are_shown_in_percent():
-    task, found = score([3, 4] * 10, judged_by="errors")
+    task, found = score([3, 4] * 10, metrics="errors")
     view = by_length(task, found, "mine")
     assert view.metric == "sequence error rate, %"
-    assert by_length(task, found, "mine", metric="loss").metric == "loss, nats per symbol"
+    assert by_length(task, found, "mine", metric="loss").metric == "loss, nats per token"
 
 
 def test_the_picture_and_its_table(tmp_path):
@@ -83,7 +83,7 @@ def test_the_picture_and_its_table(tmp_path):
 
 
 def test_numbers_have_no_length():
-    task = Algorithms(**taken(Algorithms, {"problem": "adding", "length": 10}))
+    task = Algorithms(**constructor_arguments(Algorithms, {"problem": "adding", "length": 10}))
     with pytest.raises(UsageError, match="U085"):
         by_length(task, Evaluation([], [], {}, 0.0))
 
@@ -91,7 +91,14 @@ def test_numbers_have_no_length():
 @pytest.fixture
 def run(data, monkeypatch, capsys):
     monkeypatch.chdir(data)
-    small = ["--set", "model.width=8", "--set", "model.hidden=8", "--set", "training.epochs=1"]
+    small = [
+        "--set",
+        "model.embedding_size=8",
+        "--set",
+        "model.hidden_size=8",
+        "--set",
+        "training.epochs=1",
+    ]
     assert main(["train", "translate", "pairs.tsv", "-n", "t", "-q", *small]) == 0
     capsys.readouterr()
     return "t"
@@ -101,7 +108,7 @@ def test_the_command_shows_and_draws_it(run, capsys):
     assert main(["evaluate", run, "pairs.tsv", "--by-length", "-o", "l.svg"]) == 0
     said = capsys.readouterr().out
     assert "BLEU: nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:" in said
-    assert "BLEU by symbols of the source" in said and said.rstrip().endswith("l.svg")
+    assert "BLEU by tokens of the source" in said and said.rstrip().endswith("l.svg")
     ElementTree.parse("l.svg")
     assert main(["evaluate", run, "pairs.tsv", "--by-length", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
@@ -121,10 +128,8 @@ def test_odd_inputs_are_answered_with_a_note(run, capsys):
     assert main(["translate", run, *texts]) == 0
     said = capsys.readouterr()
     assert len(said.out.splitlines()) == 4
-    assert "note: 3 of 19 symbols are unknown" in said.err
-    assert "note: input 3 has nothing that t knows" in said.err
-    assert (
-        "note: input 2 has up to 12 symbols, and no source of training had more than 5" in said.err
-    )
+    assert "note: 3 of 19 tokens are unknown" in said.err
+    assert "note: input 3 has no known token" in said.err
+    assert "note: input 2 has up to 12 tokens, and the longest training source has 5" in said.err
     assert main(["translate", run, "the cat sees the dog", "-q"]) == 0
     assert capsys.readouterr().err == ""

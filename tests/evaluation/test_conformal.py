@@ -1,4 +1,4 @@
-"""Bands of a run: moved by its validation part, kept with it, and left alone where that is asked."""
+"""Recalibrated prediction intervals: fitted on the validation part, kept with the run, optional."""
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ def test_bands_are_as_wide_as_the_validation_part_shows(shaky):
     assert found["mase"] == own["mase"] and found["loss"] == own["loss"]
     (forecast,) = seqloom.load(shaky / "moved").forecast(shaky / "walk.csv")
     (narrow,) = seqloom.load(shaky / "plain").forecast(shaky / "walk.csv")
-    widths = [np.subtract(*one.band(0.8)[::-1])[:, 0] for one in (forecast, narrow)]
+    widths = [np.subtract(*one.interval(0.8)[::-1])[:, 0] for one in (forecast, narrow)]
     np.testing.assert_allclose(widths[0] / widths[1], run.task.bands.factors)
 
 
@@ -48,12 +48,12 @@ def test_a_run_of_old_has_the_bands_of_its_model(shaky):
 
 
 def test_the_best_step_is_chosen_by_what_is_asked(shaky):
-    settings = {"training.steps": 6, "training.evaluate_steps": 1, "task.horizon": 4}
-    settings |= {"model.width": 4, "model.hidden": 4, "task.period": 1}
+    settings = {"training.max_steps": 6, "training.evaluate_steps": 1, "task.horizon": 4}
+    settings |= {"model.embedding_size": 4, "model.hidden_size": 4, "task.period": 1}
     for metric in ("crps", "smape"):
         run = seqloom.train(
             "forecast", shaky / "walk.csv", model="recurrent", name=f"by-{metric}", runs=shaky,
-            settings=settings | {"training.choose": metric},
+            settings=settings | {"training.monitor": metric},
         )  # fmt: skip
         judged = [event for event in run.events() if event["kind"] == "eval"]
         kept = [event[metric] for event in judged if event["best"]]
@@ -61,6 +61,6 @@ def test_the_best_step_is_chosen_by_what_is_asked(shaky):
     with pytest.raises(UsageError) as told:
         seqloom.train(
             "forecast", shaky / "walk.csv", model="naive", name="wrong", runs=shaky,
-            settings={"training.choose": "bleu"},
+            settings={"training.monitor": "bleu"},
         )  # fmt: skip
     assert told.value.code == "U014" and "crps" in told.value.help[0]

@@ -6,9 +6,9 @@ import re
 import numpy as np
 import pytest
 
-from seqloom.evaluation.evaluate import Answer, Evaluation
-from seqloom.evaluation.significance import Contender, difference, sentence, verdict
-from seqloom.evaluation.slices import where
+from seqloom.evaluation.evaluate import Evaluation, ExamplePrediction
+from seqloom.evaluation.significance import ComparedRun, describe_difference, difference, verdict
+from seqloom.evaluation.slices import compare_slices
 from seqloom.metrics import METRICS, Ratio, bootstrap, measure
 from seqloom.recipe import Recipe
 
@@ -24,18 +24,18 @@ from seqloom.recipe import Recipe
      r"loss, .*: the difference could be chance: B is ahead by 0\.004, 95 % -0\.0\d+ to 0\.0\d+"),
     ("accuracy", [0, 0, 1, 1], [1, 1, 0, 0], "accuracy: A and B are equal"),
     ("loss", [1.0] * 9, [math.inf] * 9,
-     "loss, .*: A is better than B without bound"),
+     "loss, .*: A is infinitely better than B"),
 ])  # fmt: skip
 def test_a_difference_in_a_sentence(metric, first, second, told):
-    found = bootstrap.difference([Ratio(x, 1) for x in first], [Ratio(x, 1) for x in second])
-    assert re.fullmatch(told, sentence(metric, "A", "B", found))
+    found = bootstrap.paired_difference([Ratio(x, 1) for x in first], [Ratio(x, 1) for x in second])
+    assert re.fullmatch(told, describe_difference(metric, "A", "B", found))
 
 
-def contender(name: str, right: np.ndarray) -> Contender:
+def contender(name: str, right: np.ndarray) -> ComparedRun:
     ratios = [Ratio(float(hit), 1) for hit in right]
     found = {"accuracy": measure(ratios)}
     lines = tuple(range(len(right)))
-    return Contender(name, {}, found, {"accuracy": ratios}, lines, 1.0, 1, 1, 1.0)
+    return ComparedRun(name, {}, found, {"accuracy": ratios}, lines, 1.0, 1, 1, 1.0)
 
 
 def test_the_verdict_says_how_sure_it_is():
@@ -57,24 +57,26 @@ def test_the_verdict_says_how_sure_it_is():
 def judged(task, examples, answers):
     """Answers judged as the task judges them."""
     pairs = list(zip(examples, answers, strict=True))
-    each = [task.judge(example, answer, 1.0) for example, answer in pairs]
+    each = [task.score(example, answer, 1.0) for example, answer in pairs]
     tallies = {name: [one[name] for one in each] for name in each[0]}
-    return Evaluation(list(examples), [Answer(answer, -1.0) for answer in answers], tallies, 1.0)
+    return Evaluation(
+        list(examples), [ExamplePrediction(answer, -1.0) for answer in answers], tallies, 1.0
+    )
 
 
 def looked(task, scores, metric):
     names = ["A", "B", "C"][: len(scores)]
-    return {one.kind: one for one in where([task] * len(scores), scores, names, metric)}
+    return {one.kind: one for one in compare_slices([task] * len(scores), scores, names, metric)}
 
 
 @pytest.fixture(scope="module")
 def tagging():
     """A task of two tags, and 200 sentences of 1 to 40 words, some of which it never saw."""
     task, chance = (
-        Recipe(task={"name": "tag", "at_least": 1}).build_task(),
+        Recipe(task={"name": "tag", "min_frequency": 1}).build_task(),
         np.random.default_rng(0),
     )
-    learned = [task.answered(task.question("cat runs dog sits"), ["N", "V", "N", "V"])]
+    learned = [task.with_target(task.question("cat runs dog sits"), ["N", "V", "N", "V"])]
     task.prepare(learned)
     examples = []
     for number in range(200):
@@ -82,7 +84,7 @@ def tagging():
             str(chance.choice(["cat", "runs", "dog", "axolotl"])) for _ in range(1 + number % 40)
         ]
         tags = ["V" if word == "runs" else "N" for word in words]
-        examples.append(task.answered(task.question(" ".join(words)), tags))
+        examples.append(task.with_target(task.question(" ".join(words)), tags))
     return task, examples
 
 
@@ -108,11 +110,11 @@ def test_each_wins_where_it_is_better(tagging):
     scores = [judged(task, examples, answers) for answers in (short, long)]
     found = looked(task, scores, "accuracy")["length"]
     assert found.sentence() == "A wins on texts up to 20 words; B on texts over 20 words."
-    assert [group.title for group in found.groups] == [
+    assert [group.title for group in found.slices] == [
         *("1-5", "6-10", "11-15", "16-20", "21-25", "26-30", "31-35", "36-40"),
     ]
-    assert all(group.count == 25 for group in found.groups)
-    for group in found.groups:
+    assert all(group.count == 25 for group in found.slices)
+    for group in found.slices:
         first, last = group.extent
         inside = [n for n, e in enumerate(examples) if first <= len(e.words) <= last]
         for value, score in zip(group.values, scores, strict=True):
@@ -128,19 +130,19 @@ def test_labels_and_unknown_words(tagging):
     ]
     found = looked(task, [judged(task, examples, right), judged(task, examples, blind)], "accuracy")
     known = found["known"]
-    assert [group.title for group in known.groups] == ["known words", "unknown words"]
+    assert [group.title for group in known.slices] == ["known words", "unknown words"]
     unknown = sum(example.words.count("axolotl") for example in examples)
-    assert known.groups[1].count == unknown
-    assert known.groups[0].count == sum(len(e.words) for e in examples) - unknown
-    assert known.groups[0].best is None and known.groups[0].values[0].value == 1
+    assert known.slices[1].count == unknown
+    assert known.slices[0].count == sum(len(e.words) for e in examples) - unknown
+    assert known.slices[0].best is None and known.slices[0].values[0].value == 1
     assert known.sentence() == "A wins on unknown words; elsewhere the difference could be chance."
     label = found["label"]
-    assert [group.title for group in label.groups] == ["N", "V"], "the most frequent first"
+    assert [group.title for group in label.slices] == ["N", "V"], "the most frequent first"
     guessed = [tag for tags in blind for tag in tags]
     pairs = list(zip(guessed, [tag for tags in right for tag in tags], strict=True))
     hits = sum(a == b == "V" for a, b in pairs)
     f1 = 2 * hits / (sum(a == "V" for a, _ in pairs) + sum(b == "V" for _, b in pairs))
-    assert label.groups[1].values[1].value == pytest.approx(f1)
+    assert label.slices[1].values[1].value == pytest.approx(f1)
     assert label.sentence() == "A wins everywhere."
 
 
@@ -149,7 +151,7 @@ def test_equal_runs_win_nowhere(tagging):
     score = judged(task, examples, [example.tags for example in examples])
     for one in looked(task, [score, score], "accuracy").values():
         assert one.sentence() == f"By {one.title}, no difference is more than chance."
-        assert all(group.best is None for group in one.groups)
+        assert all(group.best is None for group in one.slices)
         told = one.as_dict()
         assert [value["run"] for value in told["groups"][0]["values"]] == ["A", "B"]
         assert told["groups"][0]["best"] is None and not told["groups"][0]["certain"]
@@ -165,13 +167,13 @@ def test_three_runs_and_a_middle(tagging):
     told = looked(task, scores, "accuracy")["length"].sentence()
     assert told == "A wins on texts up to 10 words and over 30 words; B on texts of 11 to 30 words."
     scores = [judged(task, examples, answers) for answers in (never, right, ends)]
-    assert looked(task, scores, "accuracy")["known"].groups[0].best == 1
+    assert looked(task, scores, "accuracy")["known"].slices[0].best == 1
 
 
 def test_texts_that_are_translated_have_no_labels():
-    task = Recipe(task={"name": "translate", "source_symbols": "words"}).build_task()
+    task = Recipe(task={"name": "translate", "source_tokens": "words"}).build_task()
     texts = [" ".join(["word"] * (1 + n % 10)) for n in range(60)]
-    examples = [task.answered(task.question(text), text) for text in texts]
+    examples = [task.with_target(task.question(text), text) for text in texts]
     task.prepare(examples[:1])
     score = judged(task, examples, texts)
     metric = next(iter(score.tallies))

@@ -10,14 +10,21 @@ import pytest
 import seqloom
 from seqloom.cli.main import main
 from seqloom.experiments import queue
-from seqloom.experiments.cross_validate import Times
-from seqloom.experiments.queue import Onlooker
+from seqloom.experiments.cross_validate import Repetitions
+from seqloom.experiments.queue import QueueCallback
 from seqloom.recipe import Recipe
 from seqloom.runs.splits import read_parts
 from seqloom.signature import Form
 from seqloom.tasks import TASKS
 
-SMALL = ["--set", "model.width=4", "--set", "model.hidden=4", "--set", "training.epochs=1"]
+SMALL = [
+    "--set",
+    "model.embedding_size=4",
+    "--set",
+    "model.hidden_size=4",
+    "--set",
+    "training.epochs=1",
+]
 LINES = ["--set", "task.layout=lines"]
 
 
@@ -170,22 +177,22 @@ def test_other_words_for_what_is_wrong(here, capsys):
 def test_the_recipes_of_folds_and_repeats():
     recipe = Recipe(task={"name": "classify"}, data={"train": "texts.csv"})
     recipe = recipe.with_model("recurrent").with_settings({"training.seed": 7}).checked()
-    found = Times(folds=2, repeat=2, group="author").recipes(recipe)
+    found = Repetitions(folds=2, repeat=2, group="author").recipes(recipe)
     assert list(found) == ["seed-7-fold-1", "seed-7-fold-2", "seed-8-fold-1", "seed-8-fold-2"]
     last = found["seed-8-fold-2"]
     assert last.data["group"] == "author" and last.training["seed"] == 8
     assert (last.data["folds"], last.data["fold"], last.data["split_seed"]) == (2, 2, 2)
-    seeds = Times(repeat=3).recipes(recipe)
+    seeds = Repetitions(repeat=3).recipes(recipe)
     assert [one.training["seed"] for one in seeds.values()] == [7, 8, 9]
     assert {one.data["split_seed"] for one in seeds.values()} == {1}, "all judged on the same"
-    assert list(Times(folds=2).recipes(recipe)) == ["fold-1", "fold-2"]
+    assert list(Repetitions(folds=2).recipes(recipe)) == ["fold-1", "fold-2"]
 
 
 def test_folds_stopped_and_gone_on_with_are_as_folds_at_once(here, in_process, capsys):
-    settings = {"model.width": 4, "model.hidden": 4, "training.epochs": 1}
+    settings = {"model.embedding_size": 4, "model.hidden_size": 4, "training.epochs": 1}
     heard = []
     whole = seqloom.cross_validate("classify", "texts.csv", folds=3, model="recurrent",
-                                   settings=settings, onlooker=Onlooker(heard.append))  # fmt: skip
+                                   settings=settings, callback=QueueCallback(heard.append))  # fmt: skip
     assert [moment.progress for moment in heard] == pytest.approx([1 / 3, 2 / 3, 1])
     assert whole.folder.name == "recurrent-folds-1" and not whole.left
     assert sum(run.examples for run in whole.runs) == 42
@@ -198,7 +205,7 @@ def test_folds_stopped_and_gone_on_with_are_as_folds_at_once(here, in_process, c
     in_process.clear()
     stopped = seqloom.cross_validate(
         "classify", "texts.csv", folds=3, model="recurrent", settings=settings, name="mine",
-        onlooker=Onlooker(must_stop=lambda: len(in_process) > 0),
+        callback=QueueCallback(should_stop=lambda: len(in_process) > 0),
     )  # fmt: skip
     assert stopped.is_stopped and stopped.left == ["fold-2", "fold-3"]
     assert json.loads(Path("runs/mine/table.json").read_text())["mean"]["accuracy"]["low"] is None
@@ -230,14 +237,26 @@ def test_repeats_on_the_command_line(here, in_process, capsys):
 
 
 def test_folds_of_two_models_and_what_failed(here, in_process, capsys, monkeypatch):
-    told = ["train", "classify", "texts.csv", "-m", "recurrent", "-m", "window", "--folds", "2"]
+    told = [
+        "train",
+        "classify",
+        "texts.csv",
+        "-m",
+        "recurrent",
+        "-m",
+        "feedforward",
+        "--folds",
+        "2",
+    ]
     assert main([*told, *SMALL[:2], *SMALL[4:], "-q", "--name", "both"]) == 0
-    assert capsys.readouterr().out == "runs/both-recurrent\nruns/both-window\n"
-    monkeypatch.setattr(queue._Apart, "run", lambda self: (5, ["error[T130]: the loss became nan"]))
+    assert capsys.readouterr().out == "runs/both-recurrent\nruns/both-feedforward\n"
+    monkeypatch.setattr(
+        queue._RunProcess, "run", lambda self: (5, ["error[T130]: the loss became nan"])
+    )
     assert main(["train", "classify", "texts.csv", "--folds", "2", "--name", "bad"]) == 5
     said = capsys.readouterr()
     assert "error[T140]: fold-1, fold-2 could not be trained" in said.err
-    assert "No run is done yet." in said.out
+    assert "No run is finished yet." in said.out
 
 
 def test_labels_that_a_fold_never_learned_are_counted(here, in_process, capsys):
@@ -245,7 +264,7 @@ def test_labels_that_a_fold_never_learned_are_counted(here, in_process, capsys):
     write(here / "texts.csv", rows)
     told = ["train", "classify", "texts.csv", "-m", "recurrent", "--folds", "2", *SMALL]
     assert main([*told, "--group", "author"]) == 0
-    assert "1 held-out examples were not judged" in capsys.readouterr().err
+    assert "1 test examples were left out" in capsys.readouterr().err
 
 
 def test_folds_in_processes_of_their_own(data, monkeypatch, capsys):

@@ -11,12 +11,12 @@ import seqloom
 from seqloom.cli.main import main
 from seqloom.errors import SeqloomError
 from seqloom.evaluation.evaluate import evaluate
-from seqloom.experiments.ensemble import mixed
+from seqloom.experiments.ensemble import mix_runs
 from seqloom.model import Search
 from seqloom.recipe import Recipe
 from seqloom.runs.splits import read_parts
 
-SMALL = {"name": "recurrent", "width": 8, "hidden": 8}
+SMALL = {"name": "recurrent", "embedding_size": 8, "hidden_size": 8}
 MODELS = {
     "counts": {"name": "ngram", "order": 2},
     "lately": {"name": "cache", "window": 20},
@@ -44,13 +44,13 @@ def here(data, monkeypatch):
 def bits(run, part):
     examples = getattr(read_parts(run.task, run.recipe.build_data()), part)
     batch = run.task.batch(examples)
-    with run.model.at_rest():
+    with run.model.inference_mode():
         return -float(np.asarray(run.model.log_prob(batch)).sum()) / batch.target.lengths.sum()
 
 
 @pytest.mark.parametrize("first, second", [("counts", "lately"), ("counts", "writer")])
 def test_a_mixture_is_at_least_as_good_as_either(here, first, second):
-    found = mixed(first, second)
+    found = mix_runs(first, second)
     either = [bits(seqloom.load(name), "valid") for name in (first, second)]
     assert bits(found.run, "valid") <= min(either) + 1e-6
     np.testing.assert_allclose(np.array(found.bits[:2]) * np.log(2), either, rtol=1e-5)
@@ -64,7 +64,7 @@ def test_a_mixture_is_a_run_like_any_other(here, capsys):
     run = seqloom.mix("counts", "lately", name="both")
     assert run.name == "both" and run.generate("the") == run.generate("the")
     assert run.evaluate().values()["bits_per_character"] > 0
-    assert run.stream().step("t").log_probs.shape == (len(run.task.vocabulary.symbols),)
+    assert run.stream().step("t").log_probs.shape == (len(run.task.vocabulary.tokens),)
     for command in (["evaluate", "both"], ["generate", "both", "the"], ["show", "both"], ["runs"],
                     ["compare", "counts", "lately", "both"], ["predict", "both", "the"]):  # fmt: skip
         assert main(command) == 0, capsys.readouterr()
@@ -94,28 +94,28 @@ def test_a_continuous_text_is_mixed_as_one(here):
     """The share is found with all that was remembered, not line by line."""
     for name in ("lately", "writer"):
         made = recipe(here, MODELS[name], layout="stream")
-        made = made.with_settings({"training.batch_size": 2, "training.window": 16})
+        made = made.with_settings({"training.batch_size": 2, "training.bptt": 16})
         seqloom.train(made, name=f"long-{name}")
-    found = mixed("long-lately", "long-writer")
+    found = mix_runs("long-lately", "long-writer")
     valid = read_parts(found.run.task, found.run.recipe.build_data()).valid
     judged = evaluate(found.run.model, found.run.task, valid, Search()).tallies["perplexity"]
     nats = sum(ratio.top for ratio in judged) / sum(ratio.bottom for ratio in judged)
     assert found.bits[2] * np.log(2) == pytest.approx(nats, rel=1e-6)
     assert found.bits[2] <= min(found.bits[:2])
     with pytest.raises(SeqloomError, match="M171"):
-        mixed("long-lately", "lately")
+        mix_runs("long-lately", "lately")
 
 
 def test_nothing_is_bought_by_a_copy(here, capsys):
     assert main(["mix", "counts", "counts"]) == 0
-    assert "Mixing buys nothing" in capsys.readouterr().out
+    assert "The mixture gains nothing" in capsys.readouterr().out
 
 
 def test_other_data_is_told(here, capsys):
     text = (here / "text.txt").read_text()
     (here / "more.txt").write_text(text + text)
     first = recipe(here, MODELS["counts"], file="more.txt")
-    first = first.with_settings({"data.shared": True, "data.valid": str(here / "text.txt")})
+    first = first.with_settings({"data.allow_overlap": True, "data.valid": str(here / "text.txt")})
     first = first.with_settings({"data.test": str(here / "text.txt")})
     second = first.with_settings({"data.train": str(here / "text.txt")})
     for name, made in (("twice", first), ("once", second)):
@@ -132,7 +132,7 @@ def refused(code, *arguments):
 
 
 def test_runs_that_do_not_fit_are_refused(here):
-    seqloom.train(recipe(here, MODELS["counts"], symbols="words"), name="words")
+    seqloom.train(recipe(here, MODELS["counts"], tokens="words"), name="words")
     refused("M171", "counts", "words")
     seqloom.train(recipe(here, SMALL, "classify", "labels.csv"), name="judge")
     refused("M171", "counts", "judge")

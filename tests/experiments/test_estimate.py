@@ -6,9 +6,9 @@ import time
 import pytest
 
 from seqloom.cli.main import main
-from seqloom.experiments.estimate import Estimate, _stepped, estimate
+from seqloom.experiments.estimate import Estimate, _time_steps, estimate
 from seqloom.recipe import Recipe
-from seqloom.training.learner import Snapshot, Step, Way
+from seqloom.training.learner import Learner, Snapshot, Step
 from seqloom.training.options import Training
 
 from ..conftest import write_data
@@ -23,12 +23,12 @@ def recipe(files, model, **training):
     return Recipe(
         data={"train": str(files / "pairs.tsv")},
         task={"name": "translate"},
-        model={"name": model, "width": 8, "hidden": 8},
+        model={"name": model, "embedding_size": 8, "hidden_size": 8},
         training=training,
     )
 
 
-class Steady(Way):
+class Steady(Learner):
     """A hundred steps of a known length, ten to an epoch; the first takes longer."""
 
     def __init__(self, seconds: float, count: int = 100) -> None:
@@ -48,15 +48,17 @@ class Steady(Way):
 
 
 def test_the_pace_of_a_few_steps_tells_the_time_of_all():
-    probed = _stepped(Steady(0.02), Training(), 0.4)
-    assert probed.is_cut and 1.9 <= probed.seconds < 4.0, "100 steps, the first as long as ten"
-    assert probed.evaluations == 10, "once an epoch"
-    assert _stepped(Steady(0.02), Training(evaluate_steps=4), 0.4).evaluations == 25
+    measured = _time_steps(Steady(0.02), Training(), 0.4)
+    assert measured.is_partial and 1.9 <= measured.seconds < 4.0, (
+        "100 steps, the first as long as ten"
+    )
+    assert measured.evaluations == 10, "once an epoch"
+    assert _time_steps(Steady(0.02), Training(evaluate_steps=4), 0.4).evaluations == 25
 
 
 def test_a_training_shorter_than_the_probe_is_measured_whole():
-    probed = _stepped(Steady(0.001, 10), Training(), 5.0)
-    assert not probed.is_cut and 0.01 <= probed.seconds < 1.0 and probed.evaluations == 10
+    measured = _time_steps(Steady(0.001, 10), Training(), 5.0)
+    assert not measured.is_partial and 0.01 <= measured.seconds < 1.0 and measured.evaluations == 10
 
 
 @pytest.mark.parametrize(

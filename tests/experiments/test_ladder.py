@@ -15,11 +15,11 @@ import seqloom
 from seqloom.cli.main import main
 from seqloom.errors import SeqloomError
 from seqloom.experiments import ladder as rungs
-from seqloom.experiments.ladder import Plan, prepare
-from seqloom.experiments.queue import Onlooker
-from seqloom.experiments.results import Climb, Climbed, bought
+from seqloom.experiments.ladder import LadderPlan, prepare
+from seqloom.experiments.queue import QueueCallback
+from seqloom.experiments.results import LadderResult, RunResult, describe_gain
 from seqloom.experiments.worker import peak_memory
-from seqloom.metrics import METRICS, Measured, Ratio, measure
+from seqloom.metrics import METRICS, MetricValue, Ratio, measure
 from seqloom.models import MODELS
 from seqloom.recipe import Recipe
 from seqloom.runs.run import EVENTS
@@ -33,11 +33,11 @@ epochs = 100000
 batch_size = 8
 
 [rungs.counts]
-model = { name = "recurrent", cell = "elman", width = 4, hidden = 4 }
+model = { name = "recurrent", cell = "elman", embedding_size = 4, hidden_size = 4 }
 share = 1
 
 [rungs.gru]
-model = { name = "recurrent", cell = "gru", width = 6, hidden = 8 }
+model = { name = "recurrent", cell = "gru", embedding_size = 6, hidden_size = 8 }
 training = { learning_rate = 0.02 }
 share = 2
 """
@@ -80,10 +80,10 @@ def test_shipped_rungs_are_right(task):
 
 def test_rungs_are_chosen_by_their_names_or_by_their_models():
     ladder = rungs.ladder_of("language")
-    assert [rung.name for rung in ladder.of(["lstm", "unigram"]).rungs] == ["unigram", "lstm"]
-    chosen = ladder.of(["ngram"]).rungs
+    assert [rung.name for rung in ladder.select(["lstm", "unigram"]).rungs] == ["unigram", "lstm"]
+    chosen = ladder.select(["ngram"]).rungs
     assert len(chosen) > 2 and {rung.model["name"] for rung in chosen} == {"ngram"}
-    assert ladder.of([]).rungs == ladder.rungs
+    assert ladder.select([]).rungs == ladder.rungs
 
 
 @pytest.mark.parametrize("arguments, code", [
@@ -91,7 +91,7 @@ def test_rungs_are_chosen_by_their_names_or_by_their_models():
     (["language"], "U001"),
     (["algorithms"], "U040"),
     (["language", "text.txt", "--models", "lsmt"], "U002"),
-    (["language", "text.txt", "--set", "model.hidden=8"], "U041"),
+    (["language", "text.txt", "--set", "model.hidden_size=8"], "U041"),
     (["language", "text.txt", "--set", "training.max_time=8s"], "U041"),
     (["language", "text.txt", "--set", "task.unit=words"], "U010"),
     (["language", "text.txt", "--max-time", "soon"], "U010"),
@@ -152,7 +152,7 @@ def test_a_second_task_needs_data_only(here, monkeypatch):
     heard = []
     came = seqloom.ladder("classify", "labels.csv", max_time="3s",
                           settings={"data.test_fraction": 0.3},
-                          onlooker=Onlooker(heard.append))  # fmt: skip
+                          callback=QueueCallback(heard.append))  # fmt: skip
     assert came.metric == "accuracy" and not came.failed and not came.left
     assert [rung.name for rung in came.rungs] == ["counts", "gru"]
     assert all(0 <= rung.measured["accuracy"].value <= 1 for rung in came.rungs)
@@ -161,7 +161,7 @@ def test_a_second_task_needs_data_only(here, monkeypatch):
              for n in ("counts", "gru")}  # fmt: skip
     assert times["gru"] == pytest.approx(2 * times["counts"], abs=0.11)
     assert sum(times.values()) == pytest.approx(3 * 0.85, abs=0.11)
-    assert [moment.name for moment in heard if moment.climbed] == ["counts", "gru"]
+    assert [moment.name for moment in heard if moment.result] == ["counts", "gru"]
     whole = [moment.progress for moment in heard]
     assert whole[-1] == pytest.approx(1) and all(0 <= share <= 1 for share in whole)
 
@@ -187,7 +187,7 @@ def test_ctrl_c_leaves_what_is_done(here, capsys):
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert "unigram" in out and "lstm" not in out
-    assert "Stopped: 1 rung done, 1 left. Nothing lost." in err
+    assert "Stopped: 1 model done, 1 left. Nothing lost." in err
     assert "seqloom ladder --resume ladder-1" in err
     assert read_events(rung / EVENTS)[-1]["reason"] == "stopped"
     assert json.loads((rung.parent / "table.json").read_text())["left"] == ["lstm"]
@@ -212,9 +212,9 @@ def test_a_rung_ends_with_whoever_waits_for_it(here):
 
 def climbed(name, tops, metric="bits_per_character", seconds=1.0):
     ratios = [Ratio(top, 1.0) for top in tops]
-    measured = measure(ratios) if np.isfinite(tops).all() else Measured(*[np.inf] * 3)
+    measured = measure(ratios) if np.isfinite(tops).all() else MetricValue(*[np.inf] * 3)
     facts = (len(ratios), seconds, seconds, 1, 1, 1, 1.0, [])
-    return Climbed(name, Path(name), {metric: measured}, {metric: ratios}, *facts)
+    return RunResult(name, Path(name), {metric: measured}, {metric: ratios}, *facts)
 
 
 def test_sentences_are_plain():
@@ -222,40 +222,45 @@ def test_sentences_are_plain():
     first = climbed("one", chance.uniform(2, 3, 80))
     better = climbed("two", [ratio.top - 0.5 for ratio in first.tallies["bits_per_character"]])
     assert (
-        bought("bits_per_character", better, first) == "two saves 0.50 bits per character over one."
+        describe_gain("bits_per_character", better, first)
+        == "two saves 0.50 bits per character over one."
     )
     assert (
-        bought("bits_per_character", first, better)
+        describe_gain("bits_per_character", first, better)
         == "one is worse than two by 0.50 bits per character."
     )
     close = climbed("near", [r.top + d for r, d in zip(first.tallies["bits_per_character"],
                     chance.normal(0, 0.1, 80), strict=True)])  # fmt: skip
-    assert "may be chance" in bought("bits_per_character", close, first)
+    assert "may be chance" in describe_gain("bits_per_character", close, first)
     never = climbed("never", [np.inf] * 80)
-    assert bought("bits_per_character", never, first).endswith(
+    assert describe_gain("bits_per_character", never, first).endswith(
         "by bits per character without bound."
     )
-    assert "may be chance" in bought("bits_per_character", never, never)
+    assert "may be chance" in describe_gain("bits_per_character", never, never)
     low, high = (climbed(n, [float(i < k) for i in range(50)], "accuracy") for n, k in
                  (("low", 10), ("high", 40)))  # fmt: skip
-    assert bought("accuracy", high, low) == "high adds 60 points of accuracy over low."
-    assert bought("accuracy", low, high) == "low is worse than high by 60 points of accuracy."
+    assert describe_gain("accuracy", high, low) == "high adds 60 points of accuracy over low."
+    assert (
+        describe_gain("accuracy", low, high) == "low is worse than high by 60 points of accuracy."
+    )
 
 
 def test_a_rung_is_held_against_the_best_below_it():
     names = zip("abc", (3.0, 1.0, 2.0), strict=True)
     steps = [climbed(name, np.full(20, top) + np.linspace(0, 0.1, 20)) for name, top in names]
-    came = Climb(Path("ladder"), "language", "bits_per_character", 9.0, steps, {}, [], [])
+    came = LadderResult(Path("ladder"), "language", "bits_per_character", 9.0, steps, {}, [], [])
     assert came.best() is steps[1]
     assert came.sentences()[1].startswith("c is worse than b by 1.00")
-    again = Climb(Path("ladder"), "language", "bits_per_character", 9.0,
+    again = LadderResult(Path("ladder"), "language", "bits_per_character", 9.0,
                   [steps[1], steps[0], steps[2]], {}, [], [])  # fmt: skip
     assert again.sentences()[1].startswith("c is worse than b (the best below it) by 1.00")
 
 
 def test_those_without_a_share_come_first_and_the_rest_is_shared():
-    plan = Plan("language", "bits_per_character", 60.0, {"big": 2.0, "counts": 0.0, "small": 1.0})
-    series = plan.series(Path("ladder"))
+    plan = LadderPlan(
+        "language", "bits_per_character", 60.0, {"big": 2.0, "counts": 0.0, "small": 1.0}
+    )
+    series = plan.queue(Path("ladder"))
     assert list(series.weights) == ["counts", "big", "small"]
     assert series.progress(["counts", "big", "small"]) == pytest.approx(1)
     assert series.progress(["counts"], "big", 0.5) == pytest.approx(1.01 / 3.01)
@@ -296,7 +301,7 @@ def test_translation_climbs_on_parallel_files(here, in_process, capsys):
     pairs = [line.split("\t") for line in (here / "pairs.tsv").read_text().splitlines()]
     for side, name in enumerate(("de", "en")):
         (here / f"p.{name}").write_text("".join(pair[side] + "\n" for pair in pairs))
-    small = ["--set", "training.epochs=2", "--set", "data.shared=true"]
+    small = ["--set", "training.epochs=2", "--set", "data.allow_overlap=true"]
     parts = ["--test", "p.{de,en}", "--valid=p.de", "--valid=p.en"]
     given = ["ladder", "translate", "p.de", "p.en", "--max-time", "30s", *parts, *small]
     assert main([*given, "--models", "none", "attention", "--json", "--picture", "l.svg"]) == 0
@@ -307,7 +312,7 @@ def test_translation_climbs_on_parallel_files(here, in_process, capsys):
     ]
     values = {rung["name"]: rung["measured"]["bleu"]["value"] for rung in came["rungs"]}
     assert came["best"] == max(values, key=values.get)
-    again = seqloom.load(came["rungs"][1]["folder"]).evaluate().measured()["bleu"]
+    again = seqloom.load(came["rungs"][1]["folder"]).evaluate().with_intervals()["bleu"]
     assert vars(again) == pytest.approx(came["rungs"][1]["measured"]["bleu"])
     assert len(came["sentences"]) == 1 and "BLEU" in came["sentences"][0]
 
@@ -322,12 +327,12 @@ def test_more_bleu_is_better(change, verb):
     def rung(name, right):
         tallies = {"bleu": bleu(float(right))}
         measured = {"bleu": measure(tallies["bleu"], METRICS["bleu"].value)}
-        return Climbed(name, Path(name), measured, tallies, 30, 1.0, 1.0, 1, 1, 1, 1.0, [])
+        return RunResult(name, Path(name), measured, tallies, 30, 1.0, 1.0, 1, 1, 1, 1.0, [])
 
     one, other = rung("none", 5), rung("attention", 5 + change)
-    told = bought("bleu", other, one)
+    told = describe_gain("bleu", other, one)
     assert verb in told and "BLEU" in told
-    came = Climb(Path("x"), "translate", "bleu", 1.0, [one, other], {}, [], [])
+    came = LadderResult(Path("x"), "translate", "bleu", 1.0, [one, other], {}, [], [])
     assert came.best().name == ("attention" if change > 0 else "none")
     assert came.view().caption.startswith(f"Best: {came.best().name}")
 
@@ -336,7 +341,7 @@ def forecasts(*values):
     """Rungs of a forecast, by the MASE of 40 windows each; some windows are harder than others."""
     hard = np.linspace(-0.2, 0.2, 40)
     rungs = [climbed(name, np.array(value) + hard, "mase") for name, value in values]
-    came = Climb(Path("ladder"), "forecast", "mase", 9.0, rungs, {}, [], [])
+    came = LadderResult(Path("ladder"), "forecast", "mase", 9.0, rungs, {}, [], [])
     return replace(came, against="last-season", simple=["last", "last-season"])
 
 
@@ -356,7 +361,7 @@ def test_it_is_said_plainly_when_the_naive_wins():
     assert worse.verdict() == "last-season wins: no model is better than this simple forecast."
     unsure = forecasts(("last", 2.0), ("last-season", 1.0), ("taps", 0.99 + chance - chance.mean()))
     assert unsure.verdict() == (
-        "last-season is not beaten for certain: 1 % less MASE of taps may be chance."
+        "taps is not significantly better than last-season: 1 % less MASE may be chance."
     )
     assert replace(better, simple=[]).verdict() == ""
 
@@ -371,7 +376,7 @@ def test_forecasts_are_measured_by_the_naive(here, in_process, capsys):
     told = ["ladder", "forecast", "days.csv", "--models", *names, "--name", "f"]
     assert main([*told, "--set", "data.test_fraction=0.3", "--set", "task.stride=1"]) == 0
     shown = capsys.readouterr().out
-    assert re.search(r"rung +MASE +sMAPE +80 % +95 % +skill +training", shown)
+    assert re.search(r"model +MASE +sMAPE +80 % +95 % +skill +time", shown)
     assert re.search(r"seasonal-naive .* \+0.0 %", shown) and "autoregressive is the best" in shown
     kept = json.loads((here / "runs" / "f" / "table.json").read_text())
     skills = {rung["name"]: rung["skill"] for rung in kept["rungs"]}

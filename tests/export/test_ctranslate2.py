@@ -8,9 +8,9 @@ import torch
 
 from seqloom.batch import Sequences
 from seqloom.cli.main import main
-from seqloom.config import taken
+from seqloom.config import constructor_arguments
 from seqloom.errors import ModelError
-from seqloom.export.ctranslate2 import exportable, specification
+from seqloom.export.ctranslate2 import require_exportable, specification
 from seqloom.model import Search
 from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.models.transformer_encoder_decoder import TransformerEncoderDecoder as Model
@@ -21,16 +21,18 @@ SIGNATURE = Signature(Form.TRANSDUCE, Tokens(34), Tokens(34))
 KINDS = [
     {},
     {"norm": "before", "activation": "gelu"},
-    {"positions": "learned", "heads": 2, "tie_vectors": False},
-    {"share_vectors": True, "encoder_layers": 1},
-    {"biases": True, "heads": 2},
+    {"positions": "learned", "num_heads": 2, "tie_embeddings": False},
+    {"share_embeddings": True, "encoder_layers": 1},
+    {"biases": True, "num_heads": 2},
     {"biases": True, "norm": "before"},
 ]
 
 
 def made(signature=SIGNATURE, **settings):
     torch.manual_seed(2)
-    model = Model(signature, **taken(Model, {"width": 32, "context": 64} | settings)).eval()
+    model = Model(
+        signature, **constructor_arguments(Model, {"hidden_size": 32, "context": 64} | settings)
+    ).eval()
     with torch.no_grad():
         for weight in model.parameters():
             weight.add_(torch.randn_like(weight) * 0.15)
@@ -58,7 +60,7 @@ def test_ctranslate2_gives_the_same_answers(kind, beam, tmp_path):
         length_penalty=0.0,  # where beams end otherwise is each search's own affair
     )
     read = Sequences.pad([np.append(source, 2) for source in sources])
-    with model.at_rest():
+    with model.inference_mode():
         ours = model.predict(read, Search(beam=beam, limit=12, length_penalty=0.0))
     found = [[NAMES[i] for i in row] for row in ours.target.rows()]
     assert found == [answer.hypotheses[0] for answer in theirs]
@@ -69,16 +71,19 @@ def test_ctranslate2_gives_the_same_answers(kind, beam, tmp_path):
 @pytest.mark.parametrize(
     "model, told",
     [
-        (lambda: EncoderDecoder(SIGNATURE, width=4, hidden=4), "no Transformer that translates"),
+        (
+            lambda: EncoderDecoder(SIGNATURE, embedding_size=4, hidden_size=4),
+            "not a Transformer encoder-decoder",
+        ),
         (lambda: made(positions="rotary"), "positions = rotary"),
         (lambda: made(attention_window=3), "attention_window = 3"),
-        (lambda: made(tie_vectors=False, adaptive="10"), "adaptive = 10"),
+        (lambda: made(tie_embeddings=False, adaptive_softmax=(10,)), r"adaptive_softmax = \[10\]"),
         (lambda: made(Signature(Form.TRANSDUCE, Vectors(3), Tokens(34))), "numbers or labels"),
     ],
 )
 def test_what_cannot_be_exported_is_told(model, told):
     with pytest.raises(ModelError, match=told) as error:
-        exportable(model(), "my-run")
+        require_exportable(model(), "my-run")
     assert error.value.code == "M181"
 
 
@@ -87,7 +92,7 @@ def small(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pairs.tsv").write_text("".join(f"a{n} b\tx y{n % 3}\n" for n in range(20)))
     command = ["train", "translate", "pairs.tsv", "-m", "transformer-encoder-decoder", "--quiet"]
-    for setting in ("model.width=8", "model.encoder_layers=1", "model.decoder_layers=1"):
+    for setting in ("model.hidden_size=8", "model.encoder_layers=1", "model.decoder_layers=1"):
         command += ["--set", setting]
     assert main([*command, "--set", "training.epochs=1", "--name", "small"]) == 0
     return tmp_path

@@ -8,8 +8,8 @@ import pytest
 from seqloom.batch import Batch
 from seqloom.data.options import Data
 from seqloom.errors import ModelError, UsageError
-from seqloom.inference.forecast import Asked, components_of, outlooks
-from seqloom.inspection import Inspecting, Subject, show
+from seqloom.inference.forecast import ForecastRequest, components_of, forecast_series
+from seqloom.inspection import InspectedModel, InspectionOptions, inspect
 from seqloom.models.naive import Naive
 from seqloom.tasks.forecast import Forecast
 from seqloom.views import ComponentsView, ForecastView
@@ -33,7 +33,7 @@ def trained(tmp_path: Path, kind: type, text: str, **options):
     path = tmp_path / "file.csv"
     path.write_text(text)
     task = Forecast(horizon=2, **options)
-    parts = task.parted({"train": task.read(path, Data())}, Data())
+    parts = task.temporal_splits({"train": task.read(path, Data())}, Data())
     task.prepare(parts["train"])
     model = kind(task.signature())
     batch: Batch = task.batch(parts["train"])
@@ -53,18 +53,18 @@ def test_components_are_in_the_units_of_the_file(tmp_path: Path, transform: str)
         tmp_path, Apart, text, together=True, transform=transform, period=1
     )
     view = components_of(model, task, series[0], "x")
-    assert [part.name for part in view.parts] == [
+    assert [part.name for part in view.components] == [
         "level · a",
         "level · b",
         "trend · a",
         "trend · b",
         "state 1",
     ]
-    level, _, trend, _, state = view.parts
+    level, _, trend, _, state = view.components
     seen = series[0].values[:, 0]
     expected = np.log(seen) if transform == "log" else seen
     assert np.allclose(level.mean, expected) and np.allclose(level.observed, expected)
-    factor = task.scaling.of(series[0].name, series[0].values).factor[0]
+    factor = task.scaling.scale_of(series[0].name, series[0].values).factor[0]
     assert np.allclose(trend.mean, factor) and np.allclose(trend.deviation, 0.1 * factor)
     assert np.allclose(level.deviation, 0.5 * factor) and np.allclose(state.mean, 1)
     assert trend.observed is None and state.observed is None
@@ -74,22 +74,22 @@ def test_components_are_in_the_units_of_the_file(tmp_path: Path, transform: str)
 
 def test_the_view_that_is_asked_for(tmp_path: Path) -> None:
     model, task, series = trained(tmp_path, Apart, TWO)
-    subject, parts = Subject(model, task, "x"), Inspecting(view="components")
-    assert isinstance(show(subject, series, Inspecting()), ForecastView)
-    apart = show(subject, series, parts)
+    subject, parts = InspectedModel(model, task, "x"), InspectionOptions(view="components")
+    assert isinstance(inspect(subject, series, InspectionOptions()), ForecastView)
+    apart = inspect(subject, series, parts)
     assert isinstance(apart, ComponentsView) and apart.notes == ("the first of 2 series",)
-    second = show(subject, series, parts, series=("b",))
-    assert second.notes == () and np.allclose(second.parts[0].mean, series[1].values[:, 0])
+    second = inspect(subject, series, parts, series=("b",))
+    assert second.notes == () and np.allclose(second.components[0].mean, series[1].values[:, 0])
     plain, task, series = trained(tmp_path, Naive, TWO)
     with pytest.raises(ModelError, match="M114"):
-        show(Subject(plain, task, "x"), series, parts)
+        inspect(InspectedModel(plain, task, "x"), series, parts)
 
 
 def test_series_are_answered_in_the_order_of_their_names(tmp_path: Path) -> None:
     model, task, series = trained(tmp_path, Naive, TWO)
-    found = outlooks(model, task, series, Asked(series=("b", "a"), horizon=3), "x")
+    found = forecast_series(model, task, series, ForecastRequest(series=("b", "a"), horizon=3), "x")
     assert [one.name for one in found] == ["b", "a"]
     assert np.allclose(found[0].mean, 100 + 118 % 7) and np.allclose(found[1].mean, 59)
     assert found[0].names == ("b",) and found[0].ahead == ("2015-01", "2015-02", "2015-03")
     with pytest.raises(UsageError, match="U315"):
-        outlooks(model, task, series, Asked(series=("c",)), "x")
+        forecast_series(model, task, series, ForecastRequest(series=("c",)), "x")

@@ -9,7 +9,7 @@ import seqloom
 from seqloom.decoding import Sampling
 from seqloom.errors import UsageError
 from seqloom.inference import generate as module
-from seqloom.inference.generate import generating
+from seqloom.inference.generate import stream_generate
 from seqloom.signature import END
 from seqloom.tasks.language import Language
 
@@ -35,7 +35,7 @@ class Scripted:
             log_probs[place, wanted] = 0
         return log_probs, (rows, times + 1)
 
-    def at_rest(self):
+    def inference_mode(self):
         return nullcontext()
 
 
@@ -45,7 +45,7 @@ class Bytes(Language):
     def question(self, text):
         return text
 
-    def ask(self, example):
+    def encode_source(self, example):
         return np.frombuffer(example.encode(), dtype=np.uint8).astype(np.int64) + FIRST
 
     def decode(self, row):
@@ -60,7 +60,7 @@ def of_bytes(text):
 
 
 def words(*known):
-    task = Language(symbols="words")
+    task = Language(tokens="words")
     task.prepare([task.question(" ".join(known))])
     return task
 
@@ -74,15 +74,15 @@ def texts_of(pieces, count=1):
 
 def test_a_character_of_several_bytes_comes_whole():
     task, model = Bytes(), Scripted(260, of_bytes("é→x🙂"), prompt=2)
-    (pieces,) = texts_of(generating(model, task, ["ab"], Sampling()))
+    (pieces,) = texts_of(stream_generate(model, task, ["ab"], Sampling()))
     assert pieces == ["", "é", "", "", "→", "x", "", "", "", "🙂", ""]
 
 
 def test_bytes_that_never_become_a_character_are_given_out_at_the_end_or_before_the_next():
     broken = [0xC3 + FIRST, ord("a") + FIRST, 0xF0 + FIRST]
-    (pieces,) = texts_of(generating(Scripted(260, broken), Bytes(), [""], Sampling()))
+    (pieces,) = texts_of(stream_generate(Scripted(260, broken), Bytes(), [""], Sampling()))
     assert pieces == ["", "\ufffda", "", "\ufffd"]
-    (pieces,) = texts_of(generating(Scripted(260, broken), Bytes(), [""], Sampling(limit=1)))
+    (pieces,) = texts_of(stream_generate(Scripted(260, broken), Bytes(), [""], Sampling(limit=1)))
     assert pieces == ["\ufffd"]
 
 
@@ -98,9 +98,9 @@ def test_bytes_that_never_become_a_character_are_given_out_at_the_end_or_before_
 )
 def test_words_have_one_space_between_them(prompt, symbols, expected):
     task = words("the", "cat", "sees")
-    script = task.ask(task.question("sees the")).tolist()
+    script = task.encode_source(task.question("sees the")).tolist()
     model = Scripted(7, script, prompt=symbols)
-    assert texts_of(generating(model, task, [prompt], Sampling())) == [expected]
+    assert texts_of(stream_generate(model, task, [prompt], Sampling())) == [expected]
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_words_have_one_space_between_them(prompt, symbols, expected):
 )
 def test_a_text_ends_before_a_stop_and_shows_nothing_of_it(stop, text, ended):
     model = Scripted(260, of_bytes("abyyzab"))
-    pieces = list(generating(model, Bytes(), [""], Sampling(), stop))
+    pieces = list(stream_generate(model, Bytes(), [""], Sampling(), stop))
     assert "".join(piece.text for piece in pieces) == text
     assert [piece.ended for piece in pieces][-1] == ended
     assert not any(piece.ended for piece in pieces[:-1])
@@ -124,19 +124,19 @@ def test_a_text_ends_before_a_stop_and_shows_nothing_of_it(stop, text, ended):
 
 def test_what_may_become_a_stop_is_kept_back_no_longer_than_needed():
     model = Scripted(260, of_bytes("a//b/-/"))
-    (pieces,) = texts_of(generating(model, Bytes(), [""], Sampling(), ["//-"]))
+    (pieces,) = texts_of(stream_generate(model, Bytes(), [""], Sampling(), ["//-"]))
     assert pieces == ["a", "", "", "//b", "", "/-", "", "/"]
 
 
 def test_the_prompt_is_no_stop():
     model = Scripted(260, of_bytes("ba"), prompt=3)
-    (pieces,) = texts_of(generating(model, Bytes(), ["aab"], Sampling(), ["ab"]))
+    (pieces,) = texts_of(stream_generate(model, Bytes(), ["aab"], Sampling(), ["ab"]))
     assert "".join(pieces) == "ba"
 
 
 def test_the_limit_is_told_and_all_of_several_texts_end():
     model = Scripted(260, of_bytes("abcdef"), of_bytes("xy"), of_bytes("a!b"))
-    pieces = list(generating(model, Bytes(), ["", "", ""], Sampling(limit=4), ["!"]))
+    pieces = list(stream_generate(model, Bytes(), ["", "", ""], Sampling(limit=4), ["!"]))
     assert {piece.row: piece.ended for piece in pieces if piece.ended} == {
         0: "limit",
         1: "end",
@@ -163,7 +163,7 @@ def test_long_texts_are_spelt_in_parts(unit, monkeypatch):
     )
     monkeypatch.setattr(module, "LONGEST", 20)
     model = Scripted(260, script)
-    (pieces,) = texts_of(generating(model, task, [""], Sampling(limit=1000)))
+    (pieces,) = texts_of(stream_generate(model, task, [""], Sampling(limit=1000)))
     assert "".join(pieces) == whole
     assert max(lengths) < 40
 
@@ -172,16 +172,18 @@ def test_where_a_text_is_continuous_its_end_is_no_end():
     task = Bytes()
     task.continuous = True
     model = Scripted(260, [*of_bytes("ab"), END, *of_bytes("cd")])
-    pieces = list(generating(model, task, [""], Sampling(limit=5)))
+    pieces = list(stream_generate(model, task, [""], Sampling(limit=5)))
     assert len(pieces) == 5 and pieces[-1].ended == "limit"
 
 
 def test_a_prompt_of_unknown_symbols_is_refused_before_anything_is_drawn():
     task = words("the", "cat")
-    with pytest.raises(UsageError, match="nothing of the prompt 'zebra gnu' is known") as told:
-        generating(Scripted(6, []), task, ["the", "zebra gnu"], Sampling())
+    with pytest.raises(
+        UsageError, match="all tokens of the prompt 'zebra gnu' are unknown"
+    ) as told:
+        stream_generate(Scripted(6, []), task, ["the", "zebra gnu"], Sampling())
     assert told.value.code == "U031"
-    assert task.unknown_symbols(task.question("gnu the zebra gnu")) == ["gnu", "zebra"]
+    assert task.unknown_tokens(task.question("gnu the zebra gnu")) == ["gnu", "zebra"]
 
 
 @pytest.fixture(scope="module")
@@ -196,7 +198,7 @@ def run(tmp_path_factory):
 def test_a_run_generates_at_once_or_as_it_comes(run):
     sampling = Sampling(limit=30, seed=4)
     whole = run.generate("the c", sampling)
-    pieces = list(run.generating(["the c"], sampling))
+    pieces = list(run.stream_generate(["the c"], sampling))
     assert whole == "".join(piece.text for piece in pieces)
     assert len(pieces) > 3 and all(len(piece.text) <= 1 for piece in pieces)
     assert run.generate("the c", sampling, stop=["a"]) == whole.partition("a")[0]
@@ -204,7 +206,7 @@ def test_a_run_generates_at_once_or_as_it_comes(run):
 
 def test_a_prompt_goes_on_the_same_beside_others(run):
     sampling = Sampling(limit=30, seed=4)
-    beside = texts_of(run.generating(["the c", "a", "a dog h"], sampling), 3)
+    beside = texts_of(run.stream_generate(["the c", "a", "a dog h"], sampling), 3)
     assert "".join(beside[0]) == run.generate("the c", sampling)
-    (alone,) = texts_of(run.generating(["a dog h"], sampling, streams=[sampling.stream(2)]))
+    (alone,) = texts_of(run.stream_generate(["a dog h"], sampling, streams=[sampling.rng(2)]))
     assert alone == beside[2]

@@ -8,7 +8,7 @@ import pytest
 import seqloom
 from seqloom.errors import DataError
 from seqloom.inference import score as scoring
-from seqloom.inference.score import symbol_log_probs
+from seqloom.inference.score import token_log_probs
 from seqloom.signature import Bits, Form
 
 from ..conftest import write_data
@@ -25,8 +25,8 @@ NEXT = [
 def test_symbols_sum_up_to_the_whole(case):
     name, signature, options = case
     model, batch = build(name, signature, options), batch_for(signature, (6, 1, 4, 9))
-    with model.at_rest():
-        found = symbol_log_probs(model, batch)
+    with model.inference_mode():
+        found = token_log_probs(model, batch)
         whole = numbers(model.log_prob(batch)).numpy()
     np.testing.assert_allclose(found.sum(1), whole, rtol=1e-5, atol=1e-5)
     assert not found[~batch.target.mask].any() and (found[batch.target.mask] < 0).all()
@@ -37,8 +37,8 @@ def test_each_symbol_is_what_a_longer_text_adds(case):
     """log p(y_t | y_<t) is the difference of two wholes."""
     name, signature, options = case
     model, batch = build(name, signature, options), batch_for(signature, (5,))
-    with model.at_rest():
-        found = symbol_log_probs(model, batch)[0]
+    with model.inference_mode():
+        found = token_log_probs(model, batch)[0]
         symbols = batch.target.values[0]
         rows = [symbols[:length] for length in range(1, 6)]
         padded = scoring.Sequences.pad(rows)
@@ -54,7 +54,7 @@ def runs(tmp_path_factory):
     settings = {"model.name": "ngram", "data.valid_fraction": 0.2}
     return {
         unit: seqloom.train(
-            recipe.with_settings({**settings, "task.symbols": unit}), runs=folder / "runs"
+            recipe.with_settings({**settings, "task.tokens": unit}), runs=folder / "runs"
         )
         for unit in ("characters", "words")
     }
@@ -66,23 +66,23 @@ def test_a_score_says_what_evaluate_says(runs, unit, tmp_path):
     (tmp_path / "texts.txt").write_text("\n".join(texts))
     found = run.score(texts)
     nats = -sum(score.log_prob for score in found)
-    count = sum(len(score.symbols) for score in found)
+    count = sum(len(score.tokens) for score in found)
     values = run.evaluate(tmp_path / "texts.txt").values()
     assert math.exp(nats / count) == pytest.approx(values["perplexity"])
     assert [score.text for score in found] == texts
     for score, text in zip(found, texts, strict=True):
-        assert len(score.symbols) == (len(text) if unit == "characters" else len(text.split())) + 1
+        assert len(score.tokens) == (len(text) if unit == "characters" else len(text.split())) + 1
         assert score.bits == pytest.approx(-score.log_prob / math.log(2))
-        assert score.bits_per_symbol == pytest.approx(score.bits / len(score.symbols))
-        assert score.perplexity == pytest.approx(2**score.bits_per_symbol)
-        assert sum(bits for _, bits in score.surprise()) == pytest.approx(score.bits)
+        assert score.bits_per_token == pytest.approx(score.bits / len(score.tokens))
+        assert score.perplexity == pytest.approx(2**score.bits_per_token)
+        assert sum(bits for _, bits in score.surprisal()) == pytest.approx(score.bits)
 
 
 def test_symbols_are_named_as_typed_and_unknown_ones_are_told(runs):
     (score,) = runs["words"].score(["the zebra sees"])
-    assert score.symbols == ["the", "zebra", "sees", "</s>"]
+    assert score.tokens == ["the", "zebra", "sees", "</s>"]
     assert score.unknown == ["zebra"]
-    assert max(score.surprise(), key=lambda pair: pair[1])[0] == "zebra"
+    assert max(score.surprisal(), key=lambda pair: pair[1])[0] == "zebra"
 
 
 def test_many_texts_keep_their_order(runs, monkeypatch):

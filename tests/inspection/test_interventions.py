@@ -1,4 +1,4 @@
-"""Edits of what happens inside, by brute force: a zeroed block, a loop written by hand."""
+"""Interventions by brute force: a zeroed module, a loop written by hand."""
 
 from copy import deepcopy
 
@@ -7,33 +7,37 @@ import pytest
 import torch
 
 from seqloom.errors import UsageError
-from seqloom.inspection import Inspecting, Subject, offers, show
-from seqloom.inspection.interventions import place_in
-from seqloom.inspection.layers import sampled_looks
+from seqloom.inspection import InspectedModel, InspectionOptions, available_views, inspect
+from seqloom.inspection.interventions import token_span
+from seqloom.inspection.layers import sample_attention_layers
 from seqloom.signature import END, Form
-from seqloom.views.base import effect
+from seqloom.views.base import intervention_effect
 from tests.contracts.cases import SIGNATURES, build, small
 from tests.contracts.plain_task import Plain
 
 LOOKING = [
-    ("transformer", "NEXT", {"layers": 2, "heads": 2}),
-    ("transformer", "EACH", {"layers": 2, "heads": 2}),
-    ("transformer", "WHOLE", {"layers": 1, "heads": 2, "positions": "rotary"}),
-    ("transformer", "FORECAST", {"layers": 2, "heads": 2}),
-    ("transformer-encoder-decoder", "TRANSDUCE", {"heads": 2}),
-    ("encoder-decoder", "TRANSDUCE", {"attention": "multi-head", "heads": 2}),
+    ("transformer", "NEXT", {"num_layers": 2, "num_heads": 2}),
+    ("transformer", "EACH", {"num_layers": 2, "num_heads": 2}),
+    ("transformer", "WHOLE", {"num_layers": 1, "num_heads": 2, "positions": "rotary"}),
+    ("transformer", "FORECAST", {"num_layers": 2, "num_heads": 2}),
+    ("transformer-encoder-decoder", "TRANSDUCE", {"num_heads": 2}),
+    ("encoder-decoder", "TRANSDUCE", {"attention": "multi-head", "num_heads": 2}),
 ]
 
 
 def subject_of(name, form, options):
     signature = SIGNATURES[form]
-    return Subject(build(name, signature, small(name, options), seed=4), Plain(signature), name)
+    return InspectedModel(
+        build(name, signature, small(name, options), seed=4), Plain(signature), name
+    )
 
 
 def looked(subject, view, **options):
     question = subject.task.asked(6, seed=2)
     answer = [4, 5, END] if subject.form is Form.TRANSDUCE else None
-    return show(subject, question, Inspecting(view=view, **options), answer=answer).to_json()
+    return inspect(
+        subject, question, InspectionOptions(view=view, **options), answer=answer
+    ).to_json()
 
 
 def alike(first, second):
@@ -59,9 +63,9 @@ def test_all_heads_mute_is_a_model_whose_heads_find_nothing(name, form, options)
     for number, path in enumerate(paths):
         zeroed = deepcopy(subject.model)
         zeroed.get_submodule(path).join.weight.data.zero_()
-        other = Subject(zeroed, subject.task, name)
+        other = InspectedModel(zeroed, subject.task, name)
         every = " ".join(f"mute layer={number} head={head}" for head in (0, 1))
-        for kind in offers(subject):
+        for kind in available_views(subject):
             if not kind.edits or kind.view in {"attention", "heads"}:
                 continue
             more = {"limit": 6} if kind.view == "beam" else {}
@@ -79,15 +83,15 @@ def test_all_heads_mute_is_a_model_whose_heads_find_nothing(name, form, options)
 
 
 def _paths(subject):
-    return [layer.path for layer in sampled_looks(subject)]
+    return [layer.path for layer in sample_attention_layers(subject)]
 
 
 def test_one_head_is_mute_and_the_others_are_not():
     """The model whose matrix that joins the heads has no numbers of the first one."""
-    subject = subject_of("transformer", "NEXT", {"layers": 1, "heads": 2})
+    subject = subject_of("transformer", "NEXT", {"num_layers": 1, "num_heads": 2})
     half = deepcopy(subject.model)
     half.body.layers[0].attention.join.weight.data[:, :4] = 0
-    wanted = looked(Subject(half, subject.task, "half"), "surprise")
+    wanted = looked(InspectedModel(half, subject.task, "half"), "surprise")
     told = looked(subject, "surprise", edit="mute layer=0 head=0")
     assert told["bits"][1:] == pytest.approx(wanted["bits"][1:], abs=1e-4)
     assert told["bits"][1:] != pytest.approx(told["before"]["bits"][1:], abs=1e-4)
@@ -96,7 +100,9 @@ def test_one_head_is_mute_and_the_others_are_not():
 @pytest.mark.parametrize(("layer", "kind"), [(0, "state.hidden"), (1, "state.memory")])
 def test_a_cell_that_is_held_is_the_loop_with_that_number(layer, kind):
     """By the equations of the cell, with one number put in its place after every step."""
-    subject = subject_of("recurrent", "EACH", {"cell": "lstm", "width": 4, "hidden": 5})
+    subject = subject_of(
+        "recurrent", "EACH", {"cell": "lstm", "embedding_size": 4, "hidden_size": 5}
+    )
     told = looked(subject, "states", layer=layer, edit=f"clamp layer={layer} cell=2 value=0.5")
     model = subject.model
     (cell,) = (one.cell for one in model.body.layers)
@@ -124,7 +130,7 @@ def test_a_cell_that_is_held_is_the_loop_with_that_number(layer, kind):
 @pytest.mark.parametrize("name", ["recurrent", "convolutional", "transformer"])
 def test_a_forecast_with_a_cell_held_is_drawn_with_it_at_every_step(name):
     """Held at the number it had, nothing changes; held elsewhere, all futures do."""
-    subject = subject_of(name, "FORECAST", {"layers": 1})
+    subject = subject_of(name, "FORECAST", {"num_layers": 1})
     cell = looked(subject, "states")["order"][0]
     mean = {
         value: looked(subject, "forecast", edit=f"clamp layer=0 cell={cell} value={value}")
@@ -140,7 +146,7 @@ def test_a_forecast_with_a_cell_held_is_drawn_with_it_at_every_step(name):
 def test_what_is_next_steps_through_the_edit():
     """`next` goes symbol by symbol, `surprise` over the whole: both have the edit."""
     for name in ("recurrent", "transformer", "convolutional"):
-        subject = subject_of(name, "NEXT", {"layers": 1})
+        subject = subject_of(name, "NEXT", {"num_layers": 1})
         edit = "clamp layer=0 cell=1 value=0.9"
         bits = looked(subject, "surprise", edit=edit)["bits"]
         chances = [
@@ -171,7 +177,7 @@ def test_what_is_next_steps_through_the_edit():
     ],
 )
 def test_edits_that_cannot_be_made_are_told(edit):
-    subject = subject_of("recurrent", "EACH", {"width": 4, "hidden": 5})
+    subject = subject_of("recurrent", "EACH", {"embedding_size": 4, "hidden_size": 5})
     with pytest.raises(UsageError) as caught:
         looked(subject, "states", edit=edit)
     assert caught.value.code in {"U351", "U353"}
@@ -182,22 +188,22 @@ def test_a_symbol_is_found_in_its_text():
     text = "The dog, the Dog"
     for place, (begin, end) in {0: (0, 3), 1: (4, 7), 3: (9, 12), 4: (13, 16)}.items():
         names = ["the", "dog", ",", "the", "dog"]
-        assert place_in(text, names, place) == (begin, end)
-    assert place_in("abab", ["<s>", *"abab"], 3) == (2, 3)
+        assert token_span(text, names, place) == (begin, end)
+    assert token_span("abab", ["<s>", *"abab"], 3) == (2, 3)
     with pytest.raises(UsageError) as caught:
-        place_in("abab", ["<s>", *"abab"], 0)
+        token_span("abab", ["<s>", *"abab"], 0)
     assert caught.value.code == "U353"
 
 
 def test_the_effect_is_the_largest_change():
     before = [["symbol", "bits", "rank"], ["a", "1.00", "3"], ["b", "2.00", "70"]]
     after = [["symbol", "bits", "rank"], ["a", "3.00", "3"], ["b", "2.10", "60"]]
-    assert effect(before, after) == "Most changed: bits of a, from 1.00 to 3.00."
-    assert effect(before, before) == "Nothing that is shown here changes."
+    assert intervention_effect(before, after) == "Largest change: bits of a, from 1.00 to 3.00."
+    assert intervention_effect(before, before) == "Nothing shown here changes."
     replaced = [["symbol", "bits", "rank"], ["c", "9.00", "3"], ["b", "2.00", "70"]]
-    told = effect(before, replaced, ["c", "b"])
-    assert told == "Most changed: bits of c, from 1.00 to 9.00."
-    assert "made up otherwise" in effect(before[:2], replaced[:2])
+    told = intervention_effect(before, replaced, ["c", "b"])
+    assert told == "Largest change: bits of c, from 1.00 to 9.00."
+    assert "cannot be compared" in intervention_effect(before[:2], replaced[:2])
     words = [["word", "tag"], ["a", "DET"], ["a", "NOUN"]]
     others = [["word", "tag"], ["a", "DET"], ["a", "VERB"]]
-    assert effect(words, others) == "tag of a (2): NOUN becomes VERB."
+    assert intervention_effect(words, others) == "tag of a (2): NOUN becomes VERB."

@@ -12,16 +12,16 @@ from seqloom.data.formats.series import read_series
 from seqloom.data.options import Data
 from seqloom.metrics import METRICS, value_of
 from seqloom.metrics.forecasts import (
-    absolute,
-    covered,
+    absolute_error,
     crps,
+    interval_coverage,
     mase,
     naive_scale,
     pinball,
     smape,
-    squared,
+    squared_error,
 )
-from seqloom.prediction import LEVELS, Foreseen
+from seqloom.prediction import LEVELS, QuantileForecast
 
 CHANCE = np.random.default_rng(5)
 has_sets = pytest.mark.skipif(not os.environ.get("SEQLOOM_DATA"), reason="needs SEQLOOM_DATA")
@@ -35,7 +35,7 @@ def normal_crps(value, mean, deviation):
 
 @pytest.mark.parametrize("value", [-3.0, -0.4, 0.0, 0.9, 2.2])
 def test_the_crps_of_a_normal_is_its_closed_form(value):
-    found = Foreseen.normal(np.array([[0.3]]), np.array([[1.7]]))
+    found = QuantileForecast.normal(np.array([[0.3]]), np.array([[1.7]]))
     top, bottom = crps(np.array([[value]]), found.quantiles)
     assert bottom == 1 and top == pytest.approx(normal_crps(value, 0.3, 1.7), rel=0.01)
 
@@ -60,11 +60,14 @@ def test_a_single_value_has_its_absolute_error_as_crps_and_half_of_it_as_pinball
 def test_what_is_missing_is_not_counted():
     actual = np.array([[1.0, np.nan], [np.nan, np.nan]])
     forecast = np.array([[3.0, 9.0], [9.0, 9.0]])
-    assert absolute(actual, forecast) == (2.0, 1.0) and squared(actual, forecast) == (4.0, 1.0)
+    assert absolute_error(actual, forecast) == (2.0, 1.0) and squared_error(actual, forecast) == (
+        4.0,
+        1.0,
+    )
     assert smape(actual, forecast) == (100.0, 1.0)
-    assert covered(actual, forecast - 3, forecast) == (1.0, 1.0)
+    assert interval_coverage(actual, forecast - 3, forecast) == (1.0, 1.0)
     assert smape(actual[1:], forecast[1:]) == (0.0, 0.0)
-    assert value_of("rmse", [squared(actual, forecast)]) == 2.0
+    assert value_of("rmse", [squared_error(actual, forecast)]) == 2.0
 
 
 def test_the_naive_scale_and_what_stands_for_it():

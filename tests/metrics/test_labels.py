@@ -6,8 +6,8 @@ from sklearn import metrics as oracle
 from sklearn.calibration import calibration_curve
 
 from seqloom.metrics import METRICS, Ratio, measure, value_of
-from seqloom.metrics.bootstrap import Sums, as_rows, difference
-from seqloom.metrics.labels import NONE, Confusion, in_bins, micro_f1, per_label
+from seqloom.metrics.bootstrap import TallySums, as_matrix, paired_difference
+from seqloom.metrics.labels import NONE, ConfusionMatrix, calibration_bins, label_counts, micro_f1
 
 
 def drawn(seed, size=200, labels=6):
@@ -18,7 +18,7 @@ def drawn(seed, size=200, labels=6):
 
 def tallies_of(right, guessed, size):
     pairs = [((int(a), int(b)),) for a, b in zip(right, guessed, strict=True)]
-    return [per_label(pair, size) for pair in pairs], [micro_f1(pair) for pair in pairs]
+    return [label_counts(pair, size) for pair in pairs], [micro_f1(pair) for pair in pairs]
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -38,7 +38,7 @@ def test_f1_of_several_labels_is_that_of_scikit_learn(seed):
         tuple((k if a else -1, k if b else -1) for k, (a, b) in enumerate(zip(r, g, strict=True)))
         for r, g in zip(right, guessed, strict=True)
     ]
-    macro, micro = [per_label(p, 5) for p in pairs], [micro_f1(p) for p in pairs]
+    macro, micro = [label_counts(p, 5) for p in pairs], [micro_f1(p) for p in pairs]
     for name, tallies in (("macro", macro), ("micro", micro)):
         expected = oracle.f1_score(right, guessed, average=name, zero_division=0)
         assert value_of(f"{name}_f1", tallies) == pytest.approx(expected)
@@ -47,7 +47,7 @@ def test_f1_of_several_labels_is_that_of_scikit_learn(seed):
 @pytest.mark.parametrize("seed", range(3))
 def test_the_confusion_is_that_of_scikit_learn(seed):
     right, guessed = drawn(seed)
-    found = Confusion((str(a), str(b)) for a, b in zip(right, guessed, strict=True))
+    found = ConfusionMatrix((str(a), str(b)) for a, b in zip(right, guessed, strict=True))
     assert found.matrix().tolist() == oracle.confusion_matrix(right, guessed).tolist()
     expected = oracle.precision_recall_fscore_support(right, guessed, zero_division=0)
     for place, score in enumerate(found.by_label()):
@@ -56,12 +56,12 @@ def test_the_confusion_is_that_of_scikit_learn(seed):
 
 
 def test_what_is_overlooked_or_made_up_is_counted_beside_the_labels():
-    found = Confusion([("a", "a"), ("a", NONE), (NONE, "b"), (NONE, NONE)])
+    found = ConfusionMatrix([("a", "a"), ("a", NONE), (NONE, "b"), (NONE, NONE)])
     assert found.labels == ["a", "b", NONE]
     assert found.matrix().tolist() == [[1, 0, 1], [0, 0, 0], [0, 1, 0]]
     a, b = found.by_label()
     assert (a.hits, a.guessed, a.right) == (1, 1, 2) and (b.guessed, b.right) == (1, 0)
-    assert found.mistakes() == [("", "b", 1), ("a", "", 1)]
+    assert found.errors() == [("", "b", 1), ("a", "", 1)]
 
 
 def test_the_calibration_error_is_the_distance_of_bins_from_the_diagonal():
@@ -72,9 +72,9 @@ def test_the_calibration_error_is_the_distance_of_bins_from_the_diagonal():
     shares, means = calibration_curve(right, sure, n_bins=10)
     counts = np.histogram(sure, bins=10, range=(0, 1))[0]
     expected = (np.abs(shares - means) * counts[counts > 0]).sum() / 500
-    tallies = [in_bins(float(s), bool(r)) for s, r in zip(sure, right, strict=True)]
+    tallies = [calibration_bins(float(s), bool(r)) for s, r in zip(sure, right, strict=True)]
     assert value_of("calibration_error", tallies) == pytest.approx(expected)
-    assert in_bins(1.0, True)[9] == 1.0  # who is quite sure stands in the last bin
+    assert calibration_bins(1.0, True)[9] == 1.0  # who is quite sure stands in the last bin
 
 
 def test_sums_that_are_counted_are_those_that_are_added():
@@ -85,9 +85,9 @@ def test_sums_that_are_counted_are_those_that_are_added():
     endless = [Ratio(np.inf, 1.0), *few]
     for tallies in (few, many, endless):
         which = chance.integers(len(tallies), size=(4, len(tallies)))
-        expected = as_rows(tallies)
-        assert np.allclose(Sums(tallies).all(), expected.sum(0))
-        assert np.allclose(Sums(tallies).of(which), [expected[draw].sum(0) for draw in which])
+        expected = as_matrix(tallies)
+        assert np.allclose(TallySums(tallies).all(), expected.sum(0))
+        assert np.allclose(TallySums(tallies).of(which), [expected[draw].sum(0) for draw in which])
 
 
 def test_hundreds_of_labels_have_an_interval_soon():
@@ -104,7 +104,7 @@ def test_a_difference_draws_the_same_examples_for_both():
     first, _ = tallies_of(right, guessed, 6)
     second, _ = tallies_of(right, right, 6)
     value = METRICS["macro_f1"].value
-    found = difference(first, second, value)
+    found = paired_difference(first, second, value)
     assert found.value == pytest.approx(1 - value_of("macro_f1", first))
     assert found.low > 0
-    assert difference(first, first, value).high == 0
+    assert paired_difference(first, first, value).high == 0

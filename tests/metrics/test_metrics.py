@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 
 from seqloom.metrics import METRICS, Ratio, measure, value_of
-from seqloom.metrics.edit_distance import distance, symbol_error
+from seqloom.metrics.edit_distance import edit_distance, token_error_rate
 
 
 def slow_distance(guess, right):
@@ -27,17 +27,17 @@ def slow_distance(guess, right):
 def test_edit_distance(seed):
     chance = random.Random(seed)
     guess, right = ("".join(chance.choices("abc", k=chance.randint(0, 8))) for _ in range(2))
-    assert distance(guess, right) == slow_distance(guess, right) == distance(right, guess)
+    assert edit_distance(guess, right) == slow_distance(guess, right) == edit_distance(right, guess)
 
 
 def test_known_distances():
-    assert distance("kitten", "sitting") == 3
-    assert distance([], ["a", "b"]) == 2
+    assert edit_distance("kitten", "sitting") == 3
+    assert edit_distance([], ["a", "b"]) == 2
 
 
 def test_the_nearest_reference_counts():
-    assert symbol_error("abc", ["xyz", "abd"]) == Ratio(1, 3)
-    assert symbol_error("abc", ["abc", "x"]) == Ratio(0, 3)
+    assert token_error_rate("abc", ["xyz", "abd"]) == Ratio(1, 3)
+    assert token_error_rate("abc", ["abc", "x"]) == Ratio(0, 3)
 
 
 def test_a_metric_is_a_ratio_of_sums():

@@ -7,7 +7,7 @@ import sacrebleu
 from sacrebleu.metrics import BLEU, CHRF
 
 from seqloom.metrics import METRICS, measure, translation, value_of
-from seqloom.metrics.bootstrap import difference
+from seqloom.metrics.bootstrap import paired_difference
 
 WORDS = [
     "the",
@@ -118,9 +118,9 @@ def test_two_systems_are_compared_pair_by_pair():
     guesses, references = corpus(2, size=60)
     spoiled = [" ".join(guess.split()[::-1]) for guess in guesses]
     good, bad = (tallies("bleu", found, references) for found in (guesses, spoiled))
-    found = difference(good, bad, METRICS["bleu"].value, repeats=200)
+    found = paired_difference(good, bad, METRICS["bleu"].value, repeats=200)
     assert found.value == value_of("bleu", bad) - value_of("bleu", good) and found.high < 0
-    same = difference(good, good, METRICS["bleu"].value, repeats=50)
+    same = paired_difference(good, good, METRICS["bleu"].value, repeats=50)
     assert (same.value, same.low, same.high) == (0, 0, 0)
 
 

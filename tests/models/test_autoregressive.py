@@ -1,4 +1,4 @@
-"""Autoregression: equal to statsmodels where it has the same, and to brute force with gaps."""
+"""Autoregression: equal to statsmodels, and to brute force where values are missing."""
 
 import warnings
 
@@ -11,9 +11,9 @@ from seqloom.batch import Batch, Item, Sequences
 from seqloom.errors import ModelError
 from seqloom.model import Search
 from seqloom.models.autoregressive import Autoregressive
-from seqloom.prediction import LEVELS, NORMAL
+from seqloom.prediction import LEVELS, NORMAL_QUANTILES
 from seqloom.signature import Form, Series, Signature
-from seqloom.training.closed_form import Counting
+from seqloom.training.closed_form import ClosedForm
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -51,7 +51,7 @@ def source(past, steps, known=None):
 
 
 def ahead(model, past, steps, known=None):
-    return model.predict(source(past, steps, known), Search(horizon=steps)).foreseen[0]
+    return model.predict(source(past, steps, known), Search(horizon=steps)).forecasts[0]
 
 
 @pytest.fixture(scope="module")
@@ -68,14 +68,14 @@ def spots():
 def test_vector_autoregression_is_that_of_statsmodels(economy):
     right = VAR(economy).fit(3)
     model = learned(economy, order=3, guessed=False)
-    np.testing.assert_allclose(model.delays.taps, right.coefs, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(model.process.coefficients, right.coefs, rtol=1e-8, atol=1e-10)
     np.testing.assert_allclose(model.weights()["driven"][:, 0], right.intercept, rtol=1e-8)
-    np.testing.assert_allclose(model.delays.noise, right.sigma_u, rtol=1e-8)
+    np.testing.assert_allclose(model.process.noise, right.sigma_u, rtol=1e-8)
     mean, low, high = right.forecast_interval(economy[-3:], 12, alpha=0.05)
     found = ahead(model, economy, 12)
     np.testing.assert_allclose(found.mean, mean, rtol=1e-6, atol=1e-12)
-    np.testing.assert_allclose(found.band(0.95)[0], low, rtol=1e-6, atol=1e-12)
-    np.testing.assert_allclose(found.band(0.95)[1], high, rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(found.interval(0.95)[0], low, rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(found.interval(0.95)[1], high, rtol=1e-6, atol=1e-12)
 
 
 @pytest.mark.parametrize("criterion", ["aic", "bic"])
@@ -85,24 +85,24 @@ def test_the_order_is_that_of_statsmodels(economy, criterion):
     scores = [model.criteria[order] for order in range(9)]
     np.testing.assert_allclose(scores, right.ics[criterion], rtol=1e-8)
     chosen = right.selected_orders[criterion]
-    assert model.delays.order == chosen
+    assert model.process.order == chosen
     best = VAR(economy).fit(chosen)  # over all rows that this order has
-    np.testing.assert_allclose(model.delays.taps, best.coefs, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(model.process.coefficients, best.coefs, rtol=1e-8, atol=1e-10)
 
 
 def test_one_series_is_that_of_statsmodels(spots):
     right = AutoReg(spots[:, 0], 9).fit()
     model = learned(spots, order=9, guessed=False)
-    np.testing.assert_allclose(model.delays.taps[:, 0, 0], right.params[1:], rtol=1e-7)
+    np.testing.assert_allclose(model.process.coefficients[:, 0, 0], right.params[1:], rtol=1e-7)
     found = ahead(model, spots, 20)
     wanted = right.get_prediction(len(spots), len(spots) + 19)
     np.testing.assert_allclose(found.mean[:, 0], wanted.predicted_mean, rtol=1e-6)
     # Ours divides squared errors by rows less weights, theirs by rows.
-    deviation = (found.quantiles[:, 0, -1] - found.mean[:, 0]) / NORMAL[-1]
+    deviation = (found.quantiles[:, 0, -1] - found.mean[:, 0]) / NORMAL_QUANTILES[-1]
     ratio = (right.nobs - 10) / right.nobs
     np.testing.assert_allclose(deviation**2 * ratio, wanted.var_pred_mean, rtol=1e-6)
     chosen = ar_select_order(spots[:, 0], 15, ic="aic").ar_lags
-    assert learned(spots, most=15, criterion="aic").delays.order == len(chosen)
+    assert learned(spots, most=15, criterion="aic").process.order == len(chosen)
 
 
 def test_trend_season_and_inputs_are_those_of_statsmodels(spots):
@@ -114,7 +114,7 @@ def test_trend_season_and_inputs_are_those_of_statsmodels(spots):
     options = {"trend": "ct", "seasonal": True, "period": 4}
     right = AutoReg(spots[:, 0], 2, exog=inputs[:steps], **options).fit()
     model = learned(spots, known[:steps], order=2, trend=True, season=True, period=4, clock=True)
-    np.testing.assert_allclose(model.delays.taps[:, 0, 0], right.params[5:7], rtol=1e-6)
+    np.testing.assert_allclose(model.process.coefficients[:, 0, 0], right.params[5:7], rtol=1e-6)
     np.testing.assert_allclose(model.weights()["driven"][0, -2:], right.params[-2:], rtol=1e-6)
     wanted = right.predict(steps, steps + 11, exog_oos=inputs[steps:])
     found = ahead(model, spots[seen:], 12, known[seen:])
@@ -141,10 +141,10 @@ def test_rows_with_gaps_are_left_out(spots):
     table = table[~np.isnan(table).any(1)]
     right = np.linalg.lstsq(table[:, :3], table[:, 3], rcond=None)[0]
     model = learned(series, order=2)
-    np.testing.assert_allclose(model.delays.taps[:, 0, 0], right[1:], rtol=1e-8)
+    np.testing.assert_allclose(model.process.coefficients[:, 0, 0], right[1:], rtol=1e-8)
     found = learned(series, most=2)  # the order that is chosen is fitted over its own rows
-    assert found.delays.order == 2
-    np.testing.assert_allclose(found.delays.taps, model.delays.taps, rtol=1e-8)
+    assert found.process.order == 2
+    np.testing.assert_allclose(found.process.coefficients, model.process.coefficients, rtol=1e-8)
 
 
 def test_ridge_is_its_closed_form(economy):
@@ -152,13 +152,13 @@ def test_ridge_is_its_closed_form(economy):
     penalty = 0.01 * np.diag([0, *[1] * 6])
     right = np.linalg.solve(x.T @ x + penalty, x.T @ economy[2:])
     model = learned(economy, order=2, ridge=0.01)
-    found = np.concatenate([model.delays.taps[0].T, model.delays.taps[1].T])
+    found = np.concatenate([model.process.coefficients[0].T, model.process.coefficients[1].T])
     np.testing.assert_allclose(found, right[1:], rtol=1e-7)
 
 
 def unrolled(model, length):
     """Mean and covariance of the first rows of a series, by the equation alone."""
-    delays, first = model.delays, model.begin()
+    delays, first = model.process, model.begin()
     memory, width = len(first.mean), delays.width
     ways = np.zeros((memory + length * width, memory + length * width))  # x of start and noise
     ways[:memory, :memory] = np.eye(memory)
@@ -166,7 +166,7 @@ def unrolled(model, length):
     for t in range(length):
         here = slice(memory + t * width, memory + (t + 1) * width)
         ways[here, here] = np.eye(width)
-        for k, tap in enumerate(delays.taps, start=1):
+        for k, tap in enumerate(delays.coefficients, start=1):
             back = memory + (t - k) * width
             row = back if t >= k else (k - t - 1) * width
             ways[here] += tap @ ways[row : row + width]
@@ -174,7 +174,7 @@ def unrolled(model, length):
     start = np.concatenate([first.mean, np.zeros(length * width)])
     noise = np.kron(np.eye(length), delays.noise)
     spread = np.block(
-        [[first.spread, np.zeros((memory, length * width))],
+        [[first.covariance, np.zeros((memory, length * width))],
          [np.zeros((length * width, memory)), noise]]
     )  # fmt: skip
     mean, shared = ways @ start + constant, ways @ spread @ ways.T
@@ -200,7 +200,7 @@ def test_gaps_are_conditioned_on_all_that_was_observed(seed, width, order):
     found = ahead(model, rows[:-steps], steps)
     tail = slice(-steps * width, None)
     np.testing.assert_allclose(found.mean.ravel(), right[tail], rtol=1e-8, atol=1e-9)
-    deviation = (found.quantiles[..., -1] - found.mean).ravel() / NORMAL[-1]
+    deviation = (found.quantiles[..., -1] - found.mean).ravel() / NORMAL_QUANTILES[-1]
     np.testing.assert_allclose(deviation**2, np.diag(left)[tail], rtol=1e-7)
     told = ~np.isnan(rows[-steps:]).ravel()
     error, part = (rows.ravel() - right)[tail][told], left[tail, tail][np.ix_(told, told)]
@@ -232,8 +232,8 @@ def test_a_walk_of_one_step_has_the_variance_of_a_walk():
     series = np.random.default_rng(0).normal(size=(200, 1)).cumsum(0)
     model = learned(series, most=1, ridge=1e9, differences="step", guessed=False)
     found = ahead(model, series, 5)
-    deviation = (found.quantiles[:, 0, -1] - found.mean[:, 0]) / NORMAL[-1]
-    noise = model.delays.noise[0, 0]
+    deviation = (found.quantiles[:, 0, -1] - found.mean[:, 0]) / NORMAL_QUANTILES[-1]
+    noise = model.process.noise[0, 0]
     np.testing.assert_allclose(deviation**2, noise * np.arange(1, 6), rtol=1e-5)
 
 
@@ -292,7 +292,7 @@ def test_bands_hold_with_few_steps():
             rows[t] = 0.8 * rows[t - 1] + chance.normal()
         for guessed, found in inside.items():
             model = learned(rows[50:70], order=2, guessed=guessed)
-            low, high = ahead(model, rows[50:70], 5).band(0.8)
+            low, high = ahead(model, rows[50:70], 5).interval(0.8)
             found.append(((rows[70:] >= low) & (rows[70:] <= high)).mean())
     assert np.mean(inside[False]) < 0.73 < 0.76 < np.mean(inside[True]) < 0.86
 
@@ -304,11 +304,11 @@ def test_densities_with_gaps_are_those_of_each_draw():
     future = np.array([[0.3, NAN], [NAN, NAN], [1.0, -0.4], [NAN, 0.2]])
     whole, driven = np.concatenate([rows, future]), np.ones((34, 1))
     right = []
-    for number in range(len(model.guesses.taps)):
-        delays, inputs = model.guesses.one(number)
-        right.append(delays.read(whole, driven @ inputs.T, 30, model.begin())[0])
-    recent = rows[-model.delays.order :][::-1].ravel()
-    found = model.guesses.log_densities_seen(recent, future, driven[30:])
+    for number in range(len(model.coefficient_samples.coefficients)):
+        delays, inputs = model.coefficient_samples.one(number)
+        right.append(delays.filter(whole, driven @ inputs.T, 30, model.begin())[0])
+    recent = rows[-model.process.order :][::-1].ravel()
+    found = model.coefficient_samples.log_densities_observed(recent, future, driven[30:])
     np.testing.assert_allclose(found, right, rtol=1e-7)
     batch = Batch(source(rows, 4), Sequences(future[None], np.array([4])))
     assert model.log_prob(batch)[0] == pytest.approx(np.log(np.exp(right).mean()))
@@ -332,26 +332,26 @@ def test_few_steps_have_few_taps(spots):
         n, k = 12, order + 1
         right = np.log((errors**2).mean()) + (n + k) / (n - k - 2)
         assert model.criteria[order] == pytest.approx(right)
-    assert model.delays.order < learned(few, most=8, criterion="aic").delays.order
-    many = [learned(spots, most=15, criterion=c).delays.order for c in ("aic", "aicc")]
+    assert model.process.order < learned(few, most=8, criterion="aic").process.order
+    many = [learned(spots, most=15, criterion=c).process.order for c in ("aic", "aicc")]
     assert many[0] == many[1]
 
 
 def test_the_long_run_is_where_a_series_begins():
     """The spread before the first step is the one that the recursion leaves as it is."""
     model = learned(np.random.default_rng(1).normal(size=(80, 2)), order=2)
-    moves, spread = model.delays._moves(), model.begin().spread
+    moves, spread = model.process._companion(), model.begin().covariance
     noise = np.zeros_like(spread)
-    noise[:2, :2] = model.delays.noise
+    noise[:2, :2] = model.process.noise
     np.testing.assert_allclose(moves @ spread @ moves.T + noise, spread, rtol=1e-9, atol=1e-12)
 
 
 def test_what_explodes_is_told():
     growing = (1.1 ** np.arange(40))[:, None] + np.random.default_rng(0).normal(size=(40, 1))
     model = learned(growing, order=1)
-    assert model.delays.radius() > 1
+    assert model.process.radius() > 1
     items = [Item(np.full_like(growing, NAN), growing)]
-    (step,) = Counting(made(order=1), items).steps()
+    (step,) = ClosedForm(made(order=1), items).steps()
     assert step.warning["code"] == "M446" and "explosive" in step.warning["problem"]
     assert not learned(np.random.default_rng(0).normal(size=(40, 1)), order=1).warning()
     assert np.isfinite(ahead(model, growing[:0], 4).quantiles).all()
@@ -375,8 +375,8 @@ def test_a_series_without_any_error_has_a_density():
     [
         ({"order": -1}, "M441", "model.order = -1"),
         ({"ridge": -0.5}, "M441", "must not be negative"),
-        ({"order": 2, "most": 3}, "M441", "no other is tried"),
-        ({"trend": True}, "M442", "needs the number of every step"),
+        ({"order": 2, "most": 3}, "M441", "model.most has no effect"),
+        ({"trend": True}, "M442", "needs a time index"),
         ({"differences": "season"}, "M445", "have no season"),
         ({"season": True, "known": 1, "clock": True}, "M445", "have no season"),
     ],
@@ -388,13 +388,13 @@ def test_what_cannot_be_is_refused(options, code, words):
 
 
 def test_too_few_steps_are_told():
-    with pytest.raises(ModelError, match="only 3 steps have all their taps") as told:
+    with pytest.raises(ModelError, match="only 3 steps have all their lags") as told:
         learned(np.arange(6.0)[:, None], order=3)
     assert told.value.code == "M443"
-    assert learned(np.arange(6.0)[:, None], order=3, ridge=1.0).delays.order == 3
+    assert learned(np.arange(6.0)[:, None], order=3, ridge=1.0).process.order == 3
 
 
 def test_columns_that_are_copies_are_told():
     one = np.random.default_rng(0).normal(size=(50, 1))
-    with pytest.raises(ModelError, match="M444.*columns 1 and 3 go wrong by the same amounts"):
+    with pytest.raises(ModelError, match="M444.*columns 1 and 3 are collinear"):
         learned(np.concatenate([one, one[::-1], 2 * one], axis=1), order=1)

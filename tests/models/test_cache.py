@@ -1,4 +1,4 @@
-"""The cache model against its equation, counted by hand."""
+"""The cache language model against its equation, computed by hand."""
 
 import numpy as np
 import pytest
@@ -105,18 +105,18 @@ def test_rows_of_a_window_may_end_at_different_places():
 def test_what_was_said_is_likelier():
     model = learned(rows(7), weight=0.5)
     text = Sequences.pad([np.array([6, 6, 6, 6])])
-    (log_probs, _) = model.log_probs_from(Batch(text.late(BEGIN), text), model.begin(text))
+    (log_probs, _) = model.log_probs_from(Batch(text.shift_right(BEGIN), text), model.begin(text))
     assert (log_probs[0, 1:] >= np.log(0.5)).all()
     assert log_probs[0, 0] < log_probs[0, 1]
 
 
 @pytest.mark.parametrize("wrong", [{"window": 0}, {"decay": 0.0}, {"decay": 1.5}, {"weight": 1.0}])
 def test_what_cannot_be_is_refused(wrong):
-    with pytest.raises(ModelError, match="cannot be") as told:
+    with pytest.raises(ModelError, match="out of range") as told:
         Cache(NEXT, **wrong)
     assert told.value.code == "M170"
 
 
 def test_labels_are_refused():
-    with pytest.raises(ModelError, match="cannot predict labels"):
+    with pytest.raises(ModelError, match="predicts tokens, not labels"):
         Cache(Signature(Form.NEXT, Tokens(SIZE), Labels(3)))

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.nn.functional import conv1d, glu, pad
 
-from seqloom.config import taken
+from seqloom.config import constructor_arguments
 from seqloom.errors import ModelError
 from seqloom.model import Search
 from seqloom.models import MODELS
@@ -20,7 +20,9 @@ HALF = math.sqrt(0.5)
 
 def build(seed=0, **options):
     torch.manual_seed(seed)
-    model = KIND(SIGNATURE, **taken(KIND, {"width": 5, "hidden": 6, **options}))
+    model = KIND(
+        SIGNATURE, **constructor_arguments(KIND, {"embedding_size": 5, "hidden_size": 6, **options})
+    )
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(0.2 * torch.randn_like(parameter))  # biases are zero at first
@@ -66,7 +68,7 @@ def by_the_book(model, source, target):
 def test_the_equations(options):
     for seed in range(3):
         model, batch = build(seed, **options), batch_for(SIGNATURE, (5, 2, 4), seed)
-        with model.at_rest():
+        with model.inference_mode():
             rows = zip(batch.source.rows(), batch.target.rows(), strict=True)
             wanted = torch.stack([by_the_book(model, x, y) for x, y in rows])
             torch.testing.assert_close(model.log_prob(batch), wanted, rtol=1e-4, atol=1e-5)
@@ -74,7 +76,7 @@ def test_the_equations(options):
 
 def test_a_state_holds_the_last_inputs_of_every_layer():
     model, batch = build(kernel=4, decoder_layers=2), batch_for(SIGNATURE, (3, 4))
-    with model.at_rest():
+    with model.inference_mode():
         state = model.begin(batch.source)
         for t in range(6):
             _, state = model.step(np.full(2, 4), state)
@@ -85,7 +87,7 @@ def test_a_state_holds_the_last_inputs_of_every_layer():
 
 def test_sequences_longer_than_the_positions_are_read():
     model, batch = build(positions=2), batch_for(SIGNATURE, (9, 7))
-    with model.at_rest():
+    with model.inference_mode():
         assert model.log_prob(batch).isfinite().all()
         assert len(model.predict(batch.source, Search(limit=5)).target) == 2
 
@@ -93,7 +95,7 @@ def test_sequences_longer_than_the_positions_are_read():
 @pytest.mark.parametrize(
     "options, sentence",
     [
-        ({"kernel": 1}, "two places or more"),
+        ({"kernel": 1}, "2 positions or more"),
         ({"encoder_layers": 0}, "encoder_layers = 0"),
         ({"decoder_layers": 0}, "decoder_layers = 0"),
         ({"positions": 0}, "positions = 0"),
@@ -101,5 +103,5 @@ def test_sequences_longer_than_the_positions_are_read():
 )
 def test_what_cannot_be_is_refused(options, sentence):
     with pytest.raises(ModelError) as told:
-        KIND(SIGNATURE, **taken(KIND, options))
+        KIND(SIGNATURE, **constructor_arguments(KIND, options))
     assert told.value.code == "M205" and sentence in told.value.problem and told.value.help

@@ -1,40 +1,46 @@
-"""Encoder-decoders by the book, one sequence and one step at a time."""
+"""Encoder-decoders against their equations, one sequence and one step at a time."""
 
 import numpy as np
 import pytest
 import torch
 
 from seqloom.batch import Batch, Sequences
-from seqloom.config import taken
+from seqloom.config import constructor_arguments
 from seqloom.decoding import Ensemble
 from seqloom.errors import ModelError
-from seqloom.inspection import look as picture
+from seqloom.inspection import inspect_model
 from seqloom.model import Search
 from seqloom.models import MODELS
-from seqloom.nn.attention import ATTENTIONS, Seen
+from seqloom.nn.attention import ATTENTIONS, KeyValues
 from seqloom.signature import BEGIN, END, UNKNOWN, Form, Signature, Tokens
 from seqloom.tasks.translate import Pair, Translate
-from seqloom.trace import watching
+from seqloom.trace import watch
 from tests.contracts.cases import SIGNATURES, batch_for
 
 KIND = MODELS["encoder-decoder"]
 PLAIN, COPYING = SIGNATURES["TRANSDUCE"], SIGNATURES["TRANSDUCE-unknowns"]
-SMALL = {"width": 6, "hidden": 8, "heads": 2, "dropout": 0.0, "smoothing": 0.0}
+SMALL = {
+    "embedding_size": 6,
+    "hidden_size": 8,
+    "num_heads": 2,
+    "dropout": 0.0,
+    "label_smoothing": 0.0,
+}
 
 
 def build(signature=PLAIN, seed=0, name="encoder-decoder", **options):
     torch.manual_seed(seed)
     kind = MODELS[name]
-    return kind(signature, **taken(kind, {**SMALL, **options}))
+    return kind(signature, **constructor_arguments(kind, {**SMALL, **options}))
 
 
 def by_the_book(model, source, target):
     """log p(target | source) of one pair, written as the docstring says it."""
-    attending = model.attending
-    memory, ends = model.encoder.read(
+    attention_options = model.attention_options
+    memory, ends = model.encoder.encode(
         model.source_input(torch.from_numpy(source[None])), torch.tensor([len(source)])
     )
-    v = {"ends": ends, "last": memory[:, -1], "mean": memory.mean(1)}.get(model.vector)
+    v = {"ends": ends, "last": memory[:, -1], "mean": memory.mean(1)}.get(model.bridge_name)
     if v is None:
         first = model.bridge.first
         parts = [torch.zeros(1, 8) if first is None else first[n, None] for n in range(2)]
@@ -45,19 +51,19 @@ def by_the_book(model, source, target):
     real = torch.ones(1, len(source), dtype=torch.bool)
     for symbol in target.tolist():
         read = [model.target_input(torch.tensor([previous]))]
-        read += [v] if model.joins else []
-        context = v if model.joins else None
-        if attending.query == "previous":
-            context, alpha = look(model, state[0], memory, real, alpha)
+        read += [v] if model.source_every_step else []
+        context = v if model.source_every_step else None
+        if attention_options.query == "previous":
+            context, alpha = attend(model, state[0], memory, real, alpha)
             read.append(context)
-        read += [fed] if attending.input_feeding else []
+        read += [fed] if attention_options.input_feeding else []
         h, state = model.decoder.step(torch.cat(read, dim=-1), state)
-        if attending.query == "current" and model.attention is not None:
-            context, alpha = look(model, h, memory, real, alpha)
+        if attention_options.query == "current" and model.attention is not None:
+            context, alpha = attend(model, h, memory, real, alpha)
         a = h if context is None else torch.cat([context, h], dim=-1)
         fed = a = a if model.join is None else torch.tanh(model.join(a))
         chances = model.answers.output.scores(a)[0].softmax(-1)
-        if attending.copy:
+        if attention_options.copy:
             g = torch.sigmoid(model.answers.pointer.gate(a))[0, 0]
             copied = sum(alpha[0, 0, s] for s in range(len(source)) if source[s] == symbol)
             written = chances[symbol] if symbol < len(chances) else 0.0
@@ -68,8 +74,8 @@ def by_the_book(model, source, target):
     return total
 
 
-def look(model, h, memory, real, before):
-    seen = Seen(memory, model.attention.keys(memory), real)
+def attend(model, h, memory, real, before):
+    seen = KeyValues(memory, model.attention.keys(memory), real)
     context, weights = model.attention(h[:, None], seen, before)
     return context[:, 0], weights.mean(1) if weights.dim() > 3 else weights
 
@@ -95,7 +101,7 @@ def test_the_equations(options):
     signature = COPYING if options.get("copy") else PLAIN
     for seed in range(2):
         model, batch = build(signature, seed, **options), batch_for(signature, (4, 2, 5), seed)
-        with model.at_rest():
+        with model.inference_mode():
             found = model.log_prob(batch)
             rows = zip(batch.source.rows(), batch.target.rows(), strict=True)
             wanted = [by_the_book(model, np.array(x), np.array(y)) for x, y in rows]
@@ -114,7 +120,7 @@ def test_without_copying_unknown_symbols_are_unknown(options):
 
     assert (batch.source.values >= 6).any() and (batch.target.values >= 6).any()
     told = Batch(as_unknown(batch.source), as_unknown(batch.target))
-    with model.at_rest():
+    with model.inference_mode():
         assert model.log_prob(batch).tolist() == model.log_prob(told).tolist()
         assert model.loss(batch).item() == model.loss(told).item()
 
@@ -134,14 +140,14 @@ def test_unknown_names_pass_through():
             Sequences.pad(list(sources)), Sequences.pad([np.array([a, END]) for a in answers])
         )
 
-    model = build(signature, width=16, hidden=32, copy=True, attention_width=16)
+    model = build(signature, embedding_size=16, hidden_size=32, copy=True, attention_width=16)
     descent = torch.optim.Adam(model.parameters(), 0.01)
     for _ in range(120):
         descent.zero_grad()
         model.loss(pairs(48)).backward()
         descent.step()
     batch = pairs(100)
-    with model.at_rest():
+    with model.inference_mode():
         found = model.predict(batch.source, Search(beam=2, limit=4)).target
     right = [one == other for one, other in zip(found.rows(), batch.target.rows(), strict=True)]
     assert np.mean(right) > 0.9
@@ -153,7 +159,7 @@ def test_own_guesses_are_read():
     model, batch = build(scheduled_sampling=1.0), batch_for(PLAIN, (4, 4, 4))
     model.train()
     loss = model.loss(batch).item()
-    with model.at_rest():
+    with model.inference_mode():
         state, symbols, total = model.begin(batch.source), np.full(3, BEGIN), 0.0
         for t in range(4):
             log_probs, state = model.step(symbols, state)
@@ -170,15 +176,15 @@ def test_the_share_of_guesses_grows_and_is_part_of_the_weights():
     model.train()
     shares = []
     for _ in range(6):
-        shares.append(model.guessing.share())
+        shares.append(model.guessing.rate())
         model.loss(batch)
     assert shares == pytest.approx([0, 0.2, 0.4, 0.6, 0.8, 0.8])
-    with model.at_rest():
+    with model.inference_mode():
         model.loss(batch)
     other = build(scheduled_sampling=0.8, sampling_ramp=4)
     other.restore({name: np.array(array) for name, array in model.weights().items()})
     assert other.guessing.batches.tolist() == [6]
-    drawn = model.guessing.drawn(4000, 5)
+    drawn = model.guessing.sample(4000, 5)
     assert not drawn[:, 0].any() and drawn[:, 1:].float().mean().item() == pytest.approx(
         0.8, abs=0.02
     )
@@ -187,7 +193,7 @@ def test_the_share_of_guesses_grows_and_is_part_of_the_weights():
 def test_coverage_costs_in_training_alone():
     model, plain = build(coverage=2.0), build()
     batch = batch_for(PLAIN, (4, 3))
-    with watching(model) as trace:
+    with watch(model) as trace:
         loss = model.loss(batch).item()
     costs = loss - plain.loss(batch).item()
     (alpha,) = (seen.value for seen in trace.of_kind("attention"))
@@ -197,7 +203,7 @@ def test_coverage_costs_in_training_alone():
         for t in range(length)
     )
     assert costs == pytest.approx(2 * again / batch.target.lengths.sum(), rel=1e-4)
-    with model.at_rest():
+    with model.inference_mode():
         assert model.loss(batch).item() == pytest.approx(plain.loss(batch).item())
 
 
@@ -214,41 +220,50 @@ def test_where_a_step_looks_is_where_the_whole_looks(name, options):
     options = options if name == "encoder-decoder" else {"decoder_layers": 2, "positions": 3}
     torch.manual_seed(0)
     kind = MODELS[name]
-    widths = {"width": 6, "hidden": 8} | ({"heads": 2} if name == "encoder-decoder" else {})
-    model, batch = kind(PLAIN, **taken(kind, widths | options)), batch_for(PLAIN, (3, 3))
-    with model.at_rest():
-        with watching(model) as trace:
+    widths = {"embedding_size": 6, "hidden_size": 8} | (
+        {"num_heads": 2} if name == "encoder-decoder" else {}
+    )
+    model, batch = (
+        kind(PLAIN, **constructor_arguments(kind, widths | options)),
+        batch_for(PLAIN, (3, 3)),
+    )
+    with model.inference_mode():
+        with watch(model) as trace:
             model.log_prob(batch)
         seen = [
             r.value.mean(1) if r.value.ndim > 3 else r.value for r in trace.of_kind("attention")
         ]
         assert len(seen) == options.get("decoder_layers", 1), "one record for each layer"
         whole, state = np.mean(seen, axis=0), model.begin(batch.source)
-        for t, read in enumerate(batch.target.late(BEGIN).values.T):
-            _, state, looked = model.step_looking(read, state)
+        for t, read in enumerate(batch.target.shift_right(BEGIN).values.T):
+            _, state, looked = model.step_with_attention(read, state)
             np.testing.assert_allclose(looked, whole[:, t], rtol=1e-4, atol=1e-6)
 
 
 def test_a_decoder_without_attention_looks_nowhere():
     model = build(attention="none")
-    with model.at_rest(), pytest.raises(ModelError) as told:
-        model.step_looking(np.full(2, BEGIN), model.begin(batch_for(PLAIN).source))
+    with model.inference_mode(), pytest.raises(ModelError) as told:
+        model.step_with_attention(np.full(2, BEGIN), model.begin(batch_for(PLAIN).source))
     assert told.value.code == "M190"
 
 
 @pytest.mark.parametrize(
     "options, code, sentence",
     [
-        ({"copy": True}, "M202", "one vocabulary with room for unknown symbols"),
+        ({"copy": True}, "M202", "one vocabulary for source and target"),
         ({"encoder_layers": 0}, "M203", "encoder_layers = 0"),
         ({"decoder_layers": 0}, "M203", "decoder_layers = 0"),
         ({"context": "every-step"}, "M203", "for a decoder without attention"),
         ({"attention": "none", "bridge": "zero"}, "M203", "nothing of its source"),
         ({"attention": "none", "bridge": "learned"}, "M203", "nothing of its source"),
-        ({"encoder": "convolution", "kernel": 1}, "M162", "two places or more"),
-        ({"scheduled_sampling": 1.5}, "M204", "a share of 1.5"),
-        ({"sampling_ramp": 10}, "M204", "leads nowhere"),
-        ({"attention": "multi-head", "heads": 3}, "M200", "3 heads cannot share 8 numbers"),
+        ({"encoder": "convolution", "kernel": 1}, "M162", "2 positions or more"),
+        ({"scheduled_sampling": 1.5}, "M204", "must be in [0, 1] (got 1.5)"),
+        ({"sampling_ramp": 10}, "M204", "has no effect"),
+        (
+            {"attention": "multi-head", "num_heads": 3},
+            "M200",
+            "num_heads = 3 does not divide hidden_size = 8",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused(options, code, sentence):
@@ -260,7 +275,7 @@ def test_what_cannot_be_is_refused(options, code, sentence):
 def test_to_copy_says_which_options_of_the_task_it_needs():
     with pytest.raises(ModelError) as told:
         build(copy=True)
-    assert told.value.help[0] == "--set task.joint=true --set task.copies=10"
+    assert told.value.help[0] == "--set task.joint_vocab=true --set task.copies=10"
     other = Signature(Form.TRANSDUCE, Tokens(6, 2), Tokens(7, 2))
     with pytest.raises(ModelError, match="one vocabulary"):
         build(other, copy=True)
@@ -273,7 +288,7 @@ def test_to_copy_says_which_options_of_the_task_it_needs():
         ("encoder-decoder", {"attention": "location", "input_feeding": True}, ""),
         (
             "encoder-decoder",
-            {"attention": "multi-head", "heads": 2},
+            {"attention": "multi-head", "num_heads": 2},
             "attention, the mean of its 2",
         ),
         ("convolutional-encoder-decoder", {}, "decoder.layers.2.attention"),
@@ -281,12 +296,15 @@ def test_to_copy_says_which_options_of_the_task_it_needs():
 )
 def test_a_picture_of_where_it_looks(name, options, note):
     """Rows are what is written and columns what is read, also where both are as long."""
-    symbols = {"source_symbols": "characters", "target_symbols": "characters"}
-    task = Translate(**taken(Translate, symbols))
+    symbols = {"source_tokens": "characters", "target_tokens": "characters"}
+    task = Translate(**constructor_arguments(Translate, symbols))
     task.prepare([Pair("abc", "xyz")])
     kind = MODELS[name]
-    model = kind(task.signature(), **taken(kind, {"width": 6, "hidden": 8} | options))
-    view = picture(model, task, task.question("abc"), "xyz", "mine")
+    model = kind(
+        task.signature(),
+        **constructor_arguments(kind, {"embedding_size": 6, "hidden_size": 8} | options),
+    )
+    view = inspect_model(model, task, task.question("abc"), "xyz", "mine")
     assert (view.source, view.target) == ([*"abc", "</s>"], [*"xyz", "</s>"])
     np.testing.assert_allclose(view.weights.sum(1), 1, atol=1e-5)
     assert note in " ".join(view.notes) and bool(note) == bool(view.notes)
@@ -298,12 +316,12 @@ def test_mixtures_of_models_that_copy():
     copies = {**table, "copy": True}
     mixture = kind(COPYING, weight=0.3, first=copies, second=copies)
     batch = batch_for(COPYING, (5, 4))
-    with mixture.at_rest():
+    with mixture.inference_mode():
         found = mixture.log_prob(batch)
         one, other = (part.log_prob(batch).numpy() for part in (mixture.first, mixture.second))
     assert np.isfinite(found).all() and not np.allclose(one, other)
     neither = kind(COPYING, weight=0.3, first=table, second=table)
-    with neither.at_rest():
+    with neither.inference_mode():
         assert np.isfinite(neither.log_prob(batch)).all()
     with pytest.raises(ModelError) as told:
         kind(COPYING, weight=0.3, first=copies, second=table)
@@ -318,7 +336,7 @@ def test_ensembles_of_models_that_copy():
     )
     for models in (copiers, others):
         both = Ensemble(models)
-        with both.at_rest():
+        with both.inference_mode():
             found = both.log_prob(batch)
             predicted = both.predict(batch.source, Search(beam=2, limit=5))
         assert np.isfinite(found).all() and len(predicted.ranked) == len(batch)

@@ -1,4 +1,4 @@
-"""Words to sentences to a document: against one sentence at a time, and the picture of it."""
+"""Hierarchical attention: against one sentence at a time, and its view."""
 
 import json
 
@@ -7,11 +7,11 @@ import pytest
 import torch
 
 from seqloom.batch import Batch, Sequences
-from seqloom.inspection import look
-from seqloom.models.hierarchical_attention import HierarchicalAttention, Sentences
+from seqloom.inspection import inspect_model
+from seqloom.models.hierarchical_attention import HierarchicalAttention, SentenceSplit
 from seqloom.signature import END, Form, Labels, Signature, Tokens
 from seqloom.tasks.classify import Classify
-from seqloom.trace import watching
+from seqloom.trace import watch
 from seqloom.views import HierarchyView
 
 SIGNATURE = Signature(Form.WHOLE, Tokens(12), Labels(3))
@@ -28,7 +28,7 @@ SOURCE = Sequences.pad([np.array(row) for row in DOCUMENTS])
 
 def made(**options):
     torch.manual_seed(0)
-    return HierarchicalAttention(SIGNATURE, width=6, hidden=8, **options).eval()
+    return HierarchicalAttention(SIGNATURE, embedding_size=6, hidden_size=8, **options).eval()
 
 
 def sentences(document):
@@ -62,7 +62,7 @@ def test_all_together_is_one_sentence_at_a_time(cell):
     model = made(cell=cell)
     with torch.no_grad():
         expected = torch.stack([one_at_a_time(model, document) for document in DOCUMENTS])
-        torch.testing.assert_close(model.vectors(SOURCE), expected, rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(model.encode(SOURCE), expected, rtol=1e-4, atol=1e-5)
 
 
 def test_attention_that_favours_nothing_is_a_mean():
@@ -71,11 +71,11 @@ def test_attention_that_favours_nothing_is_a_mean():
         torch.nn.init.zeros_(attention.score.weight)
     with torch.no_grad():
         even = [one_at_a_time(model, d, lambda n: torch.full((n,), 1 / n), lambda n: torch.full((n,), 1 / n)) for d in DOCUMENTS]  # fmt: skip
-        torch.testing.assert_close(model.vectors(SOURCE), torch.stack(even), rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(model.encode(SOURCE), torch.stack(even), rtol=1e-4, atol=1e-5)
 
 
 def test_sentences_are_cut_after_each_end():
-    cut = Sentences(SOURCE)
+    cut = SentenceSplit(SOURCE)
     expected = [sentences(document) for document in DOCUMENTS]
     assert cut.counts.tolist() == [len(found) for found in expected]
     assert cut.lengths.tolist() == [len(sentence) for found in expected for sentence in found]
@@ -89,8 +89,8 @@ def test_sentences_are_cut_after_each_end():
 
 def test_what_is_recorded_sums_to_one():
     model = made()
-    with torch.no_grad(), watching(model) as trace:
-        model.vectors(SOURCE)
+    with torch.no_grad(), watch(model) as trace:
+        model.encode(SOURCE)
     (words,) = trace.of_kind("hierarchy.words")
     (weights,) = trace.of_kind("hierarchy.sentences")
     (numbers,) = trace.of_kind("hierarchy.numbers")
@@ -106,28 +106,32 @@ def test_what_is_recorded_sums_to_one():
 
 
 def test_a_picture_of_a_document(tmp_path):
-    task = Classify(at_least=1)
+    task = Classify(min_frequency=1)
     task.prepare([task.question("a good film but a long one")._replace(labels=(x,)) for x in "pn"])
     torch.manual_seed(0)
-    model = HierarchicalAttention(task.signature(), width=6, hidden=8)
+    model = HierarchicalAttention(task.signature(), embedding_size=6, hidden_size=8)
     question = task.question("a long film")
-    view = look(model, task, question, "p", "mine")
+    view = inspect_model(model, task, question, "p", "mine")
     assert isinstance(view, HierarchyView)
     assert view.sentences == [["a", "long", "film", "</s>"]]
     assert view.sentence_weights.tolist() == [1.0]
-    assert look(model, task, question, "p", "mine", "attention").weights.sum() == pytest.approx(1)
+    assert inspect_model(
+        model, task, question, "p", "mine", "attention"
+    ).weights.sum() == pytest.approx(1)
 
 
 def test_the_picture_says_what_counts(tmp_path):
     read = [["it", "rains", "."], ["a", "wonderful", "film"]]
     view = HierarchyView(read, [0.2, 0.8], [[0.3, 0.3, 0.4], [0.1, 0.85, 0.05]], "mine")
-    assert view.caption == 'Sentence 2 of 2 counts most (0.80), in it "wonderful" (0.85).'
+    assert (
+        view.caption == 'Sentence 2 of 2 has the largest weight (0.80), in it "wonderful" (0.85).'
+    )
     lines = view.to_text(width=30, ascii=True).split("\n")
     assert lines[0].startswith(" 20 %") and lines[1].startswith(" 80 %")
     assert "%wonderful" in lines[1] and all(len(line) <= 30 for line in lines)
     assert "█wonderful" in view.to_text() or "▇wonderful" in view.to_text()
     svg = view.to_svg()
-    assert "wonderful: 0.850 of 0.800" in svg and "the sentence: 0.800" in svg
+    assert "wonderful: 0.850, sentence: 0.800" in svg and ">sentence: 0.800<" in svg
     found = json.loads(view.save(tmp_path / "seen.json").read_text())
     assert found["sentences"][1] == {
         "weight": 0.8, "words": ["a", "wonderful", "film"], "weights": [0.1, 0.85, 0.05],

@@ -1,4 +1,4 @@
-"""The model kalman: learned as statsmodels learns, exact forecasts, steps as the filter."""
+"""The state-space model: estimates against statsmodels, exact forecasts, streaming."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import statsmodels.api as statsmodels
 
 from seqloom.batch import Batch, Item, Sequences, collate
 from seqloom.errors import ModelError
-from seqloom.model import Filters, LearnsInPasses, Search
+from seqloom.model import EMTrained, Filtering, Search
 from seqloom.models.kalman import Kalman
 from seqloom.signature import Form, Series, Signature
 
@@ -42,7 +42,7 @@ def level():
 
 def test_the_nile_is_learned(level):
     """Variances of Durbin and Koopman; the likelihood with the constant of every number."""
-    assert isinstance(level, LearnsInPasses)
+    assert isinstance(level, EMTrained)
     found = level.describe()
     assert found["variance of noise"] == pytest.approx(15099, rel=1e-3)
     assert found["variance of level"] == pytest.approx(1469.1, rel=1e-3)
@@ -60,9 +60,9 @@ def test_forecasts_and_components_are_those_of_statsmodels(level, missing):
     rival = statsmodels.tsa.UnobservedComponents(values[:, 0], "llevel", use_exact_diffuse=True)
     right = rival.smooth([found["variance of noise"], found["variance of level"]])
     told = right.get_forecast(5)
-    foreseen = level.predict(ahead(values, 5), Search()).foreseen[0]
+    foreseen = level.predict(ahead(values, 5), Search()).forecasts[0]
     np.testing.assert_allclose(foreseen.mean[:, 0], told.predicted_mean, rtol=1e-6)
-    low, high = foreseen.band(0.95)
+    low, high = foreseen.interval(0.95)
     np.testing.assert_allclose(
         np.stack([low[:, 0], high[:, 0]], 1), told.conf_int(alpha=0.05), rtol=1e-6
     )
@@ -85,11 +85,11 @@ def test_steps_are_the_filter(level):
     values = NILE[:12].copy()
     values[[0, 5]] = np.nan
     stepper = level.stepper()
-    assert isinstance(stepper, Filters)
+    assert isinstance(stepper, Filtering)
     state = stepper.begin()
     for now in range(1, 13):
         answer, state = stepper.step(values[now - 1], state)
-        foreseen = level.predict(ahead(values[:now], 1), Search(horizon=1)).foreseen[0]
+        foreseen = level.predict(ahead(values[:now], 1), Search(horizon=1)).forecasts[0]
         np.testing.assert_allclose(answer[0], foreseen.mean[0], rtol=1e-9)
         np.testing.assert_allclose(answer[1:].T, foreseen.quantiles[0], rtol=1e-9)
         known, posterior = level.filtered(values[:now]), stepper.posterior(state)
@@ -107,7 +107,7 @@ def test_the_future_is_one_density(level):
         total += level.log_prob(Batch(ahead(seen, 1), Sequences.pad([future[step : step + 1]])))[0]
     assert level.log_prob(asked)[0] == pytest.approx(total, rel=1e-9)
     one, same, other = (
-        level.predict(ahead(past, 3), Search(horizon=3, samples=2000, seed=s)).foreseen[0]
+        level.predict(ahead(past, 3), Search(horizon=3, samples=2000, seed=s)).forecasts[0]
         for s in (1, 1, 2)
     )
     assert np.array_equal(one.paths, same.paths) and not np.array_equal(one.paths, other.paths)
@@ -116,10 +116,10 @@ def test_the_future_is_one_density(level):
 
 
 def test_a_past_that_tells_nothing_has_a_wide_answer(level):
-    nothing = level.predict(ahead(np.full((2, 1), np.nan), 5), Search()).foreseen[0]
+    nothing = level.predict(ahead(np.full((2, 1), np.nan), 5), Search()).forecasts[0]
     assert np.isfinite(nothing.quantiles).all()
     assert 600 < nothing.mean[0, 0] < 1200
-    told = level.predict(ahead(NILE, 5), Search()).foreseen[0]
+    told = level.predict(ahead(NILE, 5), Search()).forecasts[0]
     assert np.ptp(nothing.quantiles[0]) > np.ptp(told.quantiles[0])
 
 
@@ -154,5 +154,5 @@ def test_inputs_drive_what_is_observed():
     assert made.describe()["input 1"] == pytest.approx(2, abs=0.1)
     known = np.concatenate([np.concatenate([values, np.full((2, 1), np.nan)])] * 1)
     source = np.concatenate([known, np.concatenate([inputs, [[1.0], [-1.0]]])], 1)
-    mean = made.predict(Sequences.pad([source]), Search(horizon=2)).foreseen[0].mean
+    mean = made.predict(Sequences.pad([source]), Search(horizon=2)).forecasts[0].mean
     np.testing.assert_allclose(mean[:, 0], [7, 3], atol=0.3)

@@ -1,4 +1,4 @@
-"""The linear model: equal to the published equations, step for step."""
+"""NLinear and DLinear against the published equations."""
 
 import numpy as np
 import pytest
@@ -7,18 +7,18 @@ from torch import nn
 
 from seqloom.batch import Batch, Sequences
 from seqloom.model import Search
-from seqloom.models.linear import Linear, filled
-from seqloom.nn.forecast.options import Outlook
-from seqloom.nn.forecast.windows import cut
+from seqloom.models.linear import DLinear, NLinear, forward_filled
+from seqloom.nn.forecast.options import ForecastOptions
+from seqloom.nn.forecast.windows import forecast_batch
 from seqloom.signature import Form, Series, Signature
 
 SIGNATURE = Signature(Form.FORECAST, Series(3, 0, 1, 5), Series(3, 0, 1, 5))
-OUTLOOK = Outlook(output="squared", ahead="direct", look_back=12)
+OUTLOOK = ForecastOptions(output="squared", ahead="direct", look_back=12)
 
 
-def made(**options):
+def made(kind=NLinear, **options):
     torch.manual_seed(0)
-    return Linear(SIGNATURE, outlook=OUTLOOK, **options).double().eval()
+    return kind(SIGNATURE, forecast_options=OUTLOOK, **options).double().eval()
 
 
 def windows(rows=2):
@@ -29,14 +29,14 @@ def windows(rows=2):
     return Batch(Sequences(values, lengths), Sequences(target, np.full(rows, 5)))
 
 
-def published(x, model, variety, individual):
+def published(x, model, individual):
     """As in the paper's code, number by number: x (batch, 12, 3) to (batch, 5, 3)."""
     found = []
     for number in range(3):
         kind = number if individual else 0
         one = x[:, :, number]
         first = model.swing.weight[kind], model.swing.bias[kind, 0]
-        if variety == "nlinear":
+        if isinstance(model, NLinear):
             last = one[:, -1:]
             found.append((one - last) @ first[0] + first[1] + last)
             continue
@@ -49,12 +49,12 @@ def published(x, model, variety, individual):
 
 
 @pytest.mark.parametrize("individual", [False, True])
-@pytest.mark.parametrize("variety", ["nlinear", "dlinear"])
-def test_forecasts_are_those_of_the_paper(variety, individual):
-    model, batch = made(variety=variety, individual=individual, average=5), windows()
-    with model.at_rest():
+@pytest.mark.parametrize("kind, options", [(NLinear, {}), (DLinear, {"average": 5})])
+def test_forecasts_are_those_of_the_paper(kind, options, individual):
+    model, batch = made(kind, individual=individual, **options), windows()
+    with model.inference_mode():
         found = model.predict(batch.source, Search()).target.values
-        right = published(torch.from_numpy(batch.source.values[:, :12]), model, variety, individual)
+        right = published(torch.from_numpy(batch.source.values[:, :12]), model, individual)
     np.testing.assert_allclose(found, right, rtol=1e-10)
 
 
@@ -67,10 +67,10 @@ def test_the_loss_is_the_squared_error_and_the_deviation_what_is_left():
         descent.zero_grad()
         model.loss(batch).backward()
         descent.step()
-    with model.at_rest():
-        found = model.predict(batch.source, Search()).foreseen
+    with model.inference_mode():
+        found = model.predict(batch.source, Search()).forecasts
     errors = batch.target.values - np.stack([one.mean for one in found])
-    low, high = zip(*(one.band(0.95) for one in found), strict=True)
+    low, high = zip(*(one.interval(0.95) for one in found), strict=True)
     deviation = (np.stack(high) - np.stack(low))[0] / (2 * 1.959964)
     np.testing.assert_allclose(deviation, np.sqrt((errors**2).mean(0)), rtol=0.05)
 
@@ -79,7 +79,9 @@ def test_what_is_missing_is_as_before_it():
     nan = np.nan
     rows = np.array([[nan, 1, nan, 3, nan, nan], [nan] * 6])[..., None]
     source = Sequences(rows, np.array([6, 6]))
-    piece = cut(source, np.array([1, 1]), 1, look_back=8, center="none", kind=torch.float64)
-    found = filled(piece, 7)[:, 0]
+    piece = forecast_batch(
+        source, np.array([1, 1]), 1, look_back=8, center="none", dtype=torch.float64
+    )
+    found = forward_filled(piece, 7)[:, 0]
     np.testing.assert_array_equal(found[0], [1, 1, 1, 1, 1, 3, 3])
     np.testing.assert_array_equal(found[1], np.zeros(7))

@@ -1,4 +1,4 @@
-"""Two models mixed: the average of two distributions, at every symbol, however it is read."""
+"""Interpolated models: the weighted mean of two distributions, at every token."""
 
 import itertools
 
@@ -9,14 +9,14 @@ from seqloom.batch import Batch, Sequences
 from seqloom.config import options
 from seqloom.errors import ModelError, SeqloomError
 from seqloom.experiments.ensemble import best_weight
-from seqloom.model import Carries, Generator, LearnsFromStatistics, Search
+from seqloom.model import Generator, Search, Stateful, StatisticsTrained
 from seqloom.models import MODELS
 from seqloom.models.mixture import Mixture
 from seqloom.signature import BEGIN, Form, Signature, Tokens, Vectors
 
 SIZE = 6
 NEXT = Signature(Form.NEXT, Tokens(SIZE), Tokens(SIZE))
-SMALL = {"width": 4, "hidden": 6}
+SMALL = {"embedding_size": 4, "hidden_size": 6}
 TABLES = {
     "ngram": {"name": "ngram", "order": 2},
     "cache": {"name": "cache", "window": 3},
@@ -29,7 +29,7 @@ PAIRS = [("ngram", "cache"), ("ngram", "recurrent"), ("recurrent", "cache"), ("m
 def learned(part):
     if isinstance(part, Mixture):
         learned(part.first), learned(part.second)
-    if isinstance(part, LearnsFromStatistics):
+    if isinstance(part, StatisticsTrained):
         rows = [np.random.default_rng(1).integers(2, SIZE, 20)]
         part.update(part.statistics(Batch(Sequences.pad(rows), Sequences.pad(rows))))
     return part
@@ -48,7 +48,7 @@ def test_every_symbol_is_the_average_of_two(first, second, weight):
     text = np.random.default_rng(2).integers(2, SIZE, (3, 5))
     every = Sequences(text, np.full(3, 5))
     total = np.zeros(3)
-    with model.at_rest():
+    with model.inference_mode():
         state, symbols = model.begin(every), np.full(3, BEGIN)
         own, rest = model.first.begin(every), model.second.begin(every)
         for time in range(5):
@@ -68,18 +68,18 @@ def test_probabilities_of_all_texts_sum_to_one(first, second):
     model = mixture(first, second)
     texts = np.array(list(itertools.product(range(SIZE), repeat=3)))
     every = Sequences(texts, np.full(len(texts), 3))
-    with model.at_rest():
+    with model.inference_mode():
         assert np.exp(model.log_prob(Batch(every, every))).sum() == pytest.approx(1, abs=1e-5)
 
 
 @pytest.mark.parametrize("first, second", PAIRS)
 def test_windows_after_one_another_are_the_whole(first, second):
     model = mixture(first, second)
-    assert isinstance(model, Carries) and isinstance(model, Generator)
+    assert isinstance(model, Stateful) and isinstance(model, Generator)
     text = np.random.default_rng(3).integers(2, SIZE, (2, 12))
     read, whole = np.insert(text[:, :-1], 0, BEGIN, axis=1), Sequences(text, np.full(2, 12))
     found = []
-    with model.at_rest():
+    with model.inference_mode():
         state = model.begin(whole)
         for start in (0, 5, 10):
             cut = slice(start, min(12, start + 5))
@@ -95,7 +95,7 @@ def test_rows_may_end_at_different_places():
     model = mixture("ngram", "recurrent")
     rows = [np.array([4, 5, 2]), np.array([5])]
     both = Sequences.pad(rows)
-    with model.at_rest():
+    with model.inference_mode():
         alone = [
             model.log_prob(Batch(Sequences.pad([row]), Sequences.pad([row])))[0] for row in rows
         ]
@@ -108,9 +108,9 @@ def test_weights_bring_back_the_same_mixture():
     model, other = mixture("ngram", "recurrent"), mixture("ngram", "recurrent")
     other.restore({name: np.array(array) for name, array in model.weights().items()})
     rows = Sequences.pad([np.array([4, 5, 4, 2])])
-    with model.at_rest(), other.at_rest():
+    with model.inference_mode(), other.inference_mode():
         assert model.log_prob(Batch(rows, rows)) == other.log_prob(Batch(rows, rows))
-    assert model.size() == model.first.size() + model.second.size()
+    assert model.num_parameters() == model.first.num_parameters() + model.second.num_parameters()
     with pytest.raises(ModelError, match="M111"):
         model.restore({"something": np.zeros(3)})
 
@@ -122,7 +122,7 @@ def test_an_encoder_decoder_can_be_mixed_too():
     source = Sequences(np.ones((216, 2, 3), np.float32), np.full(216, 2))
     texts = Sequences(np.array(list(itertools.product(range(SIZE), repeat=3))), np.full(216, 3))
     batch = Batch(source, texts)
-    with model.at_rest():
+    with model.inference_mode():
         total = np.exp(model.log_prob(batch))
         (one, other), _ = model.each_from(batch, model.begin(source))
         np.testing.assert_allclose(one.sum(1), model.first.log_prob(batch), rtol=1e-4)

@@ -34,8 +34,8 @@ def past(series, steps):
 
 
 def ahead(model, series, steps=4):
-    (found,) = model.predict(past(series, steps), Search(horizon=steps)).foreseen
-    low, high = found.band(0.95)
+    (found,) = model.predict(past(series, steps), Search(horizon=steps)).forecasts
+    low, high = found.interval(0.95)
     return found.mean[:, 0], ((high - low) / 2 / 1.959963984540054)[:, 0] ** 2
 
 
@@ -137,6 +137,6 @@ def test_numbers_that_never_change_have_a_finite_density(kind):
 
 
 def test_nothing_observed_is_told():
-    with pytest.raises(ModelError, match="no number was observed") as told:
+    with pytest.raises(ModelError, match="no value was observed") as told:
         learned(Naive, [NAN, NAN])
     assert told.value.code == "M440"

@@ -1,4 +1,4 @@
-"""The Transformer that translates: against torch's, by brute force, watched and in NumPy."""
+"""The Transformer encoder-decoder: against torch's, by brute force, recorded, and in NumPy."""
 
 import copy
 
@@ -8,17 +8,17 @@ import torch
 from torch import nn
 
 from seqloom.batch import Batch, Sequences
-from seqloom.config import options, taken
+from seqloom.config import constructor_arguments, options
 from seqloom.errors import ModelError
-from seqloom.inspection import look
+from seqloom.inspection import inspect_model
 from seqloom.model import Search
 from seqloom.models.transformer_encoder_decoder import TransformerEncoderDecoder as Model
 from seqloom.nn.transformer.decoder import TransformerDecoder
 from seqloom.nn.transformer.encoder import TransformerStack
-from seqloom.nn.transformer.layers import Assembly
+from seqloom.nn.transformer.layers import TransformerOptions
 from seqloom.signature import BEGIN, END, Form, Signature, Tokens, Vectors
 from seqloom.tasks.translate import Translate
-from seqloom.trace import watching
+from seqloom.trace import watch
 from seqloom.training.optimizers import OPTIMIZERS
 from seqloom.training.options import Training
 
@@ -27,8 +27,8 @@ SIGNATURE = Signature(Form.TRANSDUCE, SPACE, SPACE)
 KINDS = [
     {},
     {"norm": "before", "positions": "rotary", "activation": "gelu"},
-    {"positions": "learned", "heads": 1, "tie_vectors": False},
-    {"attention_window": 2, "feed_forward": 10, "norm": "before", "share_vectors": True},
+    {"positions": "learned", "num_heads": 1, "tie_embeddings": False},
+    {"attention_window": 2, "feed_forward": 10, "norm": "before", "share_embeddings": True},
     {"biases": True},
 ]
 every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda k: "-".join(map(str, k.values())))
@@ -36,8 +36,14 @@ every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda k: "-".join(map(s
 
 def made(signature=SIGNATURE, seed=0, **settings):
     torch.manual_seed(seed)
-    given = {"width": 8, "heads": 2, "encoder_layers": 2, "decoder_layers": 2, "context": 16}
-    model = Model(signature, **taken(Model, given | settings))
+    given = {
+        "hidden_size": 8,
+        "num_heads": 2,
+        "encoder_layers": 2,
+        "decoder_layers": 2,
+        "context": 16,
+    }
+    model = Model(signature, **constructor_arguments(Model, given | settings))
     with torch.no_grad():
         for weight in model.parameters():
             weight.add_(torch.randn_like(weight) * 0.3)
@@ -85,10 +91,15 @@ def weights_of(parts, what):
 def test_encoder_and_decoder_are_torchs(norm, activation, biases):
     """With the same weights and padding: outputs, gradients of both inputs and of every weight."""
     torch.manual_seed(0)
-    assembly = Assembly(
-        heads=3, norm=norm, activation=activation, positions="rotary", biases=biases
+    transformer_options = TransformerOptions(
+        num_heads=3, norm=norm, activation=activation, positions="rotary", biases=biases
     )
-    shape = {"layers": 2, "context": 8, "dropout": 0.0, "assembly": assembly}
+    shape = {
+        "num_layers": 2,
+        "context": 8,
+        "dropout": 0.0,
+        "transformer_options": transformer_options,
+    }
     encoder = TransformerStack(12, causal=False, **shape)
     decoder = TransformerDecoder(12, **shape)
     encoder.rotary = decoder.rotary = None  # torch's has no positions
@@ -115,7 +126,7 @@ def test_encoder_and_decoder_are_torchs(norm, activation, biases):
     real = torch.arange(6) < lengths[:, None]
     inputs = [torch.randn(2, n, 12) for n in (6, 5)]
     own, other = ([x.clone().requires_grad_() for x in inputs] for _ in range(2))
-    found = decoder(own[1], decoder.memory(encoder(own[0], lengths)), real)
+    found = decoder(own[1], decoder.cross_keys_values(encoder(own[0], lengths)), real)
     wanted = theirs(
         *other,
         tgt_mask=nn.Transformer.generate_square_subsequent_mask(5),
@@ -137,7 +148,7 @@ def test_encoder_and_decoder_are_torchs(norm, activation, biases):
 def test_steps_are_the_whole_for_every_symbol(kind):
     """Teacher-forced log-probabilities of all symbols, by single steps; fused, watched, NumPy."""
     model, source, target = made(**kind), rows(5, 3, 7), rows(6, 6, 6, seed=1)
-    with model.at_rest():
+    with model.inference_mode():
         whole = model.output(model._states(Batch(source, target))).numpy()
 
         def stepped():
@@ -150,7 +161,7 @@ def test_steps_are_the_whole_for_every_symbol(kind):
 
         quick, state = stepped()
         assert isinstance(state[2], np.ndarray)
-        with watching(model):
+        with watch(model):
             slow, other = stepped()
         assert isinstance(other[2], torch.Tensor)
     np.testing.assert_allclose(quick, whole, rtol=1e-5, atol=1e-5)
@@ -167,7 +178,7 @@ def test_candidates_of_a_source_are_further_queries(kind):
         for i, n in enumerate(source.lengths)
     ]
     chance, written = np.random.default_rng(0), np.full((6, 1), BEGIN)
-    with model.at_rest():
+    with model.inference_mode():
         state = model.begin(source)
         state = (*state[:2], state[2][np.array([0, 0, 0, 1, 1, 1])])
         for place in range(5):
@@ -189,10 +200,10 @@ def test_a_state_goes_on_in_either_way():
     """Begun in NumPy and gone on with while somebody watches, and the other way round."""
     model, source = made(), rows(5, 3)
     first, second = np.full(2, BEGIN), np.array([5, 6])
-    with model.at_rest():
+    with model.inference_mode():
         _, state = model.step(first, model.begin(source))
         wanted, _ = model.step(second, state)
-        with watching(model):
+        with watch(model):
             found, _ = model.step(second, state)
             _, state = model.step(first, model.begin(source))
         np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
@@ -206,7 +217,7 @@ def test_steps_follow_what_is_learned(optimizer):
     weights = [weight for weight in model.parameters() if weight.requires_grad]
     descent = OPTIMIZERS[optimizer](weights, Training(optimizer=optimizer))
     for _ in range(3):
-        with model.at_rest():
+        with model.inference_mode():
             state, symbols, total = model.begin(batch.source), np.full(2, BEGIN), 0.0
             for place in range(4):
                 log_probs, state = model.step(symbols, state)
@@ -223,7 +234,7 @@ def test_a_copy_and_restored_weights_are_followed():
     symbols = np.array([BEGIN])
 
     def said(some):
-        with some.at_rest():
+        with some.inference_mode():
             return some.step(symbols, some.begin(source))[0]
 
     before, wanted = said(model), said(other)
@@ -236,7 +247,7 @@ def test_a_copy_and_restored_weights_are_followed():
 
 def test_every_attention_is_recorded():
     model, source, target = made(attention_window=3), rows(5, 3), rows(6, 4, seed=1)
-    with model.at_rest(), watching(model) as trace:
+    with model.inference_mode(), watch(model) as trace:
         model.log_prob(Batch(source, target))
     seen = {record.path: record.value for record in trace.of_kind("attention")}
     shapes = {path: value.shape for path, value in seen.items()}
@@ -258,9 +269,9 @@ def test_every_attention_is_recorded():
 @pytest.mark.parametrize("source, answer", [("ab ba", "x y z"), ("a", "z"), ("a b a", "q")])
 def test_what_is_shown_is_where_the_target_looks_in_the_source(source, answer):
     task = Translate()
-    task.prepare([task.answered(task.question("a b ab ba"), "x y z")])
+    task.prepare([task.with_target(task.question("a b ab ba"), "x y z")])
     model = made(task.signature())
-    view = look(model, task, task.question(source), answer, "run")
+    view = inspect_model(model, task, task.question(source), answer, "run")
     assert view.source == [*source.split(), "</s>"] and view.target == [*answer.split(), "</s>"]
     np.testing.assert_allclose(np.array(view.weights).sum(1), 1, atol=1e-4)
     assert "decoder.layers.1.cross_attention, the mean of its 2 heads" in view.notes
@@ -281,10 +292,10 @@ def test_nothing_comes_from_later(kind):
 
 
 def test_three_tables_can_be_one():
-    model = made(share_vectors=True)
+    model = made(share_embeddings=True)
     table = model.source_input.table.weight
     assert table is model.target_input.table.weight is model.output.scores.weight
-    model = made(share_vectors=True, tie_vectors=False)
+    model = made(share_embeddings=True, tie_embeddings=False)
     assert model.source_input.table.weight is not model.output.scores.weight
     model = made()
     assert model.target_input.table.weight is model.output.scores.weight
@@ -294,13 +305,13 @@ def test_three_tables_can_be_one():
 @pytest.mark.parametrize(
     "signature, told",
     [
-        (Signature(Form.TRANSDUCE, Tokens(7), SPACE), "7 symbols and the target 9"),
-        (Signature(Form.TRANSDUCE, Vectors(3), SPACE), "numbers, not symbols"),
+        (Signature(Form.TRANSDUCE, Tokens(7), SPACE), "7 tokens and the target 9"),
+        (Signature(Form.TRANSDUCE, Vectors(3), SPACE), "token input, not numbers"),
     ],
 )
 def test_what_differs_cannot_be_shared(signature, told):
     with pytest.raises(ModelError, match=told) as error:
-        made(signature, share_vectors=True)
+        made(signature, share_embeddings=True)
     assert error.value.code == "M180"
 
 
@@ -308,7 +319,7 @@ def test_what_differs_cannot_be_shared(signature, told):
 def test_there_is_no_longest_sequence(positions):
     """Far beyond the context on both sides, steps still agree with the whole."""
     model, source, target = made(positions=positions, context=4), rows(19), rows(11, seed=1)
-    with model.at_rest():
+    with model.inference_mode():
         state, symbols, total = model.begin(source), np.array([BEGIN]), 0.0
         for place in range(11):
             log_probs, state = model.step(symbols, state)
@@ -319,37 +330,45 @@ def test_there_is_no_longest_sequence(positions):
 
 def test_learned_positions_have_an_end():
     model = made(positions="learned", context=6)
-    with model.at_rest(), pytest.raises(ModelError, match="7 symbols.*6 positions") as told:
+    with (
+        model.inference_mode(),
+        pytest.raises(ModelError, match="7 tokens.*6 learned positions") as told,
+    ):
         model.predict(rows(7), Search())
     assert told.value.code == "M163"
     with torch.no_grad():
         model.output.scores.bias[END] = -100
-    with model.at_rest():
+    with model.inference_mode():
         found = model.predict(rows(6), Search(limit=50))
     assert found.target.lengths.tolist() == [6]  # no answer can be longer
 
 
 def test_its_defaults_are_the_papers():
     found = {option.name: option.default for option in options(Model)}
-    wanted = {"norm": "after", "positions": "sinusoid", "activation": "relu", "tie_vectors": True}
+    wanted = {
+        "norm": "after",
+        "positions": "sinusoid",
+        "activation": "relu",
+        "tie_embeddings": True,
+    }
     assert wanted.items() <= found.items()
-    assert taken(Model, {"heads": 2})["assembly"] == Assembly(
-        heads=2, norm="after", positions="sinusoid", activation="relu"
-    )
+    assert constructor_arguments(Model, {"num_heads": 2})[
+        "transformer_options"
+    ] == TransformerOptions(num_heads=2, norm="after", positions="sinusoid", activation="relu")
 
 
 @every_kind
 def test_where_a_step_looked_is_what_the_whole_records(kind):
     """The mean of the last layer's heads; two candidates of a source look side by side."""
     model, batch = made(**kind), Batch(rows(4, 3), rows(3, 3, seed=1))
-    with model.at_rest(), watching(model) as trace:
+    with model.inference_mode(), watch(model) as trace:
         model.log_prob(batch)
     whole = trace.of_kind("attention")[-1].value.mean(1)
-    with model.at_rest():
+    with model.inference_mode():
         still, real, known = model.begin(batch.source)
         state = (still, real, known[[0, 0, 1, 1]])
-        for t, read in enumerate(batch.target.late(BEGIN).values.T):
-            log_probs, after, looked = model.step_looking(read.repeat(2), state)
+        for t, read in enumerate(batch.target.shift_right(BEGIN).values.T):
+            log_probs, after, looked = model.step_with_attention(read.repeat(2), state)
             np.testing.assert_allclose(looked, whole[:, t].repeat(2, axis=0), atol=1e-5)
             np.testing.assert_allclose(log_probs, model.step(read.repeat(2), state)[0], atol=1e-5)
             state = after

@@ -1,4 +1,4 @@
-"""Dropout of single numbers: its share, its mean, its gradient, and that chance is torch's."""
+"""Dropout: its rate, its mean, its gradient, and that it follows torch's random seed."""
 
 import numpy as np
 import pytest
@@ -6,28 +6,28 @@ import torch
 
 from seqloom.nn.dropout import Dropout, SequenceDropout
 
-SHARES = [0.1, 0.25, 0.3, 0.5, 0.9]
+RATES = [0.1, 0.25, 0.3, 0.5, 0.9]
 
 
-@pytest.mark.parametrize("share", SHARES)
-def test_so_many_are_dropped_and_the_rest_makes_up_for_them(share):
+@pytest.mark.parametrize("rate", RATES)
+def test_the_rate_and_the_scale(rate):
     torch.manual_seed(1)
     x = torch.ones(400, 500)
-    found = Dropout(share)(x)
+    found = Dropout(rate)(x)
     dropped = (found == 0).double().mean().item()
-    chance = 5 * (share * (1 - share) / x.numel()) ** 0.5  # five deviations
-    assert abs(dropped - share) < chance + 1e-5
+    chance = 5 * (rate * (1 - rate) / x.numel()) ** 0.5  # five deviations
+    assert abs(dropped - rate) < chance + 1e-5
     kept = found[found != 0]
-    torch.testing.assert_close(kept, torch.full_like(kept, 1 / (1 - share)), rtol=2e-4, atol=0)
+    torch.testing.assert_close(kept, torch.full_like(kept, 1 / (1 - rate)), rtol=2e-4, atol=0)
 
 
-def test_a_share_next_to_one_leaves_a_few():
+def test_a_rate_next_to_one_keeps_a_few():
     found = Dropout(1 - 1e-9)(torch.ones(1000, 1000))
     assert found.isfinite().all() and 0 < (found != 0).sum() < 100
 
 
-def test_places_are_dropped_independently():
-    """Neighbours, and the same place of two masks, know nothing of each other."""
+def test_components_are_dropped_independently():
+    """Neighbours, and the same component in two masks, are uncorrelated."""
     torch.manual_seed(2)
     layer, x = Dropout(0.3), torch.ones(400_000)
     one, other = ((layer(x) == 0).numpy() for _ in range(2))
@@ -42,11 +42,11 @@ def test_places_are_dropped_independently():
 def test_any_shape_and_memory_in_any_order(shape):
     layer = Dropout(0.5)
     assert layer(torch.ones(shape)).shape == shape
-    turned = torch.ones(shape).permute(*reversed(range(len(shape))))
-    assert layer(turned).shape == turned.shape
+    transposed = torch.ones(shape).permute(*reversed(range(len(shape))))
+    assert layer(transposed).shape == transposed.shape
 
 
-def test_the_gradient_goes_where_the_numbers_went():
+def test_the_gradient_has_the_same_mask():
     torch.manual_seed(3)
     x = torch.randn(50, 60, dtype=torch.double, requires_grad=True)
     found = Dropout(0.3)(x)
@@ -65,14 +65,14 @@ def test_the_same_again_from_the_same_state_of_torch():
     assert not torch.equal(first, then)
 
 
-def test_nothing_is_dropped_in_use_or_with_no_share():
+def test_nothing_is_dropped_in_evaluation_or_at_rate_zero():
     x = torch.randn(100)
     assert Dropout(0.0)(x) is x
     assert Dropout(0.5).eval()(x) is x
 
 
 @pytest.mark.parametrize("kind", [Dropout, SequenceDropout])
-@pytest.mark.parametrize("share", [-0.1, 1.0, float("nan")])
-def test_a_share_that_is_none_is_refused(kind, share):
+@pytest.mark.parametrize("rate", [-0.1, 1.0, float("nan")])
+def test_an_invalid_rate_raises_an_error(kind, rate):
     with pytest.raises(ValueError, match="in \\[0, 1\\)"):
-        kind(share)
+        kind(rate)

@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch.func import jacrev
 
-from seqloom.inspection.gradient_flow.cells import memory_of_cells
+from seqloom.inspection.gradient_flow.cells import gradient_flow_of_cells
 from seqloom.inspection.gradient_flow.jacobians import (
     EXACT,
     jacobians,
@@ -15,19 +15,21 @@ from seqloom.inspection.gradient_flow.jacobians import (
     truncated_gradient,
 )
 from seqloom.nn.cells import CELLS
-from seqloom.nn.cells.options import PLAIN, Wiring
-from seqloom.nn.rnn import Layer, Recurrence
-from seqloom.trace import watching
+from seqloom.nn.cells.options import DEFAULT_RNN_OPTIONS, RNNOptions
+from seqloom.nn.rnn import RNN, RNNLayer
+from seqloom.trace import watch
 
 OPEN, SHUT = 1000.0, -1000.0  # σ of these is exactly 1 and 0 in double precision
 
 
-def made(cell: str, inputs: int, hidden: int, wiring: Wiring = PLAIN) -> Layer:
-    return Layer(cell, inputs, hidden, wiring).double().eval()
+def made(
+    cell: str, inputs: int, hidden: int, rnn_options: RNNOptions = DEFAULT_RNN_OPTIONS
+) -> RNNLayer:
+    return RNNLayer(cell, inputs, hidden, rnn_options).double().eval()
 
 
-def lstm_with_gates(input_gate: float, forget: float, output: float, hidden: int = 3) -> Layer:
-    """An LSTM whose gates stand still whatever it reads; its candidate does not."""
+def lstm_with_gates(input_gate: float, forget: float, output: float, hidden: int = 3) -> RNNLayer:
+    """An LSTM with constant gates, whatever its input; its candidate is not constant."""
     layer = made("lstm", 2, hidden)
     with torch.no_grad():
         for block, value in ((0, input_gate), (1, forget), (3, output)):
@@ -35,9 +37,9 @@ def lstm_with_gates(input_gate: float, forget: float, output: float, hidden: int
     return layer
 
 
-def linear_unit(weight: float) -> Layer:
+def linear_unit(weight: float) -> RNNLayer:
     """One ReLU unit that only ever sees positive numbers: h' = w h + x."""
-    layer = made("elman", 1, 1, Wiring(activation="relu"))
+    layer = made("elman", 1, 1, RNNOptions(activation="relu"))
     with torch.no_grad():
         layer.cell.read.weight.fill_(1.0)
         layer.cell.read.bias.zero_()
@@ -53,7 +55,7 @@ def test_one_linear_unit_over_fifty_steps(weight, after):
     assert norms[50] == pytest.approx(weight**50, rel=1e-12)
 
 
-def test_a_memory_that_is_locked_passes_its_gradient_unchanged():
+def test_a_closed_cell_state_passes_its_gradient_unchanged():
     """Forget gate 1, input gate 0, output gate 0: ∂c_T/∂c_k is the identity, to the last bit."""
     layer = lstm_with_gates(SHUT, OPEN, SHUT)
     for lag, jacobian in enumerate(jacobians(layer, torch.randn(40, 2).double())):
@@ -81,19 +83,19 @@ def test_the_four_regimes_of_the_gates(input_gate, forget, expected):
     torch.testing.assert_close(new_h, new_c.tanh(), rtol=0, atol=1e-15)
 
 
-def test_the_gradient_of_the_memory_is_the_forget_gate():
+def test_the_gradient_of_the_cell_state_is_the_forget_gate():
     layer = made("lstm", 2, 5)
     x, h, c = torch.randn(1, 2).double(), torch.randn(1, 5).double(), torch.randn(1, 5).double()
-    with watching(layer) as trace:
+    with watch(layer) as trace:
         layer.step(x, (h, c))
     (forget,) = trace.of_kind("gate.forget")
-    found = jacrev(lambda memory: layer.step(x, (h, memory))[1][0])(c)[:, 0]
+    found = jacrev(lambda cells: layer.step(x, (h, cells))[1][0])(c)[:, 0]
     torch.testing.assert_close(found, torch.diag(torch.tensor(forget.value[0])))
 
 
 @pytest.mark.parametrize("cell, options", [("carousel", {}), ("elman", {"activation": "relu"})])
 def test_hand_set_weights_sum_their_inputs_exactly(cell, options):
-    layer = made(cell, 1, 1, Wiring(**options))
+    layer = made(cell, 1, 1, RNNOptions(**options))
     with torch.no_grad():
         layer.cell.read.weight.fill_(1.0)
         layer.cell.read.bias.zero_()
@@ -105,8 +107,8 @@ def test_hand_set_weights_sum_their_inputs_exactly(cell, options):
 
 
 def test_hand_set_weights_tell_which_input_has_the_larger_total():
-    """One linear unit that adds the first and takes away the second; its sign is the answer."""
-    network = Recurrence("carousel", 2, 1).double()
+    """One linear unit that adds the first and subtracts the second; its sign is the answer."""
+    network = RNN("carousel", 2, 1).double()
     with torch.no_grad():
         network.layers[0].cell.read.weight.copy_(torch.tensor([[1.0, -1.0]]))
         network.layers[0].cell.read.bias.zero_()
@@ -122,24 +124,24 @@ def test_hand_set_weights_tell_which_input_has_the_larger_total():
 @pytest.mark.parametrize("scale", [0.3, 1.0, 4.0])
 @pytest.mark.parametrize("zoneout", [0.0, 0.4])
 def test_the_bound_holds(cell, activation, scale, zoneout):
-    layer = made(cell, 3, 12, Wiring(activation=activation, zoneout=zoneout))
+    layer = made(cell, 3, 12, RNNOptions(activation=activation, zoneout=zoneout))
     with torch.no_grad():
         layer.cell.recur.weight.mul_(scale)
     norms = state_norms(layer, 0.1 * torch.randn(25, 3).double())
-    bounds = layer.stretch() ** np.arange(25)
+    bounds = layer.jacobian_bound() ** np.arange(25)
     assert all(size <= bound * (1 + 1e-9) for size, bound in zip(norms, bounds, strict=True))
     assert norms[1] > 0.01 * bounds[1], "a bound of the right size, not any large number"
 
 
-def test_the_bound_is_the_largest_singular_value_times_the_slope():
-    layer = made("elman", 2, 6, Wiring(activation="sigmoid"))
+def test_the_bound_is_the_spectral_norm_times_the_slope():
+    layer = made("elman", 2, 6, RNNOptions(activation="sigmoid"))
     largest = np.linalg.svd(layer.cell.recur.weight.detach().numpy())[1][0]
-    assert layer.stretch() == pytest.approx(largest / 4, rel=1e-12)
-    assert made("carousel", 2, 6).stretch() == 1
+    assert layer.jacobian_bound() == pytest.approx(largest / 4, rel=1e-12)
+    assert made("carousel", 2, 6).jacobian_bound() == 1
     for cell in set(CELLS) - {"elman", "context", "carousel"}:
-        assert made(cell, 2, 6).stretch() is None, "gates decide anew at every step"
-    assert made("elman", 2, 6, Wiring(skip=3)).stretch() is None
-    assert made("elman", 2, 6, Wiring(layer_norm=True)).stretch() is None
+        assert made(cell, 2, 6).jacobian_bound() is None, "gates depend on the input"
+    assert made("elman", 2, 6, RNNOptions(skip=3)).jacobian_bound() is None
+    assert made("elman", 2, 6, RNNOptions(layer_norm=True)).jacobian_bound() is None
 
 
 @pytest.mark.parametrize("cell", CELLS)
@@ -147,9 +149,9 @@ def test_the_bound_is_the_largest_singular_value_times_the_slope():
     "options", [{}, {"layer_norm": True}, {"first_bias": True, "initial_state": "learned"}], ids=str
 )
 def test_the_product_of_jacobians_is_autograd_s(cell, options):
-    """Against the derivative of the quick path from s_k to s_T, for every k."""
-    layer = made(cell, 3, 4, Wiring(**options))
-    idle, tensors = layer.cell.idle, layer.cell.tensors
+    """Against the derivative of the fast unroll from s_k to s_T, for every k."""
+    layer = made(cell, 3, 4, RNNOptions(**options))
+    skipped, tensors = layer.cell.output_only, layer.cell.tensors
     x = torch.randn(7, 3).double()
     states = states_of(layer, x)
     for lag, jacobian in enumerate(jacobians(layer, x)):
@@ -157,19 +159,19 @@ def test_the_product_of_jacobians_is_autograd_s(cell, options):
         own, rest = states[place][:tensors], states[place][tensors:]
 
         def last(carried, place=place, own=own, rest=rest):
-            state = (*own[:idle], *carried.chunk(tensors - idle, dim=-1), *rest)
+            state = (*own[:skipped], *carried.chunk(tensors - skipped, dim=-1), *rest)
             if place < len(x):
                 _, state = layer.run(x[None, place:], state)
-            return torch.cat(state[idle:tensors], dim=-1)[0]
+            return torch.cat(state[skipped:tensors], dim=-1)[0]
 
-        carried = torch.cat(own[idle:], dim=-1)
+        carried = torch.cat(own[skipped:], dim=-1)
         expected = torch.autograd.functional.jacobian(last, carried)[:, 0]
         torch.testing.assert_close(jacobian, expected, rtol=1e-8, atol=1e-12)
 
 
-def test_a_shortcut_through_time_adds_its_paths():
+def test_a_skip_connection_through_time_adds_its_paths():
     """h_t = u h_{t-1} + s h_{t-2}: the paths from k to t are counted by d_n = u d_{n-1} + s d_{n-2}."""
-    layer = made("elman", 1, 1, Wiring(activation="relu", skip=2))
+    layer = made("elman", 1, 1, RNNOptions(activation="relu", skip=2))
     with torch.no_grad():
         layer.cell.read.weight.fill_(1.0)
         layer.cell.read.bias.zero_()
@@ -183,13 +185,13 @@ def test_a_shortcut_through_time_adds_its_paths():
 
 
 def test_what_the_remedies_do():
-    """ReLU from the identity, shortcuts and gates each feel further back than tanh does."""
-    view = memory_of_cells(
+    """ReLU with identity start, skip connections and gates: each has a longer reach than tanh."""
+    view = gradient_flow_of_cells(
         ["elman", "elman:activation=relu,start=identity", "elman:skip=5", "lstm:forget_bias=2"],
         hidden=24,
         length=60,
     )
-    plain, identity, skip, gated = view.memories
+    plain, identity, skip, gated = view.flows
     for other in (identity, skip, gated):
         assert other.reach is None or other.reach > 1.5 * plain.reach
     assert plain.reach < 15

@@ -5,17 +5,17 @@ import torch
 from torch import nn
 
 from seqloom.errors import ModelError
-from seqloom.nn.transformer.attention import SelfAttention, Sight
+from seqloom.nn.transformer.attention import AttentionPattern, SelfAttention
 from seqloom.nn.transformer.encoder import TransformerStack
-from seqloom.nn.transformer.layers import Assembly, TransformerLayer
-from seqloom.trace import watching
+from seqloom.nn.transformer.layers import TransformerLayer, TransformerOptions
+from seqloom.trace import watch
 
 KINDS = [
     {},
     {"positions": "rotary"},
     {"positions": "sinusoid", "norm": "after", "activation": "relu"},
     {"attention_window": 3, "positions": "rotary"},
-    {"attention_window": 2, "feed_forward": 10, "heads": 1},
+    {"attention_window": 2, "feed_forward": 10, "num_heads": 1},
     {"biases": True, "norm": "after"},
 ]
 every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda k: "-".join(map(str, k.values())))
@@ -24,7 +24,11 @@ every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda k: "-".join(map(s
 def stack(context=8, causal=True, layers=2, **kind):
     torch.manual_seed(3)
     made = TransformerStack(
-        8, layers=layers, context=context, causal=causal, assembly=Assembly(**{"heads": 2} | kind)
+        8,
+        num_layers=layers,
+        context=context,
+        causal=causal,
+        transformer_options=TransformerOptions(**{"num_heads": 2} | kind),
     ).double()
     with torch.no_grad():
         for weight in made.parameters():
@@ -50,8 +54,8 @@ def same(one, other, tolerance=1e-9):
 @pytest.mark.parametrize("biases", [True, False])
 def test_a_layer_is_torchs(norm, activation, causal, biases):
     """With the same weights: outputs, and gradients of the input and of every weight."""
-    assembly = Assembly(heads=3, norm=norm, activation=activation, biases=biases)
-    ours = TransformerLayer(12, assembly, 0.0)
+    options = TransformerOptions(num_heads=3, norm=norm, activation=activation, biases=biases)
+    ours = TransformerLayer(12, options, 0.0)
     theirs = nn.TransformerEncoderLayer(
         12, 3, 48, 0.0, activation, batch_first=True, norm_first=norm == "before", bias=biases
     )
@@ -80,11 +84,14 @@ def test_a_layer_is_torchs(norm, activation, causal, biases):
     x = torch.randn(2, 7, 12, requires_grad=True)
     other = x.detach().clone().requires_grad_()
     mask = nn.Transformer.generate_square_subsequent_mask(7) if causal else None
-    found, wanted = ours(x, Sight(causal))[0], theirs(other, src_mask=mask, is_causal=causal)
-    same(found, wanted, 1e-5)
+    found, expected = (
+        ours(x, AttentionPattern(causal))[0],
+        theirs(other, src_mask=mask, is_causal=causal),
+    )
+    same(found, expected, 1e-5)
     pull = torch.randn_like(found)
     found.backward(pull)
-    wanted.backward(pull)
+    expected.backward(pull)
     same(x.grad, other.grad, 1e-5)
     for name, weight in theirs.named_parameters():
         same(pairs[name].grad, weight.grad, 1e-5)
@@ -94,10 +101,10 @@ def test_attention_is_torchs():
     ours, theirs = SelfAttention(12, 4), nn.MultiheadAttention(12, 4, bias=False, batch_first=True)
     theirs.in_proj_weight, theirs.out_proj.weight = ours.read.weight, ours.join.weight
     x = torch.randn(3, 6, 12)
-    with watching(ours) as trace:
-        ours.look(*ours.products(x, None), Sight())
-    wanted, weights = theirs(x, x, x, average_attn_weights=False)
-    same(ours.look(*ours.products(x, None), Sight()), wanted, 1e-6)
+    with watch(ours) as trace:
+        ours.attend(*ours.products(x, None), AttentionPattern())
+    expected, weights = theirs(x, x, x, average_attn_weights=False)
+    same(ours.attend(*ours.products(x, None), AttentionPattern()), expected, 1e-6)
     same(torch.from_numpy(trace.of_kind("attention")[0].value), weights, 1e-6)
 
 
@@ -109,12 +116,12 @@ def test_watched_or_not_is_the_same(kind, causal):
     sizes = torch.tensor([x.shape[1], 5])
     real = (torch.arange(x.shape[1]) < sizes[:, None])[..., None]
     weights = [x, *made.parameters()]
-    quick = made(x, sizes) * real
-    pull = torch.randn_like(quick)
-    fused = torch.autograd.grad(quick, weights, pull)
-    with watching(made) as trace:
+    fast = made(x, sizes) * real
+    pull = torch.randn_like(fast)
+    fused = torch.autograd.grad(fast, weights, pull)
+    with watch(made) as trace:
         slow = made(x, sizes) * real
-    same(quick, slow)
+    same(fast, slow)
     for one, other in zip(fused, torch.autograd.grad(slow, weights, pull), strict=True):
         same(one, other)
     assert [seen.path for seen in trace.of_kind("attention")] == [
@@ -126,10 +133,10 @@ def test_watched_or_not_is_the_same(kind, causal):
 @pytest.mark.parametrize("window", [0, 1, 2, 4])
 @pytest.mark.parametrize("causal", [True, False])
 def test_windows_and_padding_are_an_explicit_mask(window, causal):
-    """One place at a time: its weights are a softmax over those it may see, and no others."""
+    """One position at a time: a softmax over those it may attend to, and no others."""
     made = stack(causal=causal, layers=1, attention_window=window)
     x, sizes = vectors(2, 7), torch.tensor([7, 4])
-    with watching(made) as trace:
+    with watch(made) as trace:
         made(x, sizes)
     seen = trace.of_kind("attention")[0].value
     layer = made.layers[0]
@@ -142,13 +149,13 @@ def test_windows_and_padding_are_an_explicit_mask(window, causal):
                 if (s <= t or not causal) and (not window or abs(s - t) < window)
             ]
             scores = torch.stack([(queries[b, t] * keys[b, s]).sum(-1) for s in places], dim=-1)
-            wanted = torch.zeros(2, 7, dtype=torch.double)
-            wanted[:, places] = (scores / 2).softmax(-1)
-            same(torch.from_numpy(seen[b, :, t]), wanted)
+            expected = torch.zeros(2, 7, dtype=torch.double)
+            expected[:, places] = (scores / 2).softmax(-1)
+            same(torch.from_numpy(seen[b, :, t]), expected)
 
 
 def by_definition(made, x):
-    """The place p sees from max(0, ⌊p/H⌋ - 1)·H to p: each place by a pass of its own."""
+    """Position p attends to max(0, ⌊p/H⌋ - 1)·H … p: each position by a pass of its own."""
     half = made.context // 2
     outputs = []
     for p in range(x.shape[1]):
@@ -169,8 +176,8 @@ def test_long_texts_are_read_as_defined(kind, context):
 
 @every_kind
 @pytest.mark.parametrize("context", [2, 6, 8])
-def test_pieces_and_steps_are_the_whole(kind, context):
-    """Any mixture of pieces and single steps, as far as several blocks."""
+def test_segments_and_steps_are_the_whole(kind, context):
+    """Any mixture of segments and single steps, as far as several blocks."""
     made = stack(context, **kind)
     x = vectors(2, 21)
     with torch.no_grad():
@@ -209,7 +216,7 @@ def test_a_step_leaves_its_state_as_it_was(kind):
 
 
 @every_kind
-def test_nothing_comes_from_later(kind):
+def test_it_is_causal(kind):
     made, x = stack(8, **kind), vectors(1, 21).requires_grad_()
     for t in range(21):
         outputs = made(x, lengths(x))[0, t].sum()
@@ -224,7 +231,7 @@ def test_not_causal_sees_both_sides_but_no_padding():
     assert pull[0].any(-1).all() and pull[1, :4].any(-1).all() and not pull[1, 4:].any()
 
 
-def test_a_fresh_piece_costs_one_fused_call_a_layer(monkeypatch):
+def test_a_first_segment_costs_one_fused_call_a_layer(monkeypatch):
     calls = []
     kernel = nn.functional.scaled_dot_product_attention
     monkeypatch.setattr(
@@ -236,43 +243,50 @@ def test_a_fresh_piece_costs_one_fused_call_a_layer(monkeypatch):
     assert calls == [8, 8, 8]
 
 
-def test_how_weights_start():
-    made = TransformerStack(256, layers=8, context=64)
+def test_weight_initialisation():
+    made = TransformerStack(256, num_layers=8, context=64)
     layer = made.layers[3]
-    for weight, spread in (
+    for weight, std in (
         (layer.attention.read.weight, 0.02),
         (layer.widen.weight, 0.02),
         (made.positions.table, 0.02),
         (layer.attention.join.weight, 0.005),
         (layer.narrow.weight, 0.005),
     ):
-        assert weight.std().item() == pytest.approx(spread, rel=0.05)
+        assert weight.std().item() == pytest.approx(std, rel=0.05)
 
 
 @pytest.mark.parametrize(
     "settings, kind, told",
     [
-        ({"width": 8}, {"heads": 3}, "heads = 3 do not divide width = 8"),
-        ({"width": 8}, {"heads": 0}, "heads = 0"),
-        ({"width": 6}, {"heads": 2, "positions": "rotary"}, "3 numbers for each head"),
+        ({"width": 8}, {"num_heads": 3}, "num_heads = 3 does not divide hidden_size = 8"),
+        ({"width": 8}, {"num_heads": 0}, "num_heads = 0"),
+        ({"width": 6}, {"num_heads": 2, "positions": "rotary"}, "a head size of 3"),
         ({"context": 1}, {}, "context = 1: expected an even number"),
         ({"context": 7}, {}, "context = 7: expected an even number"),
-        ({"layers": 0}, {}, "layers = 0: expected at least 1"),
+        ({"num_layers": 0}, {}, "layers = 0: expected at least 1"),
         ({}, {"attention_window": -1}, "attention_window = -1"),
         ({}, {"feed_forward": -4}, "feed_forward = -4"),
-        ({"dropout": 1.0}, {}, "dropout = 1.0"),
+        ({"dropout": 1.0}, {}, r"dropout must be in \[0, 1\)"),
     ],
 )
-def test_what_cannot_be_is_refused(settings, kind, told):
-    given = {"width": 8, "layers": 1, "context": 8} | settings
+def test_invalid_options_raise_errors(settings, kind, told):
+    given = {"width": 8, "num_layers": 1, "context": 8} | settings
     with pytest.raises(ModelError, match=told) as error:
-        TransformerStack(given.pop("width"), **given, assembly=Assembly(**kind))
+        TransformerStack(
+            given.pop("width"), **given, transformer_options=TransformerOptions(**kind)
+        )
     assert error.value.code == "M160"
 
 
 def test_biases_start_at_zero_and_norms_have_them_too():
     plain, made = (
-        TransformerStack(8, layers=2, context=4, assembly=Assembly(heads=2, biases=biases))
+        TransformerStack(
+            8,
+            num_layers=2,
+            context=4,
+            transformer_options=TransformerOptions(num_heads=2, biases=biases),
+        )
         for biases in (False, True)
     )
     biases = {name: weight for name, weight in made.named_parameters() if name.endswith("bias")}

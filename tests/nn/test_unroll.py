@@ -5,20 +5,20 @@ import torch
 from torch import nn
 
 from seqloom.nn.cells import CELLS
-from seqloom.nn.cells.base import masked
-from seqloom.nn.cells.options import Wiring
+from seqloom.nn.cells.base import with_dropout
+from seqloom.nn.cells.options import RNNOptions
 from seqloom.nn.kernels import autograd
 from seqloom.nn.kernels.scan import scan, scan_back
 
-WIRINGS = {cell: {"plain": Wiring()} for cell in CELLS}
+WIRINGS = {cell: {"plain": RNNOptions()} for cell in CELLS}
 for cell in ("elman", "context"):
-    WIRINGS[cell] |= {kind: Wiring(activation=kind) for kind in ("sigmoid", "relu")}
-WIRINGS["lstm-peephole"] |= {"diagonal": Wiring(peepholes="diagonal")}
-WIRINGS["gru"] |= {"before": Wiring(reset="before")}
+    WIRINGS[cell] |= {kind: RNNOptions(activation=kind) for kind in ("sigmoid", "relu")}
+WIRINGS["lstm-peephole"] |= {"diagonal": RNNOptions(peepholes="diagonal")}
+WIRINGS["gru"] |= {"before": RNNOptions(reset="before")}
 VARIANTS = [
-    pytest.param(cell, wiring, id=f"{cell}-{name}")
+    pytest.param(cell, rnn_options, id=f"{cell}-{name}")
     for cell, found in WIRINGS.items()
-    for name, wiring in found.items()
+    for name, rnn_options in found.items()
 ]
 INPUTS, HIDDEN = 3, 5
 CLOSE = {torch.double: 1e-9, torch.float: 1e-5}
@@ -27,9 +27,9 @@ CLOSE = {torch.double: 1e-9, torch.float: 1e-5}
 class Case:
     """A cell with inputs, a first state and, if it can have one, a mask."""
 
-    def __init__(self, cell, wiring, batch=3, time=7, drops=False, dtype=torch.double):
+    def __init__(self, cell, rnn_options, batch=3, time=7, drops=False, dtype=torch.double):
         torch.manual_seed(time * 10 + batch)
-        self.cell = CELLS[cell](INPUTS, HIDDEN, wiring).to(dtype)
+        self.cell = CELLS[cell](INPUTS, HIDDEN, rnn_options).to(dtype)
         self.x = torch.randn(batch, time, INPUTS, dtype=dtype, requires_grad=True)
         self.state = tuple(
             torch.randn(batch, HIDDEN, dtype=dtype, requires_grad=True)
@@ -38,20 +38,22 @@ class Case:
         kept = torch.rand(batch, HIDDEN) > 0.3
         self.mask = (kept / 0.7).to(dtype) if drops else None
 
-    def stepped(self):
+    def unroll_reference(self):
         recur = self.cell.recur
-        recur = masked(recur, self.mask) if self.mask is not None else recur
-        return self.cell.stepped(self.cell.read(self.x), self.state, recur)
+        recur = with_dropout(recur, self.mask) if self.mask is not None else recur
+        return self.cell.unroll_reference(self.cell.read(self.x), self.state, recur)
 
-    def unrolled(self):
-        return self.cell.unrolled(self.cell.read(self.x), self.state, self.mask)
+    def unroll_products(self):
+        return self.cell.unroll_products(self.cell.read(self.x), self.state, self.mask)
 
-    def quick(self):
-        return self.cell.quick(self.x, self.state)
+    def unroll(self):
+        return self.cell.unroll(self.x, self.state)
 
     def ways(self):
-        """Every way that is not the equation."""
-        return [self.unrolled] if self.mask is not None else [self.unrolled, self.quick]
+        """Every fast path: all but the equation."""
+        return (
+            [self.unroll_products] if self.mask is not None else [self.unroll_products, self.unroll]
+        )
 
     def gradients(self, loss):
         leaves = [self.x, *self.state, *self.cell.parameters()]
@@ -72,9 +74,9 @@ def everything(outputs, last):
 
 
 def hold(case, loss=everything):
-    """Every quick way has the outputs, last states and gradients of the equation."""
+    """Every fast path has the outputs, last states and gradients of the equation."""
     close = CLOSE[case.x.dtype]
-    outputs, last = case.stepped()
+    outputs, last = case.unroll_reference()
     expected = [outputs, *last], case.gradients(loss(outputs, last))
     for way in case.ways():
         outputs, last = way()
@@ -84,26 +86,26 @@ def hold(case, loss=everything):
 
 
 def drops(cell):
-    return "recurrent_dropout" not in CELLS[cell].refuses
+    return "recurrent_dropout" not in CELLS[cell].unsupported
 
 
 @pytest.mark.parametrize("dtype", CLOSE)
-@pytest.mark.parametrize(("cell", "wiring"), VARIANTS)
-def test_same_as_the_equation(cell, wiring, dtype):
-    hold(Case(cell, wiring, dtype=dtype))
+@pytest.mark.parametrize(("cell", "rnn_options"), VARIANTS)
+def test_same_as_the_equation(cell, rnn_options, dtype):
+    hold(Case(cell, rnn_options, dtype=dtype))
 
 
 @pytest.mark.parametrize("dtype", CLOSE)
-@pytest.mark.parametrize(("cell", "wiring"), [v for v in VARIANTS if drops(v.values[0])])
-def test_same_as_the_equation_where_numbers_are_dropped(cell, wiring, dtype):
-    hold(Case(cell, wiring, drops=True, dtype=dtype))
+@pytest.mark.parametrize(("cell", "rnn_options"), [v for v in VARIANTS if drops(v.values[0])])
+def test_same_as_the_equation_with_recurrent_dropout(cell, rnn_options, dtype):
+    hold(Case(cell, rnn_options, drops=True, dtype=dtype))
 
 
 @pytest.mark.parametrize("time", [1, 2, 3, 5, 16, 17, 100])
 @pytest.mark.parametrize("batch", [1, 2, 20])
-@pytest.mark.parametrize(("cell", "wiring"), VARIANTS)
-def test_same_as_the_equation_at_every_size(cell, wiring, batch, time):
-    hold(Case(cell, wiring, batch=batch, time=time))
+@pytest.mark.parametrize(("cell", "rnn_options"), VARIANTS)
+def test_same_as_the_equation_at_every_size(cell, rnn_options, batch, time):
+    hold(Case(cell, rnn_options, batch=batch, time=time))
 
 
 LOSSES = {
@@ -114,16 +116,16 @@ LOSSES = {
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize(("cell", "wiring"), VARIANTS)
-def test_same_gradients_where_little_is_used(cell, wiring, loss):
-    hold(Case(cell, wiring), LOSSES[loss])
+@pytest.mark.parametrize(("cell", "rnn_options"), VARIANTS)
+def test_same_gradients_where_little_is_used(cell, rnn_options, loss):
+    hold(Case(cell, rnn_options), LOSSES[loss])
     if drops(cell):
-        hold(Case(cell, wiring, drops=True), LOSSES[loss])
+        hold(Case(cell, rnn_options, drops=True), LOSSES[loss])
 
 
-@pytest.mark.parametrize(("cell", "wiring"), VARIANTS)
-def test_same_where_memory_is_not_in_order(cell, wiring):
-    case = Case(cell, wiring)
+@pytest.mark.parametrize(("cell", "rnn_options"), VARIANTS)
+def test_same_for_any_memory_layout(cell, rnn_options):
+    case = Case(cell, rnn_options)
     case.x = torch.randn(INPUTS, 7, 3, dtype=torch.double).permute(2, 1, 0).requires_grad_()
     case.state = tuple(
         torch.randn(HIDDEN, 3, dtype=torch.double).t().requires_grad_() for _ in case.state
@@ -131,10 +133,10 @@ def test_same_where_memory_is_not_in_order(cell, wiring):
     hold(case)
 
 
-@pytest.mark.parametrize(("cell", "wiring"), VARIANTS)
-def test_same_where_only_some_gradients_are_wanted(cell, wiring):
-    case = Case(cell, wiring)
-    whole = case.gradients(everything(*case.stepped()))
+@pytest.mark.parametrize(("cell", "rnn_options"), VARIANTS)
+def test_same_where_only_some_gradients_are_wanted(cell, rnn_options):
+    case = Case(cell, rnn_options)
+    whole = case.gradients(everything(*case.unroll_reference()))
     wanted = dict(case.cell.named_parameters())
     name = "recur.weight" if case.cell.recur else "read.weight"
     for other in set(wanted) - {name}:
@@ -147,19 +149,19 @@ def test_same_where_only_some_gradients_are_wanted(cell, wiring):
 
 
 @pytest.mark.parametrize("batch", [1, 20])
-@pytest.mark.parametrize(("cell", "wiring"), VARIANTS)
-def test_same_without_gradients(cell, wiring, batch):
-    case = Case(cell, wiring, batch=batch)
+@pytest.mark.parametrize(("cell", "rnn_options"), VARIANTS)
+def test_same_without_gradients(cell, rnn_options, batch):
+    case = Case(cell, rnn_options, batch=batch)
     with torch.no_grad():
-        expected = case.stepped()
+        expected = case.unroll_reference()
         for way in case.ways():
             torch.testing.assert_close(way(), expected, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("dropped", [False, True])
-@pytest.mark.parametrize(("cell", "wiring"), VARIANTS)
-def test_gradients_by_finite_differences(cell, wiring, dropped):
-    case = Case(cell, wiring, batch=2, time=3, drops=dropped and drops(cell))
+@pytest.mark.parametrize(("cell", "rnn_options"), VARIANTS)
+def test_gradients_by_finite_differences(cell, rnn_options, dropped):
+    case = Case(cell, rnn_options, batch=2, time=3, drops=dropped and drops(cell))
     names, weights = zip(*case.cell.named_parameters(), strict=True)
 
     def run(x, *rest):
@@ -179,9 +181,9 @@ class Way(nn.Module):
 
     def forward(self, x, states):
         if self.mask is None:
-            outputs, last = self.cell.quick(x, states)
+            outputs, last = self.cell.unroll(x, states)
         else:
-            outputs, last = self.cell.unrolled(self.cell.read(x), states, self.mask)
+            outputs, last = self.cell.unroll_products(self.cell.read(x), states, self.mask)
         return (outputs, *last)
 
 
@@ -189,7 +191,7 @@ def changed_names(weights):
     return {f"cell.{name}": weight for name, weight in weights.items()}
 
 
-@pytest.mark.parametrize("hidden", [4, 4096])  # by pieces, and step by step
+@pytest.mark.parametrize("hidden", [4, 4096])  # in blocks, and step by step
 @pytest.mark.parametrize("time", [1, 2, 3, 5, 16, 17, 100])
 def test_the_scan_is_the_loop(time, hidden):
     torch.manual_seed(time)
@@ -208,21 +210,21 @@ def test_the_scan_is_the_loop(time, hidden):
     torch.testing.assert_close(scan_back(keep, grad), wanted, **close)
 
 
-ORDERED = ["lstm-simple", "lstm-peephole"]
+PACKED = ["lstm-simple", "lstm-peephole"]
 
 
-@pytest.mark.parametrize(("cell", "wiring"), [v for v in VARIANTS if v.values[0] in ORDERED])
+@pytest.mark.parametrize(("cell", "rnn_options"), [v for v in VARIANTS if v.values[0] in PACKED])
 @pytest.mark.parametrize("drops", [False, True])
-def test_matrices_in_order(cell, wiring, drops, monkeypatch):
-    """Large matrices are brought into oneDNN's order; here small ones are, to see it hold."""
-    products, product = [], autograd.Matrix._product
-    monkeypatch.setattr(autograd, "LARGE_MATRIX", 1)
+def test_packed_matrices(cell, rnn_options, drops, monkeypatch):
+    """Large matrices are packed for oneDNN; here small ones are, to test it."""
+    products, product = [], autograd.PackedMatrix._product
+    monkeypatch.setattr(autograd, "MIN_PACKED", 1)
     monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
     monkeypatch.setattr(
-        autograd.Matrix, "_product", lambda self, x: products.append(x) or product(self, x)
+        autograd.PackedMatrix, "_product", lambda self, x: products.append(x) or product(self, x)
     )
-    case = Case(cell, wiring, batch=16, time=16, drops=drops, dtype=torch.float)
-    outputs, last = case.unrolled()
+    case = Case(cell, rnn_options, batch=16, time=16, drops=drops, dtype=torch.float)
+    outputs, last = case.unroll_products()
     case.gradients(everything(outputs, last))
     assert len(products) >= 2 * 16, "forward and backward, at every step"
     hold(case)

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from seqloom.cli.commands.check import add, run
+from seqloom.cli.commands.check import add_arguments, run
 from seqloom.data.checks.text import Finding
 from seqloom.data.options import Data
 from seqloom.errors import UsageError
-from seqloom.runs.check import Report, check
+from seqloom.runs.check import CheckReport, check
 
 
 def written(folder: Path, text: str, name: str) -> Path:
@@ -21,17 +21,17 @@ def written(folder: Path, text: str, name: str) -> Path:
     return path
 
 
-def looked(folder: Path, text: str, name: str, task: str | None = None, **settings) -> Report:
+def looked(folder: Path, text: str, name: str, task: str | None = None, **settings) -> CheckReport:
     return check(written(folder, text, name), task, Data(**settings), {})
 
 
-def found(report: Report, code: str) -> Finding:
+def found(report: CheckReport, code: str) -> Finding:
     return next(finding for finding in report.findings if finding.code == code)
 
 
 def command(*words: object) -> int:
     parser = argparse.ArgumentParser()
-    add(parser)
+    add_arguments(parser)
     return run(parser.parse_args([str(word) for word in words]))
 
 
@@ -86,12 +86,12 @@ def test_counts_of_a_table(tmp_path):
 def test_spellings_are_counted_by_characters_and_sounds_by_words(tmp_path):
     report = looked(tmp_path, "CAT\tK AE T\nDOGS\tD AO G Z\n", "words.tsv", "translate")
     assert [(part.unit, part.longest) for part in report.parts] == [("characters", 4), ("words", 4)]
-    assert report.next.endswith("words.tsv --set task.source_symbols=characters")
+    assert report.next.endswith("words.tsv --set task.source_tokens=characters")
 
 
 def test_the_unit_can_be_given(tmp_path):
     path = written(tmp_path, "some words\n", "a.txt")
-    assert check(path, None, Data(), {"symbols": "words"}).parts[0].longest == 2
+    assert check(path, None, Data(), {"tokens": "words"}).parts[0].longest == 2
 
 
 def test_bad_rows_are_a_problem_and_the_others_are_counted(tmp_path):
@@ -146,7 +146,7 @@ def test_a_wrong_encoding_gives_the_command_that_reads_it(tmp_path):
         ("a,x\nb,y\n", "D073", [2], '"x" has only 1 row: expect poor recall (line 2)'),
         ("a,x \nb,y\n", "D076", [2], "1 line ends with a space or a tab (line 2)"),
         ("a\x07,x\nb\x85,y\n", "D077", [2, 3], "2 lines hold control characters: U+0007, U+0085"),
-        ("a " * 5 + ",x\nb,y\n", "D041", [2], "1 row is longer than 4 words, the longest allowed"),
+        ("a " * 5 + ",x\nb,y\n", "D041", [2], "1 row is longer than 4 words (data.max_length)"),
     ],
 )
 def test_what_is_suspicious_in_a_table(tmp_path, text, code, lines, sentence):
@@ -222,6 +222,15 @@ def test_checking_does_not_import_torch():
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
+def test_checking_loads_no_runs(tmp_path):
+    """`check` is quick: what loads and runs models is not imported."""
+    program = "import sys; from seqloom.cli.main import main; code = main(['check', sys.argv[1]]); "
+    program += "sys.exit(code or 99 * bool({'torch', 'seqloom.runs.run'} & set(sys.modules)))"
+    path = written(tmp_path, REVIEWS, "reviews.csv")
+    done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True)
+    assert done.returncode == 0, done.stderr
+
+
 DAYS = "day,x,y\n" + "".join(f"2020-01-{i:02},{i},7\n" for i in range(1, 29) if i != 5)
 
 
@@ -249,13 +258,13 @@ def test_numbers_with_labels_are_no_series(tmp_path, text):
 
 def test_what_is_said_of_series(tmp_path, capsys):
     report = looked(tmp_path, DAYS, "a.csv")
-    assert report.facts["step"] == "day, from 2020-01-01 to 2020-01-28, a season has 7"
+    assert report.facts["step"] == "day, from 2020-01-01 to 2020-01-28, seasonal period 7"
     assert report.facts["series"] == "1 series of 28 steps"
     assert "2 of 56 values are missing" in found(report, "D231").text
-    assert "never changes" in found(report, "D232").text
+    assert "is constant" in found(report, "D232").text
     assert command(tmp_path / "a.csv") == 0
     assert "1 series of 28 steps" in capsys.readouterr().out
     few = looked(tmp_path, "month,x\n2020-01,1\n2020-02,2\n", "b.csv")
-    assert "less than 2 seasons of 12 steps" in found(few, "D233").text
+    assert "fewer than 2 seasons of 12 steps" in found(few, "D233").text
     bad = looked(tmp_path, DAYS + "2020-01-03,1,2\n", "c.csv", columns="value=x")
     assert bad.has_problems and found(bad, "D204").lines == [29]

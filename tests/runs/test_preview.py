@@ -7,7 +7,7 @@ import pytest
 from seqloom.cli.main import main
 from seqloom.data.options import Data
 from seqloom.runs.check import check
-from seqloom.runs.preview import MOST_SYMBOLS, rows
+from seqloom.runs.preview import MOST_SYMBOLS, preview_rows
 
 from ..conftest import write_data
 
@@ -23,7 +23,7 @@ def unknown(found, role):
 def test_words_that_are_rare_will_be_unknown(tmp_path):
     file = tmp_path / "notes.csv"
     file.write_text("text,label\nGood good film,yes\nbad film,no\ngood axolotl,yes\n")
-    found = rows(file, "classify", Data(), {})
+    found = preview_rows(file, "classify", Data(), {})
     assert texts(found, "text") == [["good", "good", "film"], ["bad", "film"], ["good", "axolotl"]]
     assert unknown(found, "text") == [[], ["bad"], ["axolotl"]]
     assert [(row["line"], row["label"]) for row in found.rows] == [
@@ -32,13 +32,17 @@ def test_words_that_are_rare_will_be_unknown(tmp_path):
         (4, "yes"),
     ]
     assert [(one["title"], one["n"]) for one in found.lengths["text"]] == [("2", 2), ("3", 1)]
-    assert unknown(rows(file, "classify", Data(), {"at_least": 1}), "text") == [[], [], []]
+    assert unknown(preview_rows(file, "classify", Data(), {"min_frequency": 1}), "text") == [
+        [],
+        [],
+        [],
+    ]
 
 
 def test_both_sides_of_pairs_in_the_symbols_of_the_report(tmp_path):
     file = tmp_path / "pairs.tsv"
     file.write_text("cat\tK AE T\ndog\tD AO G\n")
-    found = rows(file, "translate", Data(), {})
+    found = preview_rows(file, "translate", Data(), {})
     assert texts(found, "source") == [["c", "a", "t"], ["d", "o", "g"]]
     assert texts(found, "target") == [["K", "AE", "T"], ["D", "AO", "G"]]
     report = check(file, "translate", Data(), {})
@@ -49,7 +53,7 @@ def test_both_sides_of_pairs_in_the_symbols_of_the_report(tmp_path):
 def test_tags_stand_beside_their_words(tmp_path):
     file = tmp_path / "tags.conll"
     file.write_text("the D\ncat N\n\nthe D\ndog N\n\n")
-    found = rows(file, "tag", Data(), {}, most=1)
+    found = preview_rows(file, "tag", Data(), {}, most=1)
     assert texts(found, "word") == [["the", "cat"]] and unknown(found, "word") == [["cat"]]
     assert found.rows[0]["label"] == ["D", "N"]
     assert sum(one["n"] for one in found.lengths["word"]) == 2, "all rows, not only those shown"
@@ -58,7 +62,7 @@ def test_tags_stand_beside_their_words(tmp_path):
 def test_long_rows_are_cut(tmp_path):
     file = tmp_path / "long.txt"
     file.write_text("x" * 1000 + "\nshort\n")
-    found = rows(file, "language", Data(), {})
+    found = preview_rows(file, "language", Data(), {})
     assert len(found.rows[0]["symbols"]["text"]) == MOST_SYMBOLS
     assert found.rows[0]["more"] == {"text": 1000 - MOST_SYMBOLS} and found.rows[1]["more"] == {}
 
@@ -68,7 +72,7 @@ def test_numbers_that_are_missing_are_not_known(tmp_path):
     file.write_text(
         "date,flow\n" + "".join(f"2020-01-{d:02},{'' if d == 3 else d}\n" for d in range(1, 29))
     )
-    (row,) = rows(file, "forecast", Data(), {}).rows
+    (row,) = preview_rows(file, "forecast", Data(), {}).rows
     assert [one["known"] for one in row["symbols"]["value"]].count(False) == 1
     assert row["symbols"]["value"][0] == {"text": "1", "known": True}
 
@@ -79,7 +83,7 @@ def test_series_with_labels_are_checked(tmp_path):
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
     report = check(file, "series-classify", Data(), {})
     assert not report.has_problems and report.labels == {"a": 3, "b": 3}
-    found = rows(file, "series-classify", Data(), {})
+    found = preview_rows(file, "series-classify", Data(), {})
     assert found.rows[5]["label"] == "b" and texts(found, "value")[5] == ["1", "2", "5"]
     file.write_text('{"values": [1, 2, 3]}\n')
     assert check(file, "series-classify", Data(), {}).has_problems

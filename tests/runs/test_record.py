@@ -21,7 +21,7 @@ EVENTS = [
 def made(folder, when=100.0):
     """A run folder without weights, as training leaves it."""
     folder.mkdir(parents=True)
-    recipe = Recipe(task={"name": "tag"}, model={"name": "recurrent", "hidden": 8})
+    recipe = Recipe(task={"name": "tag"}, model={"name": "recurrent", "hidden_size": 8})
     (folder / "recipe.toml").write_text(recipe.to_toml())
     os.utime(folder / "recipe.toml", (when, when))
     for number, event in enumerate(EVENTS):
@@ -70,8 +70,8 @@ def test_a_run_for_machines(folder):
         "age": 0,
     }
     record = read_record(folder)
-    assert record.settings()["model.hidden"] == 8
-    assert record.learned() == 77, "what training has told, where there are no weights"
+    assert record.settings()["model.hidden_size"] == 8
+    assert record.num_parameters() == 77, "what training has told, where there are no weights"
     assert record.seconds() == 4
 
 

@@ -1,4 +1,4 @@
-"""Small runs that really were trained, a studio over them, and server processes."""
+"""Small trained runs, a server over them, and server processes."""
 
 import fcntl
 import json
@@ -19,11 +19,11 @@ import pytest
 import seqloom
 from seqloom.recipe import Recipe
 from seqloom.server.app import make_app
-from seqloom.server.options import Limits, Settings
+from seqloom.server.options import Limits, ServerSettings
 
 from ..conftest import write_data
 
-SMALL = {"width": 8, "hidden": 8}
+SMALL = {"embedding_size": 8, "hidden_size": 8}
 RUNS = {
     "counts": ("language", "text.txt", "ngram", {"order": 3}),
     "attentive": ("translate", "pairs.tsv", "encoder-decoder", {**SMALL, "attention_width": 8}),
@@ -74,7 +74,7 @@ def client(runs: Path, limits: Limits | None = None, **more: object) -> Iterator
     """The web API in this process."""
     from starlette.testclient import TestClient
 
-    settings = Settings(runs=runs, limits=limits or Limits(), **more)
+    settings = ServerSettings(runs=runs, limits=limits or Limits(), **more)
     app, _ = make_app(settings)
     with TestClient(app, base_url=BASE, raise_server_exceptions=False) as found:
         yield found

@@ -1,4 +1,4 @@
-"""seqloom studio: what it says, what it refuses, and how it ends."""
+"""`seqloom studio`: its output, its errors, and its shutdown."""
 
 import json
 import socket
@@ -15,7 +15,7 @@ def test_a_taken_port_is_told_with_a_free_one(tmp_path, capsys, server):
     code = main(["studio", "--port", str(port), "--no-browser", "--runs", str(tmp_path)])
     said = capsys.readouterr().err
     assert code == 7 and "error[S201]" in said
-    assert f"It answers like a studio: open http://127.0.0.1:{port}/" in said
+    assert f"It is a studio: open http://127.0.0.1:{port}/" in said
     free = int(said.split("--port ")[1].split()[0])
     assert port < free < port + 20
 
@@ -26,7 +26,7 @@ def test_another_program_on_the_port_is_no_studio(tmp_path, capsys):
         other.listen()
         code = main(["studio", "--port", str(other.getsockname()[1]), "--runs", str(tmp_path)])
     said = capsys.readouterr().err
-    assert code == 7 and "S201" in said and "answers like" not in said
+    assert code == 7 and "S201" in said and "It is a studio" not in said
 
 
 def test_beyond_this_computer_a_token_is_needed(tmp_path, capsys):
@@ -56,8 +56,8 @@ def test_nothing_heavy_is_loaded_before_it_is_needed(trained):
         "import sys; from pathlib import Path\n"
         "from starlette.testclient import TestClient\n"
         "from seqloom.server.app import make_app\n"
-        "from seqloom.server.options import Settings\n"
-        f"app, _ = make_app(Settings(Path({str(trained)!r})))\n"
+        "from seqloom.server.options import ServerSettings\n"
+        f"app, _ = make_app(ServerSettings(Path({str(trained)!r})))\n"
         "with TestClient(app, base_url='http://127.0.0.1') as web:\n"
         "    for path in ('', 'api/v1/runs', 'api/v1/status', 'api/v1/runs/writer',"
         " 'api/v1/models', 'api/v1/tasks', 'api/v1/examples', 'api/v1/datasets'):\n"

@@ -1,4 +1,4 @@
-"""Runs side by side through the web: as the command line compares them."""
+"""Comparisons through the web API: the same as on the command line."""
 
 from seqloom.experiments.compare import compare
 from seqloom.runs.run import load

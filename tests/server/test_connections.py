@@ -1,4 +1,4 @@
-"""Headers that never end, over real sockets: they hold no connection for long."""
+"""Header timeout over real sockets: endless headers do not hold a connection."""
 
 import asyncio
 import socket
@@ -9,7 +9,7 @@ from contextlib import closing
 import pytest
 import uvicorn
 
-from seqloom.server.app import Connection, listen
+from seqloom.server.app import HeaderTimeoutProtocol, listen
 
 from .conftest import until
 
@@ -33,7 +33,7 @@ async def app(scope, receive, send):
 
 @pytest.fixture(scope="module")
 def port():
-    patched = type("Hasty", (Connection,), {"header_seconds": SOON})
+    patched = type("Hasty", (HeaderTimeoutProtocol,), {"header_seconds": SOON})
     config = uvicorn.Config(app, http=patched, ws="none", log_config=None, lifespan="off")
     server, listener = uvicorn.Server(config), listen("127.0.0.1", 0)
     thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
@@ -87,5 +87,5 @@ def test_slow_bodies_and_slow_answers_are_not_cut(caller):
 def test_the_studio_listens_with_it(server):
     with closing(socket.create_connection(("127.0.0.1", int(server.address.split(":")[2])))) as one:
         one.sendall(REQUEST)
-        one.settimeout(2 * Connection.header_seconds)
+        one.settimeout(2 * HeaderTimeoutProtocol.header_seconds)
         assert one.recv(1) == b""

@@ -1,4 +1,4 @@
-"""Data sets: raw bytes to the disk, names that are no paths, and the command line's findings."""
+"""Data sets: uploads, file names, and the report of `seqloom check`."""
 
 import json
 

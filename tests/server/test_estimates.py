@@ -1,4 +1,4 @@
-"""How long training would take: probed in a process of its own, which ends with whoever asked."""
+"""Training-time estimates: in a subprocess, which is killed when the client disconnects."""
 
 import asyncio
 import json
@@ -12,9 +12,9 @@ import pytest
 
 from seqloom.errors import StudioError
 from seqloom.recipe import Recipe
-from seqloom.server.estimates import WAITING, Estimates
+from seqloom.server.estimates import MAX_WAITING, TrainingTimeEstimator
 from seqloom.server.options import Limits
-from seqloom.server.schemas.responses import Estimated
+from seqloom.server.schemas.responses import TrainingTimeEstimate
 
 from .conftest import client, until
 
@@ -43,7 +43,7 @@ def test_what_a_page_shows_is_measured_and_kept(tmp_path, files):
     with client(tmp_path / "runs") as web:
         asked = {"task": "language", "data": put(web, files / "text.txt"), "model": "ngram"}
         told = web.post(PATH, json=asked).json()
-        Estimated.model_validate(told, strict=True)
+        TrainingTimeEstimate.model_validate(told, strict=True)
         assert told["problem"] is None and told["reason"] == ""
         assert 0 < told["seconds"] < 20 and told["words"].startswith(("instant", "about"))
         again = web.post(PATH, json=asked).json()
@@ -61,7 +61,7 @@ def test_what_cannot_be_known_says_why(tmp_path, files):
         assert wrong["seconds"] is None and wrong["words"] == "not known"
         assert wrong["problem"]["code"].startswith("D03")
         assert wrong["reason"] == wrong["problem"]["problem"]
-        large = {**asked, "model": "recurrent", "settings": {"model.hidden": 2_000_000_000}}
+        large = {**asked, "model": "recurrent", "settings": {"model.hidden_size": 2_000_000_000}}
         told = web.post(PATH, json=large).json()
         assert told["seconds"] is None and told["reason"], "far more memory than there is"
 
@@ -108,18 +108,18 @@ def test_a_few_may_wait_and_no_more(tmp_path):
     """Without processes: the first is under way for ever."""
 
     async def ask() -> list[object]:
-        estimates = Estimates(tmp_path, Limits(), asyncio.Event())
-        estimates._probe = never
+        estimates = TrainingTimeEstimator(tmp_path, Limits(), asyncio.Event())
+        estimates._run = never
         asked = [
-            asyncio.ensure_future(estimates.of(Recipe(model={"order": number}), stays))
-            for number in range(WAITING + 1)
+            asyncio.ensure_future(estimates.estimate(Recipe(model={"order": number}), stays))
+            for number in range(MAX_WAITING + 1)
         ]
         (refused,), _ = await asyncio.wait(asked, return_when=asyncio.FIRST_COMPLETED)
         for one in asked:
             one.cancel()
         return [refused.exception(), *await asyncio.gather(*asked, return_exceptions=True)]
 
-    async def never(recipe, has_left):
+    async def never(recipe, is_disconnected):
         await asyncio.Event().wait()
 
     async def stays() -> bool:
@@ -127,4 +127,4 @@ def test_a_few_may_wait_and_no_more(tmp_path):
 
     refused, *others = asyncio.run(ask())
     assert isinstance(refused, StudioError) and refused.status == 429
-    assert sum(isinstance(one, asyncio.CancelledError) for one in others) == WAITING
+    assert sum(isinstance(one, asyncio.CancelledError) for one in others) == MAX_WAITING

@@ -1,4 +1,4 @@
-"""Events over the wire: lost connections, a restarted server, killed trainings."""
+"""Event streams over HTTP: lost connections, a restarted server, killed trainings."""
 
 import json
 import os
@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from .conftest import serving, until
-from .test_tailing import line
+from .test_event_stream import line
 
 SECONDS = 20
 
@@ -87,7 +87,7 @@ def test_a_restarted_server_goes_on_where_the_last_one_was(tmp_path, pretend):
         first = events(one.address, "long", 4)
         port = int(one.address.rsplit(":", 1)[1])
         code, said = one.stop()
-    assert code == 0 and "1 training goes on: long" in said
+    assert code == 0 and "1 training continues: long" in said
     training.tell("train", 3)
     with serving(runs, port=port) as two:
         rest = events(two.address, "long", 2, **{"Last-Event-ID": str(numbers(first)[-1])})
@@ -102,7 +102,7 @@ def test_a_killed_training_has_vanished_and_can_go_on(server, files):
     asked = {
         "task": "language",
         "data": data.json()["id"],
-        "model": "hidden-states",
+        "model": "hmm",
         "settings": {
             "training.epochs": 100_000,
             "model.tolerance": 0.0,

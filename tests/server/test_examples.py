@@ -1,4 +1,4 @@
-"""Examples through the web: their data, what is trained on it, and how long that took here."""
+"""Built-in examples through the web API: data, recipes, and measured times."""
 
 from seqloom.examples import EXAMPLES
 

@@ -1,4 +1,4 @@
-"""How much and how long: bodies, queues, work that takes too long; all refused in words."""
+"""Limits: body size, strict JSON, the work queue, timeouts, and their errors."""
 
 import asyncio
 import gzip
@@ -9,7 +9,7 @@ import time
 import pytest
 
 from seqloom.errors import StudioError
-from seqloom.server.limits import Bodies, Gate, Incoming
+from seqloom.server.limits import BodyLimitMiddleware, RequestBodyReader, WorkQueue
 from seqloom.server.options import Limits
 
 from .conftest import client
@@ -87,29 +87,29 @@ def test_a_slow_body_times_out(kind):
     headers = [(b"content-type", kind["Content-Type"].encode())]
     scope = {"type": "http", "method": "POST", "headers": headers}
     with pytest.raises(StudioError) as refused:
-        asyncio.run(Bodies(app, limits)(scope, never, None))
+        asyncio.run(BodyLimitMiddleware(app, limits)(scope, never, None))
     assert refused.value.code == "S231" and refused.value.status == 408
 
 
 def test_two_at_once_a_few_wait_and_the_rest_is_told_to_come_back():
-    gate, go = Gate(Limits(at_once=2, waiting=3)), threading.Event()
+    queue, go = WorkQueue(Limits(at_once=2, waiting=3)), threading.Event()
 
     async def scene() -> None:
-        work = [asyncio.create_task(gate.run(go.wait)) for _ in range(5)]
+        work = [asyncio.create_task(queue.run(go.wait)) for _ in range(5)]
         await asyncio.sleep(0.05)
-        assert gate.waiting == 5
+        assert queue.waiting == 5
         with pytest.raises(StudioError) as refused:
-            await gate.run(go.wait)
+            await queue.run(go.wait)
         assert refused.value.code == "S233" and refused.value.status == 429
         go.set()
         assert await asyncio.gather(*work) == [True] * 5
-        assert await gate.run(lambda: 7) == 7
+        assert await queue.run(lambda: 7) == 7
 
     asyncio.run(scene())
 
 
 def test_work_that_takes_too_long_is_given_up_and_found_done_later():
-    gate, done = Gate(Limits(seconds=0.05)), []
+    queue, done = WorkQueue(Limits(seconds=0.05)), []
 
     def slow() -> int:
         time.sleep(0.3)
@@ -118,12 +118,12 @@ def test_work_that_takes_too_long_is_given_up_and_found_done_later():
 
     async def scene() -> None:
         with pytest.raises(StudioError) as refused:
-            await gate.run(slow)
+            await queue.run(slow)
         assert refused.value.code == "S234" and refused.value.status == 504
         with pytest.raises(StudioError):
-            await gate.run_kept("once", slow)
+            await queue.run_cached("once", slow)
         await asyncio.sleep(0.5)
-        assert await gate.run_kept("once", slow) == 42
+        assert await queue.run_cached("once", slow) == 42
         assert len(done) == 2, "it was not done again"
 
     asyncio.run(scene())
@@ -133,7 +133,7 @@ def test_a_full_queue_says_when_to_come_back(runs, monkeypatch):
     with client(runs, Limits(at_once=1, waiting=0)) as web:
         studio = web.app.app.app.state.studio
         go = threading.Event()
-        studio.gate.submit(go.wait)
+        studio.work_queue.submit(go.wait)
         answer = web.post("/api/v1/models/counts:predict", json={"inputs": ["the"]})
         go.set()
     assert answer.status_code == 429 and answer.json()["code"] == "S233"
@@ -163,7 +163,7 @@ def test_a_bug_is_a_problem_without_a_traceback(runs, monkeypatch, tmp_path):
         raise RuntimeError("a secret place")
 
     with client(runs) as web:
-        monkeypatch.setattr(web.app.app.app.state.studio.shelf, "rows", broken)
+        monkeypatch.setattr(web.app.app.app.state.studio.run_store, "rows", broken)
         answer = web.get("/api/v1/runs")
     assert answer.status_code == 500 and answer.json()["code"] == "S290"
     assert "secret" not in answer.text and "Traceback" not in answer.text
@@ -173,13 +173,13 @@ def test_a_bug_is_a_problem_without_a_traceback(runs, monkeypatch, tmp_path):
 
 
 def test_what_is_refused_is_answered_at_once(web, monkeypatch):
-    drain, is_whole = Incoming.drain, []
+    drain, is_whole = RequestBodyReader.drain, []
 
     async def watched(self):
         await drain(self)
         is_whole.append(self._is_whole)
 
-    monkeypatch.setattr(Incoming, "drain", watched)
+    monkeypatch.setattr(RequestBodyReader, "drain", watched)
     for _ in range(5):
         assert web.post(CHECK, content=b"{", headers=JSON).status_code == 422
         assert web.post(CHECK, content=b"{}", headers={"Origin": "null", **JSON}).status_code == 403

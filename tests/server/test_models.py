@@ -1,4 +1,4 @@
-"""Models through the web: answers as the command line gives them, streams, views, what is loaded."""
+"""Models through the web API: predictions, streamed text, views, and the model cache."""
 
 import json
 import math
@@ -12,7 +12,7 @@ from seqloom.runs.answer import as_dict
 from seqloom.runs.run import load
 
 from .conftest import RUNS, client
-from .test_tailing import parsed
+from .test_event_stream import parsed
 
 MODELS = "/api/v1/models"
 SERIES = "month,sold\n" + "".join(
@@ -40,7 +40,7 @@ def test_an_answer_is_what_the_command_line_prints(web, trained, model):
     search = Search(chances=model != "attentive")
     asked = ["the cat sees", "a dog hears the bird"]
     for text, one, told in zip(
-        asked, run.answers(asked, search), answer.json()["outputs"], strict=True
+        asked, run.predictions(asked, search), answer.json()["outputs"], strict=True
     ):
         assert told == json.loads(json.dumps(as_dict(run, text, one)))
     assert answer.json()["usage"] == {"inputs": 2, "symbols": 8}

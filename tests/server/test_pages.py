@@ -1,4 +1,4 @@
-"""The pages and their files: what is there, what is not, and what the browser may keep."""
+"""The pages and their static files: paths, 404s, and caching."""
 
 from pathlib import Path
 

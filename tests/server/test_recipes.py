@@ -1,4 +1,4 @@
-"""Recipes through the web: checked as on the command line, and kept away from other files."""
+"""Recipes through the web API: validated as on the command line, without access to files."""
 
 import shlex
 import tomllib
@@ -110,7 +110,8 @@ def test_everything_that_can_be_chosen_is_listed(web):
     models = {model["name"]: model for model in found["models"]}
     assert list(models)[0] == "ngram", "from simple to large"
     assert models["ngram"]["learns"] == "counting" and models["recurrent"]["learns"] == "gradients"
-    assert models["hidden-states"]["learns"] == "passes" and "encoder-decoder" not in models
+    assert models["hmm"]["learns"] == "passes" and "encoder-decoder" not in models
+    assert models["hmm"]["learns_by"] == "EM (Baum-Welch)"
     (cell,) = [one for one in models["recurrent"]["options"] if one["name"] == "cell"]
     assert cell["kind"] == "choice" and "gru" in cell["choices"] and cell["help"]
     assert {"epochs", "learning_rate"} <= {one["name"] for one in found["training"]}

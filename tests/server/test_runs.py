@@ -1,4 +1,4 @@
-"""Runs through the web: how they stand, by their files and by the jobs that train them."""
+"""Runs through the web API: their states, from their files and from the jobs that train them."""
 
 import json
 import shlex
@@ -9,7 +9,7 @@ import pytest
 
 from seqloom.cli.main import main
 from seqloom.server.problems import problem_of_dict
-from seqloom.server.schemas.responses import RunCommand, RunDetail, Runs
+from seqloom.server.schemas.responses import RunCommand, RunDetail, RunList
 
 from .conftest import RUNS, client, until
 
@@ -18,7 +18,7 @@ PATH = "/api/v1/runs"
 
 def test_every_run_is_listed_the_newest_first(web):
     found = web.get(PATH).json()
-    Runs.model_validate(found, strict=True)
+    RunList.model_validate(found, strict=True)
     assert [row["id"] for row in found["runs"]] == list(RUNS)[::-1]
     assert {row["state"] for row in found["runs"]} == {"finished"}
 
@@ -26,7 +26,7 @@ def test_every_run_is_listed_the_newest_first(web):
 def test_a_run_in_full(web, trained):
     told = web.get(f"{PATH}/writer").json()
     RunDetail.model_validate(told)
-    assert told["recipe"]["model"]["hidden"] == 8
+    assert told["recipe"]["model"]["hidden_size"] == 8
     assert tomllib.loads(told["toml"]) == told["recipe"]
     assert told["evaluations"] == 2 and told["best_step"] and told["start"]["examples"]["train"]
     assert told["job"] is None
@@ -172,8 +172,8 @@ def test_what_cannot_be_begun_begins_nothing(web, trained, body, status, code):
 
 def test_a_run_goes_on_only_as_what_it_is(web):
     for settings, code in (
-        ({"model.hidden": 16}, "U010"),
-        ({"task.symbols": "words"}, "U010"),
+        ({"model.hidden_size": 16}, "U010"),
+        ({"task.tokens": "words"}, "U010"),
         ({"data.train": "/etc/passwd"}, "S252"),
         ({"training.nothing": 1}, "U010"),
         ({"nothing": 1}, "U005"),
@@ -210,7 +210,7 @@ def test_what_is_discarded_is_gone_whether_it_runs_or_waits(tmp_path, files):
     with client(tmp_path / "runs") as web:
         text = (files / "text.txt").read_text()
         data = web.post("/api/v1/datasets", json={"text": text, "name": "t.txt"}).json()["id"]
-        settings = {"training.epochs": 100_000, "model.hidden": 8, "training.max_time": "300s"}
+        settings = {"training.epochs": 100_000, "model.hidden_size": 8, "training.max_time": "300s"}
         long = {"task": "language", "data": data, "model": "recurrent", "settings": settings}
         first, second = web.post(PATH, json={"recipes": [long, long]}).json()["runs"]
         until(lambda: web.get(f"{PATH}/{first}").json()["state"] == "running", 90)

@@ -1,4 +1,4 @@
-"""Ways into the page that looks inside: open it, wait for a card, read what the card was told."""
+"""Helpers for the page Look inside: open it, wait for a card, read its caption and table."""
 
 from typing import Any
 from urllib.parse import urlencode
@@ -9,14 +9,14 @@ from .browsing import Server, ready
 
 
 def look(page: Page, studio: Server, run: str, text: str, **query: Any) -> None:
-    """Open a run from the inside."""
+    """Open a run in Look inside."""
     studio.need(run)
     page.goto(f"{studio.address}/inside/{run}?{urlencode({'text': text, **query})}")
     ready(page)
 
 
 def card(page: Page, kind: str, state: str = "ready") -> Locator:
-    """A card, once it is drawn and no longer asks."""
+    """A card, once it is rendered and has no pending request."""
     found = page.locator(f"#card-{kind}")
     found.scroll_into_view_if_needed()
     page.wait_for_selector(f"#card-{kind}[data-state={state}]:not([aria-busy])")
@@ -29,7 +29,7 @@ def told(studio: Server, run: str, view: str, text: str, **options: Any) -> dict
 
 
 def sentence(found: Locator) -> str:
-    """What stands above the drawing."""
+    """The caption of a figure."""
     return found.locator("figcaption").inner_text()
 
 
@@ -45,19 +45,19 @@ def table(found: Locator) -> list[list[str]]:
 
 
 def walk(page: Page, *keys: str) -> str:
-    """Press keys one after another; what was read out at the end."""
+    """Press keys one after another; the last announcement for screen readers."""
     for key in keys:
         page.keyboard.press(key)
     return page.inner_text("#announcer")
 
 
 def slide(page: Page, key: str, step: int) -> None:
-    """Move the checkpoint slider to its first place, or to the one before "as it is now"."""
+    """Move the time-lapse slider to the first snapshot, or to the last one before "final model"."""
     page.locator("[data-control=step]").focus()
     walk(page, key, *(["ArrowLeft"] if key == "End" else []))
     page.wait_for_function(f"() => location.search.includes('step={step}')")
 
 
-def show(symbol: str) -> str:
-    """A symbol as the page shows it."""
-    return {" ": "·", "\n": "↵", "": "∅"}.get(symbol, symbol)
+def show(token: str) -> str:
+    """A token as the page shows it."""
+    return {" ": "·", "\n": "↵", "": "∅"}.get(token, token)

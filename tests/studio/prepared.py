@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.conftest import write_data
 from tests.workshop import Plan
 
-SMALL = {"model.width": 16, "model.hidden": 24}
+SMALL = {"model.embedding_size": 16, "model.hidden_size": 24}
 PLANS: dict[str, Plan] = {
     "reverse": Plan(
         "translate",
@@ -19,7 +19,7 @@ PLANS: dict[str, Plan] = {
         "language",
         "text.txt",
         "recurrent",
-        {**SMALL, "training.epochs": 4, "training.batch_size": 4, "training.window": 16},
+        {**SMALL, "training.epochs": 4, "training.batch_size": 4, "training.bptt": 16},
     ),
     # Learns to reverse letters in two seconds, so its attention has a shape that can be asked for.
     "backwards": Plan(
@@ -27,8 +27,8 @@ PLANS: dict[str, Plan] = {
         "backwards.tsv",
         "encoder-decoder",
         {
-            "model.width": 24,
-            "model.hidden": 32,
+            "model.embedding_size": 24,
+            "model.hidden_size": 32,
             "model.attention": "additive",
             "training.epochs": 8,
             "training.batch_size": 16,
@@ -39,13 +39,23 @@ PLANS: dict[str, Plan] = {
         "translate",
         "pairs.tsv",
         "transformer-encoder-decoder",
-        {"model.width": 16, "model.heads": 2, "training.epochs": 3, "training.batch_size": 16},
+        {
+            "model.hidden_size": 16,
+            "model.num_heads": 2,
+            "training.epochs": 3,
+            "training.batch_size": 16,
+        },
     ),
     "writer-transformer": Plan(
         "language",
         "text.txt",
         "transformer",
-        {"model.width": 16, "model.heads": 2, "training.epochs": 2, "training.batch_size": 4},
+        {
+            "model.hidden_size": 16,
+            "model.num_heads": 2,
+            "training.epochs": 2,
+            "training.batch_size": 4,
+        },
     ),
     "quoter": Plan(
         "language",
@@ -61,23 +71,28 @@ PLANS: dict[str, Plan] = {
         {**SMALL, "task.layout": "stream", "training.epochs": 1, "training.batch_size": 8},
     ),
     "tagger": Plan("tag", "names.conll", "recurrent", {**SMALL, "training.epochs": 3}),
-    "tagger-hmm": Plan("tag", "tags.conll", "hidden-markov"),
+    "tagger-hmm": Plan("tag", "tags.conll", "hmm-tagger"),
     "documents": Plan(
         "classify", "labels.csv", "hierarchical-attention", {**SMALL, "training.epochs": 2}
     ),
-    "classifier": Plan("classify", "labels.csv", "bag", {"training.epochs": 3}),
+    "classifier": Plan("classify", "labels.csv", "bag-of-words", {"training.epochs": 3}),
     "sales": Plan("forecast", "series.csv", "kalman"),
     "sales-lstm": Plan(
         "forecast",
         "series.csv",
         "recurrent",
-        {**SMALL, "model.look_back": 24, "model.layers": 2, "training.epochs": 12},
+        {**SMALL, "model.look_back": 24, "model.num_layers": 2, "training.epochs": 12},
     ),
     "sales-transformer": Plan(
         "forecast",
         "series.csv",
         "transformer",
-        {"model.width": 16, "model.heads": 2, "model.look_back": 20, "training.epochs": 4},
+        {
+            "model.hidden_size": 16,
+            "model.num_heads": 2,
+            "model.look_back": 20,
+            "training.epochs": 4,
+        },
     ),
     # Its steps are far too large.
     "too-fast": Plan(
@@ -88,10 +103,10 @@ PLANS: dict[str, Plan] = {
             **SMALL,
             "training.learning_rate": 3.0,
             "training.optimizer": "sgd",
-            "training.clip": 0.0,
+            "training.max_grad_norm": 0.0,
             "training.epochs": 30,
             "training.batch_size": 4,
-            "training.window": 16,
+            "training.bptt": 16,
             "model.cell": "elman",
             "model.activation": "relu",
         },

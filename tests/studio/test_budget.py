@@ -1,4 +1,4 @@
-"""What the pages weigh; benchmarks/studio_pages.py tells how soon they are there."""
+"""Size budgets of the pages; benchmarks/studio_pages.py measures their load times."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Compare: what differs, who is better, curves, one input through all, where each wins."""
+"""The page Compare: settings, metrics, curves, one input for all, metrics by group."""
 
 from .browsing import check_width, ready, shoot
 
@@ -54,7 +54,7 @@ def test_two_runs_and_the_same_input(studio, page):
         sum(bits for bits in one["surprise"]["bits"] if bits is not None) for one in answers["runs"]
     )
     verb = "less" if first <= second else "more"
-    assert f"bits {verb} in all than writer." in page.inner_text(".difference")
+    assert f"bits {verb} in total than writer." in page.inner_text(".difference")
     shoot(page, "17-compare")
     page.click("#curves >> text=steps")
     assert "x=step" in page.url

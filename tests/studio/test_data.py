@@ -1,4 +1,4 @@
-"""The data check: what was found, what stands in the way, and how one button clears it."""
+"""The data check: findings, problems that prevent training, and their fixes."""
 
 from .browsing import check_width, ready, shoot
 from .test_start import drop
@@ -20,7 +20,7 @@ def test_a_clean_file_shows_its_task_counts_and_rows(studio, page):
     check(studio, page, "clean.tsv", rows())
     words = page.inner_text("main")
     assert "Task: classify" in words and "40 rows" in words
-    assert "Nothing is wrong with this file." in words
+    assert "No problems found." in words
     assert page.locator(".bars").first.inner_text().split() == ["alt", "20", "gut", "20"]
     assert page.get_attribute("#continue", "href").startswith("/train?data=")
     shoot(page, "05-data-clean")
@@ -46,7 +46,7 @@ def test_a_problem_closes_the_way_to_training_until_it_is_solved(studio, page):
     broken[6], broken[20] = "no label here", "nor here"
     check(studio, page, "ragged.tsv", broken)
     assert page.get_attribute("#continue", "aria-disabled") == "true"
-    assert page.inner_text("#reason") == "Closed: row has 1 field, expected 2"
+    assert page.inner_text("#reason") == "Not possible yet: row has 1 field, expected 2"
     assert page.get_attribute("#continue", "aria-describedby") == "reason"
     finding = page.inner_text(".finding.problem")
     assert "Problem" in finding and "D011" in finding and "Lines: 7, 21" in finding

@@ -1,4 +1,4 @@
-"""Edited runs: a head that is mute, a cell that is held, a word that is replaced."""
+"""Interventions: muted attention heads, clamped cells, replaced tokens."""
 
 import pytest
 
@@ -29,9 +29,9 @@ def test_a_head_is_muted_and_the_difference_is_shown(studio, page):
         for after, before in zip(numbers["bits"], numbers["before"]["bits"], strict=True)
     ]
     place = max(range(1, len(gained)), key=lambda one: abs(gained[one]))
-    symbol = found.locator(f'[data-place="{place}"]')
+    symbol = found.locator(f'[data-position="{place}"]')
     assert symbol.get_attribute("title").endswith(f"{gained[place]:+.2f} bits")
-    shown = found.locator("[data-place]").evaluate_all(
+    shown = found.locator("[data-position]").evaluate_all(
         "all => all.map(one => getComputedStyle(one).backgroundColor)"
     )
     assert shown[place] != shown[0] and len(set(shown)) > 2
@@ -77,11 +77,11 @@ def test_a_cell_is_held_in_the_dark(studio, page):
     assert held["values"] == [0.9] * len(held["values"])
     assert sentence(card(page, "cell")) == held["caption"]
     shoot(page, "45-cell-held-dark")
-    assert "without the edit" in card(page, "gradient_flow").inner_text()
+    assert "without the intervention" in card(page, "gradient_flow").inner_text()
     check_width(page)
 
 
-def test_a_word_is_replaced_and_the_rail_shows_it(studio, page):
+def test_a_word_is_replaced_and_the_token_strip_shows_it(studio, page):
     look(page, studio, "tagger", TEXT, at=1)
     card(page, "tags")
     page.fill('[data-control="edit.replace"]', "sees")
@@ -91,7 +91,7 @@ def test_a_word_is_replaced_and_the_rail_shows_it(studio, page):
     assert numbers["tokens"]["src"][1] == "sees" and numbers["before"]["tokens"]["src"][1] == "dog"
     assert sentence(card(page, "tags")) == numbers["caption"]
     page.wait_for_function(
-        "() => document.querySelectorAll('.rail-line .symbol')[1].innerText === 'sees'"
+        "() => document.querySelectorAll('.strip-line .token')[1].innerText === 'sees'"
     )
     other = [
         (old["label"], new["label"])

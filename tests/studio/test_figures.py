@@ -1,4 +1,4 @@
-"""Figures by themselves: how large ones are drawn, and what they offer below."""
+"""Figures: SVG and canvas rendering, tables, downloads, keyboard."""
 
 import pytest
 
@@ -14,10 +14,10 @@ MADE = """async ([rows, columns]) => {
 }"""
 
 HEAT = """async () => {
-  const [{ heat }, { columnsOf }] = await Promise.all([import("/static/js/figures/heat.js"), import("/static/js/figures/symbols.js")]);
+  const [{ heatmap }, { columnsOf }] = await Promise.all([import("/static/js/figures/heatmap.js"), import("/static/js/figures/tokens.js")]);
   const values = Array.from({ length: 1000 }, (_, t) => Array.from({ length: 512 }, (_, c) => (Math.sin(t * c) + 1) / 2));
   const columns = columnsOf(Array.from({ length: 1000 }, () => "a")), order = values[0].map((_, i) => 511 - i), main = document.getElementById("main");
-  main.replaceChildren(heat({ values, order, columns, name: "forget" }));
+  main.replaceChildren(heatmap({ values, order, columns, name: "forget" }));
   const canvas = main.querySelector("canvas"), pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
   return { width: canvas.width, height: canvas.height, colours: new Set(new Uint32Array(pixels.buffer)).size };
 }"""

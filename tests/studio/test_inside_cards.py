@@ -1,4 +1,4 @@
-"""Every card of the inside on a real trained model, its sentence checked against the numbers."""
+"""Every card of Look inside on a trained model: captions and figures against the JSON of the view."""
 
 import pytest
 
@@ -19,7 +19,7 @@ def test_the_attention_matrix_is_the_json_and_is_walked_by_keys(studio, page):
     assert sentence(found).startswith("Mostly reversed.")
     best = max((w, r, c) for r, row in enumerate(numbers["weights"]) for c, w in enumerate(row))
     source, target = numbers["tokens"]["src"], numbers["tokens"]["tgt"]
-    assert f'"{target[best[1]]}" looks at "{source[best[2]]}" ({best[0]:.2f})' in sentence(found)
+    assert f'"{target[best[1]]}" attends to "{source[best[2]]}" ({best[0]:.2f})' in sentence(found)
     rows = found.locator("[role=row]").evaluate_all(
         "rows => rows.map(row => [...row.children].map(cell => Number(cell.dataset.value)))"
     )
@@ -56,7 +56,7 @@ def test_ribbons_are_as_wide_as_the_weights_and_one_word_hides_the_others(studio
     shoot(page, "24-attention-ribbons")
     page.mouse.move(0, 0)
     found.locator(".ribbons").focus()
-    assert walk(page, "ArrowRight").startswith(f"{numbers['tokens']['tgt'][0]} looks at ")
+    assert walk(page, "ArrowRight").startswith(f"{numbers['tokens']['tgt'][0]} attends to ")
     assert set(found.locator(".ribbon").evaluate_all(shown)) == {0}
 
 
@@ -106,7 +106,7 @@ def test_text_coloured_by_a_cell_with_a_story(studio, page):
     check_width(page)
 
 
-def test_gates_line_up_with_the_rail(studio, page):
+def test_gates_are_aligned_with_the_token_strip(studio, page):
     look(page, studio, "quoter", QUOTED, at=4)
     found, numbers = card(page, "gates"), told(studio, "quoter", "gates", QUOTED)
     assert sentence(found) == numbers["caption"]
@@ -163,7 +163,7 @@ def test_influence_of_three_families_under_one_cursor(studio, page):
         "title"
     )
     shoot(page, "21-influence")
-    page.locator(".rail-line [role=listbox]").focus()
+    page.locator(".strip-line [role=listbox]").focus()
     page.keyboard.press("ArrowRight")
     wanted = told(studio, "writer", "influence", LINE, at=7)["caption"]
     page.wait_for_function(
@@ -178,7 +178,7 @@ def test_gradient_through_time_is_read_by_arrow_keys(studio, page):
     assert sentence(found) == numbers["caption"]
     found.locator(".lines").focus()
     said = walk(page, "Home", "ArrowRight")
-    assert said.startswith("steps back 1: writer ")
+    assert said.startswith("lag 1: writer ")
     shown = float(said.split("writer ")[1].split(",")[0].replace("−", "-"))
     assert shown == pytest.approx(numbers["models"][0]["state"][1], rel=0.01)
     shoot(page, "22-gradient")
@@ -261,7 +261,7 @@ def test_views_that_a_model_lacks_are_named(studio, page):
     look(page, studio, "classifier", LINE)
     missing = studio.get("/models/classifier")["missing"]
     line = page.inner_text(".missing")
-    assert line.startswith("Not shown for this model: ")
+    assert line.startswith("Not available for this model: ")
     assert {one["view"] for one in missing} > {"attention", "gates"}
     for one in missing:
         assert page.locator(f"#card-{one['view']}").count() == 0

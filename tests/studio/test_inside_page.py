@@ -1,4 +1,4 @@
-"""The page that looks inside: one cursor, the address, time-lapse, states that are not the rule."""
+"""The page Look inside: shared cursor, URL state, time-lapse, empty and failed cards."""
 
 from .browsing import NARROW, WIDE, check_width, ready, shoot
 from .looking import card, look, sentence, slide, told, walk
@@ -19,7 +19,7 @@ def test_an_empty_page_offers_an_example_of_the_test_part(studio, page):
     page.goto(f"{studio.address}/inside/writer-3-gram")
     ready(page)
     assert "Type a text above" in page.inner_text(".inside-empty")
-    page.click("text=use one from the test part")
+    page.click("text=use one from the test set")
     first = studio.get("/models/writer-3-gram")["examples"][0]
     card(page, "surprise")
     assert page.input_value("#inside-text") == first
@@ -30,18 +30,18 @@ def test_one_cursor_is_shared_and_a_copied_link_restores_everything(studio, page
     look(page, studio, "writer", LINE)
     card(page, "surprise")
     card(page, "gates")
-    page.locator(".rail-line [role=listbox]").focus()
+    page.locator(".strip-line [role=listbox]").focus()
     walk(page, "Home", "ArrowRight", "ArrowRight", "ArrowRight")
     assert "at=3" in page.url
     for kind in ("surprise", "gates"):
         chosen = page.locator(f"#card-{kind} [role=option][aria-selected=true]").first
-        assert chosen.get_attribute("data-place") == "3"
-    page.locator("#card-gates [role=option][data-place='7']").click()
-    chosen = page.locator(".rail-line [role=option][aria-selected=true]")
-    assert chosen.get_attribute("data-place") == "7"
+        assert chosen.get_attribute("data-position") == "3"
+    page.locator("#card-gates [role=option][data-position='7']").click()
+    chosen = page.locator(".strip-line [role=option][aria-selected=true]")
+    assert chosen.get_attribute("data-position") == "7"
     page.wait_for_function(
         "() => [...document.querySelectorAll('.cursor-values dt')].some(one => "
-        "one.textContent === 'surprise')"
+        "one.textContent === 'surprisal')"
     )
     bits = told(studio, "writer", "surprise", LINE)["bits"][7]
     assert f"{bits:.2f} bits" in page.inner_text(".cursor-values")
@@ -53,8 +53,8 @@ def test_one_cursor_is_shared_and_a_copied_link_restores_everything(studio, page
     card(other, "gates")
     assert other.input_value("#inside-text") == LINE
     assert other.locator("#card-gates canvas").count() == 1
-    chosen = other.locator(".rail-line [role=option][aria-selected=true]")
-    assert chosen.get_attribute("data-place") == "7"
+    chosen = other.locator(".strip-line [role=option][aria-selected=true]")
+    assert chosen.get_attribute("data-position") == "7"
 
 
 def test_another_text_and_the_way_back(studio, page):
@@ -96,14 +96,14 @@ def test_a_card_that_fails_keeps_its_place_and_the_others_stay(studio, page, wat
     assert sentence(card(page, "surprise")) == wanted
 
 
-def test_right_to_left_and_emoji_in_the_rail(studio, page):
+def test_right_to_left_and_emoji_in_the_token_strip(studio, page):
     text = "שלום 👩‍👩‍👧 é\tb"
     look(page, studio, "writer-3-gram", text)
     card(page, "surprise")
-    shown = page.locator(".rail-line [role=option]").all_inner_texts()
+    shown = page.locator(".strip-line [role=option]").all_inner_texts()
     assert shown[0] == "⊢" and "ש" in shown and "⇥" in shown and "·" in shown
     assert page.locator("#card-surprise [role=listbox]").get_attribute("dir") == "auto"
-    widths = page.locator(".rail-line [role=option]").evaluate_all(
+    widths = page.locator(".strip-line [role=option]").evaluate_all(
         "all => all.map(one => one.getBoundingClientRect().width)"
     )
     assert len(set(widths)) == 1

@@ -1,4 +1,4 @@
-"""Networks that forecast, from the inside: their cards, their rail, and their time-lapse."""
+"""Look inside for forecasting networks: cards, token strip, time-lapse."""
 
 from .browsing import check_width, shoot
 from .looking import card, look, sentence, slide
@@ -20,10 +20,10 @@ def test_gates_and_states_of_a_forecast_lie_below_its_numbers(studio, page):
     kept = [v > 0.9 for row in gates["gates"]["gate.forget"]["values"] for v in row]
     share = round(100 * sum(kept) / len(kept))
     assert f"{share} % of the time a cell keeps almost everything" in sentence(found)
-    rail = page.locator(".rail-line .symbol")
-    assert rail.all_inner_texts() == gates["tokens"]["numbers"]
-    assert len(gates["tokens"]["src"]) == 24 == rail.count()
-    assert rail.nth(3).get_attribute("title").startswith(f"{gates['tokens']['src'][3]}: ")
+    strip = page.locator(".strip-line .token")
+    assert strip.all_inner_texts() == gates["tokens"]["numbers"]
+    assert len(gates["tokens"]["src"]) == 24 == strip.count()
+    assert strip.nth(3).get_attribute("title").startswith(f"{gates['tokens']['src'][3]}: ")
     states = told(studio, "sales-lstm", "states")
     assert sentence(card(page, "states")) == states["caption"]
     told_there = page.locator(".cursor-values").inner_text()

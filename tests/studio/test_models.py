@@ -1,4 +1,4 @@
-"""The page of a model: its card, another name, one file to give away, and deleting with undo."""
+"""The page of a model: model card, rename, export, and delete with undo."""
 
 import zipfile
 
@@ -16,17 +16,17 @@ def test_a_model_is_renamed_where_it_is_and_told_why_not(serve, page, watch):
     studio.need("writer-3-gram", "tagger-hmm")
     open_model(studio, page, "writer-3-gram")
     page.click("#rename")
-    assert page.input_value("#asked") == "writer-3-gram"
+    assert page.input_value("#prompt") == "writer-3-gram"
     for name, told in (
         ("tagger-hmm", "there is a run called 'tagger-hmm' already"),
         ("My Writer", "'My Writer' cannot name a run: use a-z, 0-9 and -, at most 64 of them"),
     ):
-        page.fill("#asked", name)
+        page.fill("#prompt", name)
         page.keyboard.press("Enter")
         page.wait_for_selector(f"dialog .problem-box >> text={told}")
     shoot(page, "47-rename-refused")
     check_width(page)
-    page.fill("#asked", "my-writer")
+    page.fill("#prompt", "my-writer")
     page.click("dialog button.primary")
     page.wait_for_url("**/models/my-writer")
     page.wait_for_selector("h1:has-text('my-writer')")

@@ -1,4 +1,4 @@
-"""Pictures that Python draws, inside a page: light or dark as the page is."""
+"""Pictures rendered by the server follow the theme of the page."""
 
 import pytest
 
@@ -13,7 +13,7 @@ DRAW = """async ({ run, text }) => {
   await asked;
   await new Promise((done) => setTimeout(done, 50));
   const colour = (node) => getComputedStyle(node).fill;
-  const title = [...drawing.querySelectorAll("text")].find((one) => /^What/.test(one.textContent));
+  const title = [...drawing.querySelectorAll("text")].find((one) => /^Surprisal/.test(one.textContent));
   return [colour(drawing.querySelector("svg > rect")), colour(title)];
 }"""
 

@@ -1,4 +1,4 @@
-"""The page of a run: live, ended in every way, and its words checked against its events."""
+"""The page of a run: live, ended in every way, and its text against its events."""
 
 import contextlib
 import json
@@ -43,7 +43,7 @@ def test_a_finished_run_names_its_best_step_and_the_way_on(studio, page):
     command = shlex.split(page.inner_text(".command pre"))
     file = str(studio.workshop.data("pairs.tsv"))
     assert command[:6] == ["seqloom", "train", "translate", file, "-m", "encoder-decoder"]
-    assert {"model.width=16", "training.epochs=6"} < set(command)
+    assert {"model.embedding_size=16", "training.epochs=6"} < set(command)
     shoot(page, "12-run-finished")
     check_width(page)
 
@@ -111,7 +111,7 @@ def test_a_run_of_the_command_line_is_seen_live_and_a_restart_loses_nothing(serv
         wait_for_points(page, 10)
         assert page.inner_text(".run-head [data-state]") == "Running"
         assert re.search(
-            r"step [\d,]+ .*symbols/s · .+ left", page.inner_text("[data-part=progress]")
+            r"step [\d,]+ .*tokens/s · .+ left", page.inner_text("[data-part=progress]")
         )
         assert len(page.query_selector_all(".sample")) >= 1
         check_width(page)
@@ -144,7 +144,7 @@ def test_a_run_of_the_command_line_is_seen_live_and_a_restart_loses_nothing(serv
         assert steps == sorted(set(steps)), "what the resume undid is still on the curve"
         page.click("[data-act=keep]")
         page.wait_for_selector("[data-ending=stopped]", timeout=150_000)
-        assert "Everything is kept" in page.inner_text("[data-ending=stopped]")
+        assert "A checkpoint is saved" in page.inner_text("[data-ending=stopped]")
         shoot(page, "14-continued-then-stopped")
 
 
@@ -152,7 +152,7 @@ def go_on(page, step):
     """Continue a run, until it shows what it has learned beyond a step."""
     page.click("[data-act=continue]")
     page.wait_for_selector(".run-head [data-state=running]", timeout=150_000)
-    page.wait_for_selector("[data-part=health] >> text=Continued at step")
+    page.wait_for_selector("[data-part=health] >> text=Resumed at step")
     page.wait_for_function(
         "step => [...document.querySelectorAll('.sample')].some(s => +s.dataset.step > step)",
         arg=step,
@@ -168,12 +168,12 @@ def test_a_diverged_run_says_why_and_offers_smaller_steps(studio, page):
     words = page.inner_text("[data-ending=diverged]")
     assert end["reason"] == "diverged"
     assert f"Problem {end['code']}: {end['problem']}" in words
-    assert "Start again with learning rate 0.3" in words
+    assert "Restart with learning rate 0.3" in words
     assert page.inner_text(".run-head [data-state]") == "Diverged"
     shoot(page, "13-run-diverged")
     check_width(page)
 
-    page.click("text=Start again with learning rate 0.3")
+    page.click("text=Restart with learning rate 0.3")
     page.wait_for_url(lambda address: not address.endswith(f"/run/{run}"))
     again = page.url.rsplit("/", 1)[1]
     page.wait_for_selector(f"h1:has-text('{again}')")

@@ -1,4 +1,4 @@
-"""Serve, models and the API page: what they print really works."""
+"""Serve, models and the API reference: the printed code works."""
 
 import json
 import subprocess
@@ -64,7 +64,7 @@ def test_what_is_not_there_is_said_and_leads_on(studio, page, watch):
     watch.allow("404")
     page.goto(f"{studio.address}/nowhere/at-all")
     ready(page)
-    assert page.inner_text("h1") == "There is no such page"
+    assert page.inner_text("h1") == "Page not found"
     shoot(page, "56-no-such-page")
     for path, noun in (
         ("/run/none", "run"),

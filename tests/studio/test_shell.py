@@ -1,4 +1,4 @@
-"""What all pages share: theme, keyboard, narrow screens, the token, the picker, the help."""
+"""The shell of all pages: theme, keyboard, narrow screens, token, model picker, help."""
 
 import re
 
@@ -20,7 +20,7 @@ INK = """() => {
   const poor = [];
   for (const node of document.querySelectorAll("body *")) {
     const own = [...node.childNodes].some((child) => child.nodeType === 3 && child.data.trim());
-    if (!own || !node.checkVisibility() || node.closest("svg, .unseen, .skip, :disabled, [aria-disabled]")) continue;
+    if (!own || !node.checkVisibility() || node.closest("svg, .visually-hidden, .skip, :disabled, [aria-disabled]")) continue;
     const [ink, page] = [shine(numbers(getComputedStyle(node).color)), shine(ground(node))];
     const ratio = (Math.max(ink, page) + 0.05) / (Math.min(ink, page) + 0.05);
     if (ratio < 4.5) poor.push(`${ratio.toFixed(2)} ${node.outerHTML.slice(0, 90)}`);
@@ -28,7 +28,7 @@ INK = """() => {
   return poor;
 }"""
 NAMELESS = """() => [...document.querySelectorAll("button, a[href], input, select, textarea")]
-  .filter((node) => node.checkVisibility() && !node.closest(".unseen") && !node.hasAttribute("aria-hidden"))
+  .filter((node) => node.checkVisibility() && !node.closest(".visually-hidden") && !node.hasAttribute("aria-hidden"))
   .filter((node) => !(node.innerText?.trim() || node.getAttribute("aria-label") || node.labels?.length || node.title))
   .map((node) => node.outerHTML.slice(0, 120))"""
 
@@ -146,7 +146,7 @@ def test_a_studio_with_a_token_asks_for_it(serve, page, watch):
     studio = serve("--token", "a-secret-word")
     page.goto(f"{studio.address}/")
     page.wait_for_selector("[data-missing=token]")
-    assert page.inner_text("h1") == "This studio needs its token"
+    assert page.inner_text("h1") == "Token required"
     shoot(page, "55-token")
     check_width(page)
     page.fill("#token", "a-secret-word")

@@ -1,4 +1,4 @@
-"""The first page: nothing yet, runs, and files that cannot be taken."""
+"""The start page: empty, with runs, and with files that cannot be read."""
 
 from .browsing import check_width, ready, shoot
 
@@ -59,7 +59,7 @@ def test_a_file_that_is_too_large_is_told_before_it_is_sent(studio, page, tmp_pa
     page.wait_for_selector("#file", state="attached")
     page.set_input_files("#file", large)
     words = page.inner_text("#drop [role=alert]")
-    assert "big.txt is 211 MB; the page accepts 210 MB." in words
+    assert "big.txt is 211 MB; the limit is 210 MB." in words
     assert "seqloom train language big.txt" in words
     assert "POST" not in sent
     shoot(page, "04-too-large")

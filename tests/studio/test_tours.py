@@ -1,4 +1,4 @@
-"""Guided tours: each step points at something that is there, and ends when it was done."""
+"""Guided tours: each step points at an element of the page, and ends when it is done."""
 
 from .browsing import NARROW, check_width, ready, shoot
 
@@ -43,11 +43,11 @@ def test_train_your_first_model(studio, page):
     page.click(".tour >> text=Show me")
     assert page.evaluate("() => document.activeElement.id") == "start"
     page.goto(f"{studio.address}/run/{run}")  # another page is loaded, and the tour goes on
-    here = at_step(page, 5, "This is how it ended")
+    here = at_step(page, 5, "This is the result")
     assert here.locator("[data-ending=finished]").count() or here.get_attribute("data-ending")
     page.click("[data-ending] >> text=Look inside")
-    page.wait_for_selector(".tour >> text=That was the tour: Train your first model.")
-    assert page.inner_text("#announcer").startswith("That was the tour")
+    page.wait_for_selector(".tour >> text=Tour completed: Train your first model.")
+    assert page.inner_text("#announcer").startswith("Tour completed")
     page.click(".tour >> text=Close")
     page.reload()
     ready(page)
@@ -62,13 +62,13 @@ def test_look_inside(studio, page):
     at_step(page, 2, "Type a text")
     page.fill("#inside-text", "the cat")
     page.keyboard.press("Enter")
-    here = at_step(page, 3, "One cursor for all pictures")
+    here = at_step(page, 3, "All figures share one cursor")
     assert here.get_attribute("role") == "listbox"
     page.click(".tour >> text=Show me")
     page.keyboard.press("ArrowRight")
     here = at_step(page, 4, "Press Table")
     here.click()
-    page.wait_for_selector(".tour >> text=That was the tour: Look inside a model.")
+    page.wait_for_selector(".tour >> text=Tour completed: Look inside a model.")
     check_width(page)
 
 
@@ -81,7 +81,7 @@ def test_compare_two_runs_and_a_tour_that_is_ended(studio, page):
         page.wait_for_selector(f".chosen-run >> text={run}")
     at_step(page, 2, "give both the same input")
     page.goto(f"{studio.address}/models")
-    page.wait_for_selector(".tour >> text=That is on another page")
+    page.wait_for_selector(".tour >> text=This step is on another page")
     assert page.locator(".tour-here").count() == 0
     page.go_back()
     at_step(page, 2, "give both the same input")

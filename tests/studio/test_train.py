@@ -1,4 +1,4 @@
-"""The Train page: models as cards, settings with their help, the command that does the same."""
+"""The Train page: model cards, options with help, time estimates, the equivalent command."""
 
 import re
 import shlex
@@ -41,10 +41,10 @@ def test_models_are_cards_and_the_command_names_those_that_are_ticked(studio, pa
 
 
 def test_cards_say_how_long_they_take_here_those_that_are_ticked_first(studio, page):
-    data = open_form(studio, page, models="ngram,window", **{"training.max_time": "5s"})
+    data = open_form(studio, page, models="ngram,feedforward", **{"training.max_time": "5s"})
     time = "[data-model={}] [data-time]"
-    assert {page.inner_text(time.format(name)) for name in ("recurrent", "hidden-states")} == {"…"}
-    for name in ("ngram", "window"):
+    assert {page.inner_text(time.format(name)) for name in ("recurrent", "hmm")} == {"…"}
+    for name in ("ngram", "feedforward"):
         page.wait_for_selector(f"{time.format(name)}:not([data-time=''])", timeout=150_000)
         asked = {"task": "language", "data": data, "model": name}
         asked["settings"] = {"training.max_time": "5s"}
@@ -80,14 +80,16 @@ def test_the_whole_recipe_is_edited_as_toml_and_checked_while_one_types(studio, 
     page.click("text=All settings")
     page.wait_for_function("() => document.querySelector('#toml').value.includes('[training]')")
     toml = page.input_value("#toml")
-    page.fill("#toml", toml.replace("hidden = 128", "hidden = 'wide'"))
+    page.fill("#toml", toml.replace("hidden_size = 128", "hidden_size = 'wide'"))
     page.wait_for_selector("#toml[aria-invalid=true]")
-    assert "[model] hidden = 'wide': expected a whole number" in page.inner_text("#toml-told")
-    page.fill("#toml", toml.replace("hidden = 128", "hidden = 32"))
-    page.wait_for_function(
-        "() => document.querySelector('.command pre').textContent.includes('model.hidden=32')"
+    assert "[model] hidden_size = 'wide': expected a whole number" in page.inner_text(
+        "#toml-message"
     )
-    assert "model.hidden=32" in page.url
+    page.fill("#toml", toml.replace("hidden_size = 128", "hidden_size = 32"))
+    page.wait_for_function(
+        "() => document.querySelector('.command pre').textContent.includes('model.hidden_size=32')"
+    )
+    assert "model.hidden_size=32" in page.url
     shoot(page, "09-train-toml")
     check_width(page)
 
@@ -111,8 +113,8 @@ def test_training_starts_and_is_seen_live_then_stopped_and_kept(studio, page):
         "pairs.tsv",
         models="encoder-decoder",
         **{
-            "model.width": 16,
-            "model.hidden": 24,
+            "model.embedding_size": 16,
+            "model.hidden_size": 24,
             "training.max_time": "120s",
             "training.epochs": 100000,
             "training.batch_size": 8,
@@ -127,7 +129,7 @@ def test_training_starts_and_is_seen_live_then_stopped_and_kept(studio, page):
         timeout=100_000,
     )
     assert re.search(
-        r"\d+ % · step [\d,]+ .* symbols/s · .+ left", page.inner_text("[data-part=progress]")
+        r"\d+ % · step [\d,]+ .* tokens/s · .+ left", page.inner_text("[data-part=progress]")
     )
     assert "1 training running" in page.inner_text("#status")
     shoot(page, "10-run-live")

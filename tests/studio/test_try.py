@@ -1,4 +1,4 @@
-"""Try: a form for each task, the answer, and what leads on from it."""
+"""The page Try: a form for each task, outputs, downloads, links."""
 
 import json
 
@@ -27,7 +27,7 @@ def test_a_text_streams_and_another_symbol_can_be_picked(studio, page):
     try_it(page, studio, "writer")
     generate(page, 24)
     page.wait_for_selector(".written-text[data-done=true]")
-    symbols = page.locator(".written-symbol")
+    symbols = page.locator(".generated-token")
     written = symbols.all_inner_texts()
     assert 0 < len(written) <= 24
     assert "ms on this computer" in page.inner_text(".try-foot")
@@ -60,14 +60,14 @@ def test_escape_stops_a_text(studio, page):
     slow = {"offline": False, "latency": 0, "downloadThroughput": 20_000, "uploadThroughput": -1}
     page.context.new_cdp_session(page).send("Network.emulateNetworkConditions", slow)
     page.click("button:text('Generate')")
-    page.wait_for_function("() => document.querySelectorAll('.written-symbol').length > 3")
+    page.wait_for_function("() => document.querySelectorAll('.generated-token').length > 3")
     page.keyboard.press("Escape")
     page.wait_for_selector(".written-text[data-done=true]")
-    count = page.locator(".written-symbol").count()
+    count = page.locator(".generated-token").count()
     assert 3 < count < 1024
-    assert f"Stopped after {count} symbols." in page.inner_text(".try-result")
+    assert f"Stopped after {count} tokens." in page.inner_text(".try-result")
     page.wait_for_timeout(300)
-    assert page.locator(".written-symbol").count() == count
+    assert page.locator(".generated-token").count() == count
     assert page.is_enabled("button:text('Generate')")
 
 
@@ -76,7 +76,7 @@ def test_a_translation_with_its_alignment_and_the_best_answers(studio, page):
     page.wait_for_selector(".nbest li")
     body = {"inputs": ["a b c d e"], "parameters": {"beam": 4, "nbest": 3}}
     wanted = studio.post("/models/backwards:predict", body)["outputs"][0]
-    assert page.inner_text(".answer") == (wanted["output"] or "(nothing)")
+    assert page.inner_text(".answer") == (wanted["output"] or "(empty)")
     listed = page.locator(".nbest li bdi").all_inner_texts()
     assert listed == [one["output"] for one in wanted["nbest"]]
     page.wait_for_selector(".ribbon")
@@ -98,7 +98,7 @@ def test_many_lines_become_a_table(studio, page):
     assert cells == [one["output"] for one in wanted]
     with page.expect_download() as csv:
         page.click("text=Download as CSV")
-    assert csv.value.path().read_text().splitlines()[0] == "text,label,how sure"
+    assert csv.value.path().read_text().splitlines()[0] == "text,label,probability"
     page.fill("#try-text", "the dog hears")
     page.click("button:text('Classify')")
     page.wait_for_selector(".shares .share-row")
@@ -135,7 +135,7 @@ def test_what_cannot_be_answered_is_told(studio, page, watch):
 
 
 def test_a_piece_of_music_is_composed(studio, page):
-    """From nothing, then another piece; the roll has the notes of the answer."""
+    """Without a prompt, then with another seed; the piano roll has the generated notes."""
     try_it(page, studio, "tunes")
     page.fill("#try-steps", "16")
     page.click("button:text('Compose')")

@@ -19,7 +19,7 @@ from seqloom.runs.run import CHECKPOINT
 from seqloom.runs.splits import fingerprint, read_parts
 from seqloom.runs.train import resume
 from seqloom.signature import Form, Labels, Signature, Tokens, Vectors
-from seqloom.tasks.algorithmic import PUZZLES, Shape
+from seqloom.tasks.algorithmic import PUZZLES, ProblemOptions
 from seqloom.tasks.algorithmic.text import MONTHS, WEEKDAYS
 from seqloom.tasks.algorithmic_task import Algorithms
 from seqloom.training.checkpoints import load_arrays
@@ -29,10 +29,10 @@ COUNT = 4000
 
 def drawn(problem, length=20, part="train", **options):
     """A task, its questions as words, and its answers."""
-    shape = Shape(length=length) if "length" in PUZZLES[problem].uses else Shape()
+    shape = ProblemOptions(length=length) if "length" in PUZZLES[problem].uses else ProblemOptions()
     task = Algorithms(problem=problem, shape=shape, **{"examples": COUNT, **options})
-    made = task.generated().draw(part)
-    questions = [task.shown_question(example).split() for example in made]
+    made = task.generator().draw(part)
+    questions = [task.show_question(example).split() for example in made]
     return task, questions, [task.decode(example.answer.tolist()) for example in made]
 
 
@@ -122,9 +122,9 @@ def test_seeds_and_parts_give_other_examples(problem):
 
 def error_of(task, questions, answer):
     """The headline where every question gets the same answer."""
-    made = task.generated().draw("train")
-    judged = [task.judge(example, answer, 0.0)[task.headline] for example in made]
-    return value_of(task.headline, judged)
+    made = task.generator().draw("train")
+    judged = [task.score(example, answer, 0.0)[task.primary_metric] for example in made]
+    return value_of(task.primary_metric, judged)
 
 
 def test_chance_levels():
@@ -142,13 +142,13 @@ def test_chance_of_copy():
     task, questions, answers = drawn("copy", 30)
     letters = Counter(letter for answer in answers for letter in answer[-10:])
     assert len(letters) == 8 and min(letters.values()) > 0.9 * 10 * COUNT / 8
-    nats, example = 10 * math.log(8), task.generated().draw("train")[0]
-    loss = task.judge(example, answers[0], nats)["loss"]
+    nats, example = 10 * math.log(8), task.generator().draw("train")[0]
+    loss = task.score(example, answers[0], nats)["loss"]
     assert loss.top / loss.bottom == pytest.approx(10 * math.log(8) / (30 + 20))
-    blank = task.judge(example, ["-"] * 50, nats)
+    blank = task.score(example, ["-"] * 50, nats)
     assert blank["symbol_error"] == (10, 10) and blank["sequence_error"] == (1, 1)
     one_wrong = [*answers[0][:-1], "-"]
-    assert task.judge(example, one_wrong, nats)["symbol_error"] == (1, 10)
+    assert task.score(example, one_wrong, nats)["symbol_error"] == (1, 10)
 
 
 def test_places_of_adding():
@@ -193,9 +193,9 @@ def test_lengths_of_parity_and_recall():
 
 def test_squared_error_is_a_ratio_with_an_interval():
     task, _, _ = drawn("adding", examples=200)
-    made = task.generated().draw("train")
+    made = task.generator().draw("train")
     rights = [task.decode(example.answer.tolist()) for example in made]
-    ratios = [task.judge(example, 0.9, 0.0)["squared_error"] for example in made]
+    ratios = [task.score(example, 0.9, 0.0)["squared_error"] for example in made]
     found = measure(ratios)
     assert found.value == pytest.approx(np.mean([(0.9 - right) ** 2 for right in rights]))
     assert found.low < found.value < found.high
@@ -236,14 +236,16 @@ def test_models_that_cannot(tmp_path):
     assert recipe.build_model(Signature(Form.TRANSDUCE, Vectors(2), Tokens(5)))
     with pytest.raises(ModelError) as told:
         Recipe(task={"name": "algorithms"}, model={"name": "ngram"}).checked()
-    assert told.value.code == "M120" and "can: convolutional, recurrent" in str(told.value)
+    assert told.value.code == "M120" and "can: convolutional, feedforward, recurrent" in str(
+        told.value
+    )
     with pytest.raises(ValueError, match="FORECAST"):
         Signature(Form.NEXT, Vectors(2), Vectors(2))
     assert Signature(Form.EACH, Vectors(2), Labels(2)).source == Vectors(2)
 
 
 SMALL = {"length": 12, "examples": 64, "valid_examples": 8, "test_examples": 8}
-MODEL = {"name": "recurrent", "width": 4, "hidden": 6}
+MODEL = {"name": "recurrent", "embedding_size": 4, "hidden_size": 6}
 
 
 def small(problem, **training):
@@ -272,18 +274,18 @@ def test_what_is_tested_is_not_learned():
     )
     assert not train & valid and not (train | valid) & test
     assert len(parts.train) == 64 and 0 < len(parts.test) < 200 and "left out" in parts.notes[0]
-    shared = recipe.with_settings({"data.shared": True})
+    shared = recipe.with_settings({"data.allow_overlap": True})
     assert len(read_parts(shared.build_task(), shared.build_data()).test) == 200
 
 
 def test_resume_is_exact(tmp_path):
-    steady = {"batch_size": 8, "schedule": "constant", "warmup": 0.0}
-    whole = seqloom.train(small("adding", steps=6, **steady), name="whole", runs=tmp_path)
-    part = seqloom.train(small("adding", steps=3, **steady), name="part", runs=tmp_path)
+    steady = {"batch_size": 8, "schedule": "constant", "warmup_ratio": 0.0}
+    whole = seqloom.train(small("adding", max_steps=6, **steady), name="whole", runs=tmp_path)
+    part = seqloom.train(small("adding", max_steps=3, **steady), name="part", runs=tmp_path)
     with pytest.raises(TrainingError) as told:
         resume(part.folder, settings={"task.length": 13})
     assert told.value.code == "T120" and "the setting task.length has changed" in str(told.value)
-    again = resume(part.folder, settings={"training.steps": 6})
+    again = resume(part.folder, settings={"training.max_steps": 6})
     assert again.recipe.task == whole.recipe.task  # what was refused is not kept
     ours, theirs = (load_arrays(run.folder / CHECKPOINT).arrays for run in (again, whole))
     assert ours.keys() == theirs.keys()
@@ -303,7 +305,14 @@ def say(tmp_path, monkeypatch, capsys):
     return command
 
 
-QUICK = ["--set", "training.steps=2", "--set", "model.hidden=4", "--set", "model.width=4"]
+QUICK = [
+    "--set",
+    "training.max_steps=2",
+    "--set",
+    "model.hidden_size=4",
+    "--set",
+    "model.embedding_size=4",
+]
 QUICK += [part for name, n in SMALL.items() for part in ("--set", f"task.{name}={n}")]
 
 

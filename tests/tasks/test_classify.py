@@ -5,7 +5,7 @@ import pytest
 
 import seqloom
 from seqloom.data.options import Data
-from seqloom.data.text.documents import BREAK, Documents
+from seqloom.data.text.documents import SENTENCE_BREAK, DocumentOptions
 from seqloom.errors import DataError
 from seqloom.metrics import value_of
 from seqloom.recipe import Recipe
@@ -14,7 +14,7 @@ from seqloom.runs.splits import fingerprint, read_parts
 from seqloom.signature import END, Bits
 from seqloom.tasks.classify import Classify, Labelled
 
-SMALL = {"name": "recurrent", "width": 4, "hidden": 4}
+SMALL = {"name": "recurrent", "embedding_size": 4, "hidden_size": 4}
 
 
 def written(path, content):
@@ -33,25 +33,28 @@ def table(rows):
 
 
 def test_end_stands_between_sentences_and_at_the_end():
-    task = Classify(documents=Documents(sentences=True), at_least=1)
+    task = Classify(documents=DocumentOptions(sentences=True), min_frequency=1)
     example = task.question("It was dull. Go home!")
     task.prepare(
         [example._replace(labels=("bad",)), task.question("yes")._replace(labels=("good",))]
     )
     numbers = task.encode(example).source
     assert [place for place, n in enumerate(numbers) if n == END] == [3, 6]
-    assert all(task.is_known(example)) and task.symbols(example, "bad")[0].count(BREAK) == 2
-    assert np.array_equal(task.ask(task.question(task.shown_question(example))), numbers)
+    assert (
+        all(task.is_known(example))
+        and task.show_tokens(example, "bad")[0].count(SENTENCE_BREAK) == 2
+    )
+    assert np.array_equal(task.encode_source(task.question(task.show_question(example))), numbers)
 
 
 def test_what_was_typed_is_shown_as_it_was_typed():
     """Line breaks end sentences, also where the text is asked again on one line."""
-    task = Classify(documents=Documents(sentences=True, split_punctuation=True))
+    task = Classify(documents=DocumentOptions(sentences=True, split_punctuation=True))
     example = task.question('No "stop"\nMr. X, here. "Yes" he said')
-    again = task.question(task.shown_question(example))
-    assert "\n" not in task.shown_question(example) and "Mr. X" in task.shown_question(example)
+    again = task.question(task.show_question(example))
+    assert "\n" not in task.show_question(example) and "Mr. X" in task.show_question(example)
     assert again.symbols == example.symbols
-    assert example.symbols.count(BREAK) == 2
+    assert example.symbols.count(SENTENCE_BREAK) == 2
 
 
 def test_several_labels_are_bits():
@@ -83,11 +86,11 @@ def test_several_labels_are_judged_one_by_one():
     task.labels.learn(["a", "b", "c"])
     right = [Labelled([], ("a", "b")), Labelled([], ()), Labelled([], ("c",))]
     answers = [["a"], [], ["b", "c"]]
-    judged = [task.judge(e, a, 0.0) for e, a in zip(right, answers, strict=True)]
+    judged = [task.score(e, a, 0.0) for e, a in zip(right, answers, strict=True)]
     assert value_of("exact_match", [one["exact_match"] for one in judged]) == pytest.approx(1 / 3)
     assert value_of("micro_f1", [one["micro_f1"] for one in judged]) == pytest.approx(4 / 6)
     assert value_of("macro_f1", [one["macro_f1"] for one in judged]) == pytest.approx(2 / 3)
-    decisions = task.judged(right[0], answers[0], np.array([[0.9, 0.2, 0.4]])).decisions
+    decisions = task.label_decisions(right[0], answers[0], np.array([[0.9, 0.2, 0.4]])).decisions
     assert [(one.right, one.guessed) for one in decisions] == [("a", "a"), ("b", ""), ("", "")]
     assert [one.confidence for one in decisions] == pytest.approx([0.9, 0.8, 0.6])
 
@@ -96,13 +99,15 @@ def test_runners_up_are_shown_in_short():
     task = Classify()
     task.labels.learn(["ham", "spam", "eggs", "toast"])
     chances = np.array([[0.004, 0.032, 0.954, 0.01]])  # eggs, ham, spam, toast
-    assert task.show_surely("spam", chances) == "spam 95 %   (ham 3 %, toast 1 %)"
+    assert task.show_with_probabilities("spam", chances) == "spam 95 %   (ham 3 %, toast 1 %)"
     assert list(task.probabilities(chances)) == ["spam", "ham", "toast", "eggs"]
-    assert task.show_surely("spam", np.array([[0, 0, 0.999, 0.001]])) == "spam >99 %"
+    assert task.show_with_probabilities("spam", np.array([[0, 0, 0.999, 0.001]])) == "spam >99 %"
     several = Classify(several=True)
     several.labels.learn(["a", "b"])
-    assert several.show_surely(["a"], np.array([[0.9, 0.4]])) == "a 90 %   (b 40 %)"
-    assert several.show_surely([], np.array([[0.1, 0.4]])) == "(none)   (b 40 %, a 10 %)"
+    assert several.show_with_probabilities(["a"], np.array([[0.9, 0.4]])) == "a 90 %   (b 40 %)"
+    assert (
+        several.show_with_probabilities([], np.array([[0.1, 0.4]])) == "(none)   (b 40 %, a 10 %)"
+    )
 
 
 def test_a_folder_may_bring_its_parts(tmp_path):
@@ -126,7 +131,7 @@ def test_the_same_text_is_never_on_both_sides(tmp_path):
     """Also where texts differ beyond what is read of them, in case or in spaces."""
     rows = [(f"Text  {n % 10} and {'more ' * n}", n % 2) for n in range(40)]
     file = written(tmp_path / "f.csv", table(rows))
-    task = Classify(documents=Documents(max_words=2))
+    task = Classify(documents=DocumentOptions(max_words=2))
     parts = read_parts(task, Data(train=str(file), valid_fraction=0.2, test_fraction=0.2))
     keys = [{task.key(e) for e in part} for part in (parts.train, parts.valid, parts.test)]
     assert all(keys) and not (keys[0] & keys[1] or keys[0] & keys[2] or keys[1] & keys[2])
@@ -197,7 +202,7 @@ def test_a_text_that_is_too_long_says_how_to_cut_it(tmp_path):
     with pytest.raises(DataError, match="D041") as caught:
         Classify().read(file, Data(max_length=20))
     assert "task.max_words" in caught.value.help[-1]
-    short = Classify(documents=Documents(max_words=20)).read(file, Data(max_length=20))
+    short = Classify(documents=DocumentOptions(max_words=20)).read(file, Data(max_length=20))
     assert short[0].is_cut and not short[1].is_cut
 
 
@@ -215,9 +220,9 @@ def test_check_tells_labels_from_words(tmp_path, lines, task):
 
 
 def test_letters_stand_beside_words_and_ends_have_none():
-    task = Classify(at_least=1, letters=True, documents=Documents(sentences=True))
+    task = Classify(min_frequency=1, letters=True, documents=DocumentOptions(sentences=True))
     examples = [
-        task.answered(task.question(text), x) for text, x in (("ab c. dd", "p"), ("e", "n"))
+        task.with_target(task.question(text), x) for text, x in (("ab c. dd", "p"), ("e", "n"))
     ]
     task.prepare(examples)
     source = task.encode(examples[0]).source

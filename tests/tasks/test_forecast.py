@@ -14,7 +14,7 @@ from seqloom.data.series.schema import steps_between
 from seqloom.errors import SeqloomError
 from seqloom.inference.stream import Stream
 from seqloom.metrics import value_of
-from seqloom.prediction import Foreseen
+from seqloom.prediction import QuantileForecast
 from seqloom.recipe import Recipe
 from seqloom.runs.splits import read_parts
 from seqloom.tasks.forecast import Forecast
@@ -40,7 +40,7 @@ def parts_of(folder, task, values, **data):
 
 
 def spans(windows):
-    return [(one.begin, one.cut, one.end) for one in windows]
+    return [(one.start, one.origin, one.end) for one in windows]
 
 
 def test_parts_follow_one_another_in_time(tmp_path):
@@ -73,8 +73,8 @@ def test_folds_in_time(tmp_path, fold, learned, test):
     task = Forecast(horizon=5)
     found = parts_of(tmp_path, task, np.arange(100), folds=3, fold=fold, valid_fraction=0.0)
     assert spans(found.train) == [(0, 0, learned)]
-    assert (found.test[0].cut, found.test[-1].end) == test
-    assert len(found.test) == 5 and all(one.base == learned for one in found.test)
+    assert (found.test[0].origin, found.test[-1].end) == test
+    assert len(found.test) == 5 and all(one.insample_end == learned for one in found.test)
 
 
 def test_a_test_file_that_goes_on_or_stands_by_itself(tmp_path):
@@ -84,7 +84,7 @@ def test_a_test_file_that_goes_on_or_stands_by_itself(tmp_path):
     task.prepare(found.train)
     assert spans(found.train) == [(0, 0, 35)] and spans(found.valid) == [(0, 35, 40)]
     assert spans(found.test) == [(0, 40, 45), (0, 45, 50)]
-    assert found.test[0].past[:, 0].tolist() == list(range(40)) and found.test[0].base == 40
+    assert found.test[0].past[:, 0].tolist() == list(range(40)) and found.test[0].insample_end == 40
     assert "the test file goes on where the training file ends" in task.notes()
     (tmp_path / "d.csv").write_text(
         "day,x\n" + "".join(f"2020-01-{i:02},{i}\n" for i in range(1, 31))
@@ -94,7 +94,7 @@ def test_a_test_file_that_goes_on_or_stands_by_itself(tmp_path):
     )
     task = Forecast(horizon=5)
     found = read_parts(task, Data(train=str(tmp_path / "d.csv"), test=str(tmp_path / "e.csv")))
-    assert found.test[0].series.times[0] == "2019-01-01" and found.test[0].cut >= 5
+    assert found.test[0].series.times[0] == "2019-01-01" and found.test[0].origin >= 5
     assert "the test file is judged by itself" in task.notes()
 
 
@@ -118,7 +118,7 @@ def test_a_series_that_training_did_not_show_is_scaled_by_its_past(tmp_path):
     parts_of(tmp_path, task, CHANCE.normal(size=(50, 2)), head="t,a,b")
     window = task.question("100 200 300")
     assert np.allclose(task.encode(window).source[:3].mean(), 0)
-    answer = task.answer_to(window, Foreseen.normal(np.zeros((2, 1)), np.ones((2, 1))))
+    answer = task.decode_for(window, QuantileForecast.normal(np.zeros((2, 1)), np.ones((2, 1))))
     assert np.allclose(answer.mean, 200) and answer.times == ("4", "5")
 
 
@@ -137,7 +137,7 @@ def test_inputs_and_the_calendar(tmp_path):
     rows = "".join(f"2020-01-{i:02},{i % 7},{i * 100}\n" for i in range(1, 31))
     (tmp_path / "f.csv").write_text("day,x,price\n" + rows + "2020-01-31,,3100\n2020-02-01,,3200\n")
     data = Data(train=str(tmp_path / "f.csv"), columns="value=x,known=price")
-    task = Forecast(horizon=2, calendar="weekday", valid_steps=4, test_steps=4)
+    task = Forecast(horizon=2, calendar=("weekday",), valid_steps=4, test_steps=4)
     found = read_parts(task, data)
     task.prepare(found.train)
     space = task.signature().source
@@ -147,7 +147,7 @@ def test_inputs_and_the_calendar(tmp_path):
     angles = 2 * math.pi * ((np.arange(len(source)) + 2) % 7) / 7  # a Wednesday
     assert np.allclose(source[:, 2], np.sin(angles)) and np.allclose(source[:, 3], np.cos(angles))
     (asked,) = task.questions(tmp_path / "f.csv", data)
-    assert (asked.cut, asked.end) == (30, 32) and asked.series.times[-1] == "2020-02-01"
+    assert (asked.origin, asked.end) == (30, 32) and asked.series.times[-1] == "2020-02-01"
     assert not np.isnan(task.encode(asked).source[:, 1:]).any()
     with pytest.raises(SeqloomError, match="D225.*2020-02-02.*price"):
         task.questions(tmp_path / "f.csv", data, 3)
@@ -160,12 +160,12 @@ def test_steps_are_numbered_from_the_beginning_of_training(tmp_path):
     assert task.encode(found.train[0]).source[:, 1].tolist() == [*range(12)]
     assert task.encode(found.test[0]).source[:, 1].tolist() == [12, 13, 14, 15, 16, 17]
     later = task.questions(Path(write(tmp_path, np.arange(5), "later.csv", start=30)), Data())
-    assert task.ask(later[0])[:, 1].tolist() == [31, 32, 33, 34, 35, 36]
+    assert task.encode_source(later[0])[:, 1].tolist() == [31, 32, 33, 34, 35, 36]
     again = Forecast(horizon=2, history=4, clock=True)
     again.restore(json.loads(json.dumps(task.state())))
-    assert again.ask(later[0])[:, 1].tolist() == [31, 32, 33, 34, 35, 36]
+    assert again.encode_source(later[0])[:, 1].tolist() == [31, 32, 33, 34, 35, 36]
     with pytest.raises(SeqloomError, match="U305"):
-        task.ask_one("1")
+        task.encode_value("1")
     assert steps_between("2019-11", ("2020-02", "2020-03")) == 3
     assert steps_between("a", ("b", "c")) == 0
 
@@ -186,10 +186,10 @@ def test_logarithms_and_roots_and_their_density(tmp_path, transform):
     found = parts_of(tmp_path, task, values)
     window = found.test[0]
     scale = task.scale_of(window)
-    assert np.allclose(scale.back(scale.there(window.future)), window.future)
+    assert np.allclose(scale.invert(scale.apply(window.future)), window.future)
     step = 1e-6
-    slope = (scale.there(window.future + step) - scale.there(window.future - step)) / (2 * step)
-    judged = task.judge(window, task.right_answer(window), 7.0)
+    slope = (scale.apply(window.future + step) - scale.apply(window.future - step)) / (2 * step)
+    judged = task.score(window, task.reference(window), 7.0)
     assert judged["loss"] == pytest.approx((7.0 - np.log(slope).sum(), 2.0))
 
 
@@ -198,8 +198,8 @@ def test_roots_of_counts(tmp_path):
     task = Forecast(horizon=2, transform="sqrt")
     window = parts_of(tmp_path, task, np.tile([0.0, 4.0, 9.0], 20)).test[0]
     scale = task.scale_of(window)
-    assert scale.back(np.array([-1e3])) == 0
-    assert np.isfinite(task.judge(window, task.right_answer(window), 1.0)["loss"]).all()
+    assert scale.invert(np.array([-1e3])) == 0
+    assert np.isfinite(task.score(window, task.reference(window), 1.0)["loss"]).all()
     with pytest.raises(SeqloomError, match="-4 at 1 has no root: it is below 0"):
         parts_of(tmp_path, Forecast(horizon=2, transform="sqrt"), np.tile([1.0, -4.0], 20))
 
@@ -208,14 +208,14 @@ def test_judged_in_the_units_of_the_file(tmp_path):
     values = np.tile([1.0, 5.0, 3.0], 20) + np.arange(60)
     task = Forecast(horizon=3, period=3)
     window = parts_of(tmp_path, task, values).test[0]
-    right = task.right_answer(window)
-    guess = task.answered(window, right)
+    right = task.reference(window)
+    guess = task.with_target(window, right)
     assert np.allclose(guess.future, window.future)
     off = type(right)(right.mean + 6, right.quantiles + 6)
-    found = {name: value_of(name, [one]) for name, one in task.judge(window, off, 0.0).items()}
+    found = {name: value_of(name, [one]) for name, one in task.score(window, off, 0.0).items()}
     assert found["mae"] == pytest.approx(6) and found["rmse"] == pytest.approx(6)
     assert found["mase"] == pytest.approx(2)  # the seasonal naive is off by 3
-    deviation = values[: window.base - 3].std()
+    deviation = values[: window.insample_end - 3].std()
     assert found["scaled_mse"] == pytest.approx((6 / deviation) ** 2)
     assert found["coverage_80"] == 0 and found["crps"] == pytest.approx(6)
 
@@ -226,9 +226,9 @@ def test_naive_runs_from_file_to_answer(data):
         "forecast", data / "series.csv", model="seasonal-naive", runs=data, settings=settings
     )
     found = run.evaluate()
-    assert len(found.examples) == 4 and found.is_sound()
+    assert len(found.examples) == 4 and found.is_plausible()
     assert 0.3 < found.values()["mase"] < 2.5 and 0.5 < found.values()["coverage_80"] <= 1
-    answer = found.answers[-1].value
+    answer = found.predictions[-1].value
     assert answer.times == tuple(f"2019-{month:02}" for month in range(7, 13))
     notes = run.events()[0]["notes"]
     assert '"month" is read as the time' in notes and "the step is a month (from month)" in notes
@@ -263,7 +263,7 @@ def test_constant_series_are_told_and_survive(tmp_path):
     found = parts_of(tmp_path, task, np.full(60, 7.0))
     assert 'constant in training: "x"; a forecast of it tells nothing' in task.notes()
     assert np.isfinite(task.encode(found.train[0]).target).all()
-    judged = task.judge(found.test[0], task.right_answer(found.test[0]), 0.0)
+    judged = task.score(found.test[0], task.reference(found.test[0]), 0.0)
     assert all(math.isfinite(value_of(name, [one])) for name, one in judged.items())
 
 
@@ -273,20 +273,20 @@ def test_missing_numbers_are_neither_read_nor_judged(tmp_path):
     task = Forecast(horizon=4, scaling="none")
     window = parts_of(tmp_path, task, values).test[0]
     assert np.isnan(task.encode(window).source[5, 0])
-    judged = task.judge(window, task.right_answer(window), 3.0)
+    judged = task.score(window, task.reference(window), 3.0)
     assert judged["mae"] == (0.0, 2.0) and judged["loss"] == (3.0, 2.0)
 
 
 BAD = {
     "far": ("D220", {"horizon": 60}, {}, "the longest series has 40"),
-    "season": ("D221", {"period": 400}, {}, "a season of 400 steps is longer"),
+    "season": ("D221", {"period": 400}, {}, "a seasonal period of 400 steps is longer"),
     "log": ("D222", {"transform": "log"}, {}, "0 at 0 has no logarithm"),
     "steps": ("D226", {"train_steps": 30, "valid_steps": 10, "test_steps": 9}, {}, "49 steps"),
     "folds": ("U307", {"horizon": 20}, {"folds": 5}, "no room"),
     "one fold": ("U100", {}, {"folds": 1}, "nothing would be left"),
     "no fold": ("U101", {}, {"folds": 3, "fold": 4}, "no fold 4"),
-    "place": ("U302", {"calendar": "hours"}, {}, "there is no place 'hours'"),
-    "dates": ("U303", {"calendar": "hour"}, {}, "no dates"),
+    "place": ("U302", {"calendar": ("hours",)}, {}, "there is no calendar feature 'hours'"),
+    "dates": ("U303", {"calendar": ("hour",)}, {}, "calendar features need dates"),
     "below": ("U306", {"horizon": -1}, {}, "horizon = -1"),
 }
 
@@ -314,7 +314,7 @@ def test_typed_numbers_need_no_inputs(tmp_path):
     parts_of(tmp_path, task, np.arange(60.0).reshape(30, 2), head="t,x,p", columns="known=p")
     with pytest.raises(SeqloomError, match="U304.*p"):
         task.question("1 2 3")
-    assert len(task.ask_one("5 6")[0]) == 2
+    assert len(task.encode_value("5 6")[0]) == 2
 
 
 @has_sets
@@ -328,5 +328,5 @@ def test_m4_is_cut_as_its_competition_did():
     found = read_parts(task, made.build_data())
     assert len(found.train) == len(found.valid) == len(found.test) == 414
     first = found.test[0]
-    assert (first.series.name, first.cut, first.end, first.base) == ("H1", 700, 748, 700)
+    assert (first.series.name, first.origin, first.end, first.insample_end) == ("H1", 700, 748, 700)
     assert found.train[0].end == 700 - 48

@@ -50,10 +50,10 @@ def test_each_step_has_a_label_and_long_series_are_cut(tmp_path):
     examples = task.read(file, Data(columns="time=step,value=level,label=state"))
     task.prepare(examples)
     assert task.form is Form.EACH and [len(e.values) for e in examples] == [10, 10, 5]
-    right = task.right_answer(examples[0])
+    right = task.reference(examples[0])
     assert right == ["low", "low", "high", "high", "low"] * 2
     chances = np.tile([0.25, 0.75], (10, 1))
-    sure = [one[2] for one in task.judged(examples[0], right, chances).decisions]
+    sure = [one[2] for one in task.label_decisions(examples[0], right, chances).decisions]
     assert sure == [0.75 if label == "low" else 0.25 for label in right]
     assert task.details(examples[0], right, None)["times"][0] == "1"
 
@@ -61,10 +61,10 @@ def test_each_step_has_a_label_and_long_series_are_cut(tmp_path):
 def test_what_is_judged_and_shown(tmp_path):
     items = [{"values": [n, n], "label": label} for n, label in enumerate("aab")]
     task, examples = read(written(tmp_path, *items))
-    values = task.judge(examples[0], "b", 2.0)
+    values = task.score(examples[0], "b", 2.0)
     assert list(values) == ["accuracy", "macro_f1", "loss"]
     assert values["accuracy"].top == 0 and values["loss"].top == 2
-    assert task.show_surely("a", [[0.9, 0.1]]) == "a 90 %   (b 10 %)"
+    assert task.show_with_probabilities("a", [[0.9, 0.1]]) == "a 90 %   (b 10 %)"
     assert task.labels_of(examples[2]) == ["b"] and task.stratum(examples[2]) == "b"
 
 
@@ -98,7 +98,7 @@ def test_a_series_of_another_width_is_refused(tmp_path):
     with pytest.raises(DataError, match="D250"):
         task.read(narrow, Data())
     with pytest.raises(DataError, match="D250"):
-        task.ask_one("1 2 3")
+        task.encode_value("1 2 3")
     with pytest.raises(DataError, match="D224"):
         task.question("1 x; 2 3")
 
@@ -119,7 +119,7 @@ def test_a_run_streams_labels(tmp_path):
     ]
     settings = {"model.left_to_right": True, "model.states": 2, "data.valid_fraction": 0.2}
     run = seqloom.train(
-        "series-classify", written(tmp_path, *items), model="hidden-regimes",
+        "series-classify", written(tmp_path, *items), model="gaussian-hmm",
         runs=tmp_path / "runs", settings=settings | {"data.test_fraction": 0.2},
     )  # fmt: skip
     again = seqloom.load(run.folder)

@@ -9,7 +9,7 @@ import pytest
 import seqloom
 from seqloom.config import options
 from seqloom.data.options import Data
-from seqloom.data.text.tag_schemes import breaks, entities
+from seqloom.data.text.tag_schemes import entities, violations
 from seqloom.errors import DataError, UsageError
 from seqloom.metrics import value_of
 from seqloom.recipe import Recipe
@@ -30,7 +30,7 @@ IOB1 = [
 
 
 def prepared(examples, **options) -> Tag:
-    task = Tag(at_least=1, **options)
+    task = Tag(min_frequency=1, **options)
     task.prepare(examples)
     return task
 
@@ -50,11 +50,11 @@ def test_a_model_learns_one_scheme_and_users_see_theirs(examples, scheme):
         assert labels == {"O", "S-per", "B-per", "E-per", "B-loc", "E-loc", "S-loc"}
     for example in examples:
         assert task.decode(task.encode(example).target.tolist()) == example.tags
-    assert task.headline == "entity_f1"
+    assert task.primary_metric == "entity_f1"
     other = Tag(scheme=scheme)
     other.restore(json.loads(json.dumps(task.state())))
-    assert other.headline == "entity_f1" and other.signature().target.barred
-    assert other.signature().target.barred == task.signature().target.barred
+    assert other.primary_metric == "entity_f1" and other.signature().target.forbidden
+    assert other.signature().target.forbidden == task.signature().target.forbidden
 
 
 def test_no_pair_of_training_is_barred_even_where_tags_are_broken():
@@ -66,7 +66,7 @@ def test_no_pair_of_training_is_barred_even_where_tags_are_broken():
         for example in broken:
             numbers = task.encode(example).target.tolist()
             around = [target.size, *numbers, target.size]
-            assert not target.barred & set(zip(around, around[1:], strict=False))
+            assert not target.forbidden & set(zip(around, around[1:], strict=False))
             tags = [task.tags.labels[n] for n in numbers]
             assert entities(tags) == entities(example.tags)
     told = task.notes()
@@ -79,9 +79,9 @@ def test_no_pair_of_training_is_barred_even_where_tags_are_broken():
 
 def test_tags_without_a_scheme_are_judged_by_accuracy():
     task = prepared([Tagged(["a", "b"], ["D", "N"], 1)])
-    assert task.headline == "accuracy" and task.signature().target == Labels(2)
-    assert task.signature().target.barred == frozenset() and task.notes() == []
-    judged = task.judge(Tagged(["a", "b"], ["D", "N"]), ["D", "D"], 1.0)
+    assert task.primary_metric == "accuracy" and task.signature().target == Labels(2)
+    assert task.signature().target.forbidden == frozenset() and task.notes() == []
+    judged = task.score(Tagged(["a", "b"], ["D", "N"]), ["D", "D"], 1.0)
     assert list(judged) == ["accuracy", "sentence_accuracy", "loss"]
     with pytest.raises(DataError, match="D127"):
         prepared([Tagged(["a", "b"], ["D", "N"], 1)], scheme="bioes")
@@ -89,10 +89,10 @@ def test_tags_without_a_scheme_are_judged_by_accuracy():
 
 def test_entities_are_judged_as_a_whole():
     task = prepared(BIO)
-    judged = task.judge(BIO[0], ["B-per", "O", "O", "B-per", "O"], 0.5)
+    judged = task.score(BIO[0], ["B-per", "O", "O", "B-per", "O"], 0.5)
     assert judged["entity_f1"] == (1, 2, 2) and judged["accuracy"] == (4, 5)
     assert value_of("entity_f1", [judged["entity_f1"]]) == 0.5
-    found = task.judged(BIO[0], ["B-per", "O", "O", "B-per", "O"])
+    found = task.label_decisions(BIO[0], ["B-per", "O", "O", "B-per", "O"])
     pairs = [(one.right, one.guessed) for one in found.decisions]
     assert pairs == [("per", "per"), ("per", "O"), ("O", "O"), ("per", "per"), ("O", "O")]
 
@@ -123,7 +123,7 @@ def test_offsets_are_those_of_the_users_own_string():
         assert text[span["start"] : span["end"]] == span["text"]
     assert [text[a:b] for a, b in found["places"]] == found["words"] == question.words
     assert found["p"] == pytest.approx([0.9 - n / 100 for n in range(7)])
-    marked = task.marked(question, answer)
+    marked = task.highlighted(question, answer)
     assert "".join(piece for piece, _ in marked.pieces) == text
 
 
@@ -143,7 +143,7 @@ FEATURED = "Ada NNP B-per\nsees VB O\n\nRome NNP B-loc\nis VB O\n"
 
 
 def test_features_stand_beside_words(tmp_path):
-    task = Tag(at_least=1, features="pos")
+    task = Tag(min_frequency=1, features=("pos",))
     path = written(tmp_path, FEATURED)
     with pytest.raises(UsageError) as caught:
         task.read(path, Data())
@@ -163,7 +163,7 @@ def test_features_stand_beside_words(tmp_path):
     assert 'reads "pos" beside every word' in missing.value.problem
 
 
-@pytest.mark.parametrize("features", ["pos,pos", "word", "tag,pos"])
+@pytest.mark.parametrize("features", [("pos", "pos"), ("word",), ("tag", "pos")])
 def test_features_have_names_of_their_own(features):
     with pytest.raises(UsageError, match="U090"):
         Tag(features=features)
@@ -178,12 +178,12 @@ def test_features_help_a_model_that_needs_them(tmp_path):
     recipe = Recipe(
         data={"train": str(path), "columns": "word=1,kind=2,tag=3"},
         task={"name": "tag", "features": "kind"},
-        model={"name": "recurrent", "width": 20, "hidden": 8, "feature_width": 4},
+        model={"name": "recurrent", "embedding_size": 20, "hidden_size": 8, "feature_width": 4},
         training={"epochs": 12, "batch_size": 8, "learning_rate": 0.05},
     )
     run = seqloom.train(recipe, runs=tmp_path / "runs")
     assert run.evaluate(str(path)).values()["accuracy"] == 1.0
-    sheet = run.task.sheet(written(tmp_path, "w a\nw b\n", "q.conll"), run.recipe.build_data())
+    sheet = run.task.tag_writer(written(tmp_path, "w a\nw b\n", "q.conll"), run.recipe.build_data())
     (row,) = sheet.rows
     assert run.task.example(row).features == (["a", "b"],)
     assert list(sheet.write([["Ta", "Tb"]])) == ["w a Ta", "w b Tb"]
@@ -246,14 +246,14 @@ def test_files_are_filled_in_line_by_line(tmp_path):
     lines = ["# sent = 1", "1-2\tdu" + "\t_" * 8, "1\tde\tde" + "\t_" * 7]
     lines += ["2\tle\tle\tX" + "\t_" * 6, "", "# end"]
     path = written(tmp_path, "\n".join(lines) + "\n", "a.conllu")
-    sheet = Tag().sheet(path, Data())
+    sheet = Tag().tag_writer(path, Data())
     assert [row.fields for row in sheet.rows] == [(["de", "le"], [])]
     filled = list(sheet.write([["ADP", "DET"]]))
     assert filled[2].split("\t")[3] == "ADP" and filled[3].split("\t")[3] == "DET"
     assert [filled[n] for n in (0, 1, 4, 5)] == [lines[n] for n in (0, 1, 4, 5)]
-    assert Tag().sheet(written(tmp_path, "Ada\n", "a.txt"), Data()) is None
+    assert Tag().tag_writer(written(tmp_path, "Ada\n", "a.txt"), Data()) is None
     json_lines = written(tmp_path, '{"id": 1, "text": "so, so"}\n', "a.jsonl")
-    sheet = Tag().sheet(json_lines, Data())
+    sheet = Tag().tag_writer(json_lines, Data())
     assert json.loads(*sheet.write([["B-x", "I-x", "O"]])) == {
         "id": 1, "text": "so, so", "spans": [{"start": 0, "end": 3, "label": "x"}]
     }  # fmt: skip
@@ -266,9 +266,9 @@ def test_words_of_texts_are_cut_at_use_as_they_were_in_training(tmp_path):
     task.prepare(examples)
     assert task.question("Ada, so - e-mail.").words == examples[0].words
     assert examples[0].words == ["Ada", ",", "so", "-", "e-mail", "."]
-    assert not breaks(examples[0].tags, "bio")
+    assert not violations(examples[0].tags, "bio")
 
 
 def test_options_are_explained():
-    assert {option.name for option in options(Tag)} >= {"scheme", "tokens", "features"}
+    assert {option.name for option in options(Tag)} >= {"scheme", "tokenize", "features"}
     assert isinstance(Tag().signature().source, Columns)

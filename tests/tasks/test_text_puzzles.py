@@ -10,7 +10,7 @@ from seqloom.errors import DataError, UsageError
 from seqloom.recipe import Recipe
 from seqloom.runs.splits import read_parts
 from seqloom.signature import Form
-from seqloom.tasks.algorithmic import PUZZLES, Shape
+from seqloom.tasks.algorithmic import PUZZLES, ProblemOptions
 from seqloom.tasks.algorithmic.text import FORMS
 from seqloom.tasks.algorithmic_task import Algorithms
 from tests.tasks.test_algorithms import printed
@@ -20,9 +20,9 @@ TEXTS = [name for name, kind in PUZZLES.items() if kind.form is Form.TRANSDUCE]
 
 def drawn(problem, count=300, seed=1, **shape):
     """A task, and its questions and answers as text."""
-    task = Algorithms(problem=problem, shape=Shape(**shape), examples=count, seed=seed)
-    made = task.generated().draw("train")
-    return task, [(task.shown_question(e), task.decode(e.answer.tolist())) for e in made]
+    task = Algorithms(problem=problem, shape=ProblemOptions(**shape), examples=count, seed=seed)
+    made = task.generator().draw("train")
+    return task, [(task.show_question(e), task.decode(e.answer.tolist())) for e in made]
 
 
 @pytest.mark.parametrize("nesting", [1, 2, 3, 6])
@@ -88,12 +88,14 @@ def test_the_order_in_which_a_question_is_read(problem, reversed_, doubled):
     plain, pairs = drawn(problem, 20)
     task, again = drawn(problem, 20, reversed=reversed_, doubled=doubled)
     assert again == pairs, "what is asked and answered is the same in every order"
-    for example, (text, _) in zip(task.generated().draw("train"), pairs, strict=True):
-        *read, end = task.symbols(example, "")[0]
+    for example, (text, _) in zip(task.generator().draw("train"), pairs, strict=True):
+        *read, end = task.show_tokens(example, "")[0]
         text = text.replace("\\n", "\n")
         first = text[::-1] if reversed_ else text
         assert "".join(read) == (f"{first};{text}" if doubled else first) and end == "</s>"
-        assert task.encode(example).source.tolist() == task.ask(task.question(text)).tolist()
+        assert (
+            task.encode(example).source.tolist() == task.encode_source(task.question(text)).tolist()
+        )
 
 
 def test_numbers_of_addition():
@@ -112,7 +114,7 @@ def test_sums_that_were_learned_are_not_asked_the_other_way_round():
     parts = read_parts(task, recipe.build_data())
 
     def asked(examples):
-        return {frozenset(task.shown_question(e).split("+")) for e in examples}
+        return {frozenset(task.show_question(e).split("+")) for e in examples}
 
     train, valid, test = map(asked, (parts.train, parts.valid, parts.test))
     assert valid and test and not (train & valid or train & test or valid & test)
@@ -125,7 +127,7 @@ def test_parts_are_apart(problem):
     task = recipe.build_task()
     parts = read_parts(task, recipe.build_data())
     train, valid, test = (
-        {task.shown_question(e) for e in part} for part in (parts.train, parts.valid, parts.test)
+        {task.show_question(e) for e in part} for part in (parts.train, parts.valid, parts.test)
     )
     assert valid and test and not (train & valid or train & test or valid & test)
 
@@ -145,15 +147,15 @@ def test_every_form_of_a_date_is_drawn():
 
 
 def test_levels_grow_in_digits_first_then_in_nesting():
-    task = Algorithms(problem="programs", shape=Shape(digits=3, nesting=2), examples=40)
+    task = Algorithms(problem="programs", shape=ProblemOptions(digits=3, nesting=2), examples=40)
     shapes = [(p.shape.nesting, p.shape.digits) for p in task.puzzle.easier()]
     assert shapes == [(1, 1), (1, 2), (1, 3), (2, 1), (2, 2)]
-    levels = task.generated().easier()
+    levels = task.generator().easier()
     assert [len(level) for level in levels] == [40] * 5
-    first = [task.shown_question(example) for example in levels[0]]
+    first = [task.show_question(example) for example in levels[0]]
     assert all(int(n) < 10 for text in first for n in re.findall(r"\d+", text))
-    assert first == [task.shown_question(example) for example in task.generated().easier()[0]]
-    assert [len(Algorithms(problem=p).generated().easier()) for p in ("addition", "dates")] == [
+    assert first == [task.show_question(example) for example in task.generator().easier()[0]]
+    assert [len(Algorithms(problem=p).generator().easier()) for p in ("addition", "dates")] == [
         2,
         0,
     ]
@@ -187,7 +189,7 @@ def test_a_puzzle_too_small_to_be_kept_apart():
     with pytest.raises(DataError) as told:
         read_parts(recipe.build_task(), recipe.build_data())
     assert told.value.code == "D110" and "nothing is left for validation" in str(told.value)
-    shared = recipe.with_settings({"data.shared": True})
+    shared = recipe.with_settings({"data.allow_overlap": True})
     assert len(read_parts(shared.build_task(), shared.build_data()).valid) == 20
 
 
@@ -196,7 +198,7 @@ def test_from_the_command_line(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     sizes = {"problem": "programs", "examples": 40, "valid_examples": 8, "test_examples": 8}
     settings = {f"task.{name}": value for name, value in sizes.items()}
-    settings |= {"training.steps": 2, "model.hidden": 6, "model.width": 6}
+    settings |= {"training.max_steps": 2, "model.hidden_size": 6, "model.embedding_size": 6}
     given = [part for name, value in settings.items() for part in ("--set", f"{name}={value}")]
 
     def say(*arguments):

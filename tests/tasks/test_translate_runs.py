@@ -8,14 +8,14 @@ import seqloom
 from seqloom.cli.main import main
 from seqloom.recipe import Recipe
 
-TINY = {"name": "encoder-decoder", "width": 8, "hidden": 8}
-QUICK = {"epochs": 1, "batch_size": 16, "warmup": 2}
+TINY = {"name": "encoder-decoder", "embedding_size": 8, "hidden_size": 8}
+QUICK = {"epochs": 1, "batch_size": 16, "warmup_steps": 2}
 WRITTEN = [("“Où” – ﬁn…", "»Ja« — no…"), ("Hello, you!", "Allo, toi !"), ("It’s 3.5", "C’est 3.5")]
 
 
 def trained(folder, file, *, name="t", model=TINY, training=QUICK, **task):
     recipe = Recipe(
-        data={"train": str(file), "shared": True},
+        data={"train": str(file), "allow_overlap": True},
         task={"name": "translate", **task},
         model=model,
         training=training,
@@ -45,14 +45,14 @@ def odd(tmp_path):
 def test_a_loaded_run_reads_as_it_was_taught_to(odd, tmp_path, options, typed, same):
     """The writing of both questions is one; the numbers a model gets are the same."""
     kind = "words" if "split_punctuation" in options else "characters"
-    run = trained(tmp_path, odd, source_symbols=kind, **options)
+    run = trained(tmp_path, odd, source_tokens=kind, **options)
     again = seqloom.load(run.folder)
     for task in (run.task, again.task):
         read = [task.encode(task.question(text)).source.tolist() for text in (typed, same)]
         assert read[0] == read[1]
     assert run.task.encode(run.task.question(typed)).source.tolist() == read[0]
     assert again.predict([typed]) == again.predict([same]) == run.predict([typed])
-    plain = trained(tmp_path, odd, name="plain", source_symbols="characters")
+    plain = trained(tmp_path, odd, name="plain", source_tokens="characters")
     if typed != same:
         read = [
             plain.task.encode(plain.task.question(text)).source.tolist() for text in (typed, same)
@@ -63,13 +63,13 @@ def test_a_loaded_run_reads_as_it_was_taught_to(odd, tmp_path, options, typed, s
 def test_answers_are_put_together_again(odd, tmp_path):
     """Marks that were cut off stand where they stood: after loading as before."""
     run = seqloom.load(trained(tmp_path, odd, split_punctuation=True).folder)
-    pair = run.task.answered(run.task.question("Hello, you! 3"), "Allo, toi ! 3.5")
+    pair = run.task.with_target(run.task.question("Hello, you! 3"), "Allo, toi ! 3.5")
     row = run.task.encode(pair).target.tolist()
     assert len(row) == len(["Allo", ",", "toi", "!", "3.5", "</s>"])
-    assert run.task.answer_to(pair, row) == "Allo, toi ! 3.5"
+    assert run.task.decode_for(pair, row) == "Allo, toi ! 3.5"
     lower = seqloom.load(trained(tmp_path, odd, name="lower", target_lowercase=True).folder)
-    pair = lower.task.answered(lower.task.question("Hello, you! 3"), "Allo, toi !")
-    assert lower.task.answer_to(pair, lower.task.encode(pair).target.tolist()) == "allo, toi !"
+    pair = lower.task.with_target(lower.task.question("Hello, you! 3"), "Allo, toi !")
+    assert lower.task.decode_for(pair, lower.task.encode(pair).target.tolist()) == "allo, toi !"
 
 
 def test_pairs_as_json_lines(tmp_path, capsys):
@@ -113,15 +113,21 @@ def test_names_that_training_never_showed_pass_through(tmp_path):
     run = trained(
         tmp_path,
         file,
-        source_symbols="words",
-        target_symbols="words",
-        joint=True,
+        source_tokens="words",
+        target_tokens="words",
+        joint_vocab=True,
         copies=3,
-        at_least=5,
-        model={"name": "encoder-decoder", "width": 16, "hidden": 32, "copy": True, "dropout": 0.0},
-        training={"epochs": 12, "batch_size": 16, "learning_rate": 0.01, "warmup": 5},
+        min_frequency=5,
+        model={
+            "name": "encoder-decoder",
+            "embedding_size": 16,
+            "hidden_size": 32,
+            "copy": True,
+            "dropout": 0.0,
+        },
+        training={"epochs": 12, "batch_size": 16, "learning_rate": 0.01, "warmup_steps": 5},
     )
-    assert "name3" not in run.task.target.symbols
+    assert "name3" not in run.task.target.tokens
     again = seqloom.load(run.folder)
     asked = ["we met Zoe today", "today we met Ana", "we met Bartholomew today"]
     assert again.predict(asked) == ["hello Zoe", "hello Ana", "hello Bartholomew"]
@@ -136,20 +142,20 @@ def test_names_that_training_never_showed_pass_through(tmp_path):
 def test_characters_that_the_symbols_lack_are_a_note(tmp_path, capsys):
     file = tmp_path / "words.tsv"
     file.write_text("".join(f"{a}{b}\t{b} {a}\n" for a in "abcd" for b in "efgh"))
-    trained(tmp_path, file, source_symbols="characters")
+    trained(tmp_path, file, source_tokens="characters")
     capsys.readouterr()
     runs = ["--runs-dir", str(tmp_path / "runs")]
     assert main(["translate", "t", "abzé", *runs]) == 0
-    assert "2 of 4 symbols are unknown" in capsys.readouterr().err
+    assert "2 of 4 tokens are unknown" in capsys.readouterr().err
     assert main(["translate", "t", "жщ", *runs]) == 0
-    assert "has nothing that t knows" in capsys.readouterr().err
+    assert "has no known token" in capsys.readouterr().err
 
 
 def test_pieces_of_characters_have_a_name_in_the_tree(tmp_path):
     """Subwords may be bytes of a character: each is shown as its symbol, not as a hole."""
     file, tree = tmp_path / "pairs.tsv", tmp_path / "tree.jsonl"
     file.write_text("".join(f"b{n}\tщ{chr(0x4E00 + n)} ж\n" for n in range(40)))
-    trained(tmp_path, file, source_symbols="subwords", target_symbols="subwords", vocabulary=300)
+    trained(tmp_path, file, source_tokens="subwords", target_tokens="subwords", vocab_size=300)
     command = ["translate", "t", "b7", "--beam", "3", "--tree", str(tree)]
     assert main([*command, "--runs-dir", str(tmp_path / "runs")]) == 0
     names = [node["symbol"] for node in json.loads(tree.read_text())["nodes"]]

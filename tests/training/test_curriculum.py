@@ -8,10 +8,10 @@ import pytest
 from seqloom.cli.main import main
 from seqloom.errors import TrainingError, UsageError
 from seqloom.recipe import Recipe
-from seqloom.runs.splits import easier_parts, read_parts
-from seqloom.runs.train import Watcher, resume, train
+from seqloom.runs.splits import curriculum_levels, read_parts
+from seqloom.runs.train import Callback, resume, train
 from seqloom.training.checkpoints import load_arrays
-from seqloom.training.curriculum import LEVELS, graded
+from seqloom.training.curriculum import LEVELS, assign_levels
 from seqloom.training.options import Training
 
 from .test_resume import fingerprint
@@ -20,7 +20,7 @@ from .test_resume import recipe as pairs
 pytestmark = pytest.mark.usefixtures("short_answers")
 
 CURRICULA = ["naive", "mixed", "combined"]
-SMALL = {"name": "encoder-decoder", "width": 4, "hidden": 6}
+SMALL = {"name": "encoder-decoder", "embedding_size": 4, "hidden_size": 6}
 SIZES = {"examples": 60, "valid_examples": 6, "test_examples": 6}
 
 
@@ -36,8 +36,8 @@ def levels_of(recipe):
     parts = read_parts(task, data)
     task.prepare(parts.train)
     model = recipe.build_model(task.signature())
-    easier = easier_parts(task, data, parts)
-    return task, parts, graded(model, task, parts.train, easier, recipe.build_training())
+    easier = curriculum_levels(task, data, parts)
+    return task, parts, assign_levels(model, task, parts.train, easier, recipe.build_training())
 
 
 def test_levels_that_a_task_makes():
@@ -46,7 +46,7 @@ def test_levels_that_a_task_makes():
     assert len(found.levels) == 3
     assert [found.examples[i] for i in found.levels[-1]] == parts.train
     for digits, level in enumerate(found.levels, start=1):
-        asked = [task.shown_question(found.examples[i]) for i in level]
+        asked = [task.show_question(found.examples[i]) for i in level]
         assert max(len(n) for text in asked for n in text.split("+")) == digits
     judged = {task.key(example) for example in parts.valid + parts.test}
     assert not judged & {task.key(example) for example in found.examples}
@@ -59,7 +59,7 @@ def test_levels_that_a_task_makes():
 def test_levels_of_a_file_are_its_shorter_examples(data):
     """The k-th has what is no longer than the k-th eighth; the last has all."""
     task, parts, found = levels_of(pairs(data, curriculum="naive"))
-    assert found.examples == parts.train and 2 <= len(found.levels) <= LEVELS
+    assert found.examples == parts.train and 2 <= len(found.levels) <= LEVELS, assign_levels
     assert found.levels[-1].tolist() == list(range(len(parts.train)))
     hard = np.array([task.difficulty(example) for example in parts.train])
     for easy, more in zip(found.levels, found.levels[1:], strict=False):
@@ -88,7 +88,9 @@ def test_a_stop_in_the_middle_is_exact(data, curriculum, make):
 
     whole = train(recipe(), name="whole", runs=data / "runs")
     count = whole.events()[-1]["step"] // 3  # between the first and the last level
-    part = train(recipe(), name="part", runs=data / "runs", watcher=Watcher(must_stop=after(count)))
+    part = train(
+        recipe(), name="part", runs=data / "runs", callback=Callback(should_stop=after(count))
+    )
     assert part.events()[-1]["reason"] == "stopped" and part.events()[-1]["step"] == count
     assert fingerprint(resume(part.folder).folder) == fingerprint(whole.folder)
     levels = told(whole)
@@ -110,8 +112,8 @@ def test_events_tell_the_level(data):
     def tell(event):
         seen.append((event.step, event.values.get("level"), event.values.get("levels")))
 
-    watcher = Watcher(tell=lambda event: event.kind == "train" and tell(event))
-    train(made(curriculum="naive", evaluate_steps=1), runs=data / "runs", watcher=watcher)
+    callback = Callback(on_event=lambda event: event.kind == "train" and tell(event))
+    train(made(curriculum="naive", evaluate_steps=1), runs=data / "runs", callback=callback)
     assert {of for _, _, of in seen} == {3}
     level = {step: level for step, level, _ in seen}
     assert [level[step] for step in range(1, 13)] == [1] * 4 + [2] * 4 + [3] * 4
@@ -130,8 +132,12 @@ def test_patience_waits_for_the_last_level(data):
 
 def test_a_run_goes_on_with_another_curriculum(data):
     """Not exactly, but to the end: also where an epoch then has fewer batches."""
-    run = train(made(steps=3), name="changed", runs=data / "runs")
-    settings = {"training.steps": 9, "training.curriculum": "combined", "training.batch_size": 60}
+    run = train(made(max_steps=3), name="changed", runs=data / "runs")
+    settings = {
+        "training.max_steps": 9,
+        "training.curriculum": "combined",
+        "training.batch_size": 60,
+    }
     again = resume(run.folder, settings=settings)
     end = again.events()[-1]
     assert end["reason"] == "finished" and end["step"] > 3
@@ -154,7 +160,7 @@ def test_refusals(data):
         "id,day,value\n"
         + "".join(f"a,{n},{n % 7}\n" + f"b,{n},{n % 5}\n" * (n < 60) for n in range(90))
     )
-    cases["series are learned in pieces"] = Recipe(
+    cases["time series are trained on windows"] = Recipe(
         {"train": str(data / "long.csv"), "columns": "id=id,time=day,value=value"},
         {"name": "forecast", "horizon": 3},
         {"name": "recurrent"},
@@ -167,7 +173,7 @@ def test_refusals(data):
     counted = Recipe({"train": str(data / "text.txt")}, {"name": "language"}, {"name": "ngram"})
     with pytest.raises(TrainingError) as error:
         train(counted.with_settings({"training.curriculum": "mixed"}), name="no", runs=runs)
-    assert error.value.code == "T151" and "counting" in str(error.value)
+    assert error.value.code == "T151" and "trained by closed form" in str(error.value)
     with pytest.raises(UsageError) as usage:
         made(curriculum="naiv").checked()
     assert usage.value.code == "U010" and "did you mean 'naive'?" in str(usage.value)
@@ -178,7 +184,14 @@ def test_refusals(data):
 
 def test_from_the_command_line(data, monkeypatch, capsys):
     monkeypatch.chdir(data)
-    tiny = ["--set", "model.hidden=6", "--set", "model.width=6", "--set", "training.steps=3"]
+    tiny = [
+        "--set",
+        "model.hidden_size=6",
+        "--set",
+        "model.embedding_size=6",
+        "--set",
+        "training.max_steps=3",
+    ]
     tiny += ["--set", "training.curriculum=combined", "--name", "short-first"]
     assert main(["train", "translate", "pairs.tsv", *tiny]) == 0
     lines = (data / "runs" / "short-first" / "events.jsonl").read_text().splitlines()

@@ -17,12 +17,12 @@ import pytest
 import torch
 
 from seqloom.cli.main import main
-from seqloom.cli.progress import LineReport
+from seqloom.cli.progress import LogProgress
 from seqloom.errors import MachineError, ModelError, SeqloomError, TrainingError
 from seqloom.model import Search
 from seqloom.recipe import Recipe
 from seqloom.runs.run import load
-from seqloom.runs.train import Watcher, resume, train
+from seqloom.runs.train import Callback, resume, train
 from seqloom.training import gradient_descent, loop
 from seqloom.training.checkpoints import load_arrays, locked, save_arrays, write_whole
 from seqloom.training.events import read_events
@@ -113,7 +113,13 @@ def test_changed_data_is_noticed(data):
 @pytest.mark.parametrize("evaluate_steps", [1, 3, 1000])
 def test_a_loss_that_is_not_a_number(data, evaluate_steps):
     """Diverged at once or after some good steps: the last good place is what a resume finds."""
-    wild = {"optimizer": "sgd", "clip": 0.0, "warmup": 0.9, "schedule": "constant", "l2": 1.0}
+    wild = {
+        "optimizer": "sgd",
+        "max_grad_norm": 0.0,
+        "warmup_ratio": 0.9,
+        "schedule": "constant",
+        "l2": 1.0,
+    }
     wild |= {"learning_rate": 1e10, "evaluate_steps": evaluate_steps, "save_seconds": 0.0}
     wild |= {"epochs": 4}
     with pytest.raises(TrainingError) as told:
@@ -124,7 +130,7 @@ def test_a_loss_that_is_not_a_number(data, evaluate_steps):
     assert "--set training.learning_rate=1e+09" in text
     folder = data / "runs" / "wild"
     assert read_events(folder / "events.jsonl")[-1]["reason"] == "diverged"
-    tame = {"training.learning_rate": 0.01, "training.warmup": 0.0, "training.l2": 0.0}
+    tame = {"training.learning_rate": 0.01, "training.warmup_ratio": 0.0, "training.l2": 0.0}
     tame |= {"training.evaluate_steps": 0, "training.save_seconds": 30.0}
     run = resume(folder, settings=tame)
     assert run.events()[-1]["reason"] == "finished"
@@ -132,8 +138,13 @@ def test_a_loss_that_is_not_a_number(data, evaluate_steps):
 
 def test_an_exploding_gradient_is_an_event_and_is_shown(data, monkeypatch, capsys):
     monkeypatch.setattr(gradient_descent, "EXPLODED", 1e-3)
-    watcher = Watcher(tell=LineReport("loud").tell)
-    run = train(recipe(data, clip=0.0, epochs=2), name="loud", runs=data / "runs", watcher=watcher)
+    callback = Callback(on_event=LogProgress("loud").update)
+    run = train(
+        recipe(data, max_grad_norm=0.0, epochs=2),
+        name="loud",
+        runs=data / "runs",
+        callback=callback,
+    )
     warned = [event for event in run.events() if event["kind"] == "warn"]
     assert warned[0]["step"] == 1 and warned[0]["code"] == "T131"
     assert warned[0]["gradient"] > 1e-3 and warned[0]["help"]
@@ -146,7 +157,7 @@ def test_a_model_that_cannot_leaves_nothing_behind(data):
     with pytest.raises(ModelError) as told:
         train(wrong, runs=data / "runs")
     assert told.value.code == "M120"
-    assert "'ngram' cannot predict a new sequence, from another" in str(told.value)
+    assert "'ngram' cannot predict a target sequence, from a source sequence" in str(told.value)
     assert "models that can: " in str(told.value) and "encoder-decoder" in str(told.value)
     assert not (data / "runs").exists()
 
@@ -156,7 +167,7 @@ def test_a_label_that_only_validation_has(data):
     rare = Recipe(
         {"train": str(data / "labels.csv"), "valid": str(data / "valid.csv")},
         {"name": "classify"},
-        {"name": "recurrent", "width": 8, "hidden": 8},
+        {"name": "recurrent", "embedding_size": 8, "hidden_size": 8},
         {"epochs": 1},
     )
     assert train(rare, runs=data / "runs").events()[-1]["reason"] == "finished"

@@ -49,7 +49,7 @@ def test_training_does_not_import_a_compiler(tmp_path):
     code = (
         "import sys, seqloom\n"
         "seqloom.train('language', 'text.txt', model='recurrent',"
-        " settings={'training.epochs': 1, 'data.shared': True})\n"
+        " settings={'training.epochs': 1, 'data.allow_overlap': True})\n"
         "sys.exit('torch._dynamo' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)

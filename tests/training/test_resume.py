@@ -13,7 +13,7 @@ import torch
 
 import seqloom
 from seqloom.recipe import Recipe
-from seqloom.runs.train import Watcher, resume, train
+from seqloom.runs.train import Callback, resume, train
 from seqloom.training.checkpoints import load_arrays
 from seqloom.training.events import read_events
 from tests.processes import in_a_process_of_its_own
@@ -24,12 +24,12 @@ KILLS, A_FEW = 20, 7
 
 
 def recipe(data: Path, **training) -> Recipe:
-    settings = {"epochs": 12, "batch_size": 8, "average": 0.99, "evaluate_steps": 17}
+    settings = {"epochs": 12, "batch_size": 8, "ema_decay": 0.99, "evaluate_steps": 17}
     settings |= {"save_seconds": 0.02, "learning_rate": 0.01, "evaluate_examples": 8}
     return Recipe(
         {"train": str(data / "pairs.tsv"), "valid_fraction": 0.2, "test_fraction": 0.0},
         {"name": "translate"},
-        {"name": "encoder-decoder", "width": 12, "hidden": 16, "dropout": 0.2},
+        {"name": "encoder-decoder", "embedding_size": 12, "hidden_size": 16, "dropout": 0.2},
         {**settings, **training},
     )
 
@@ -61,12 +61,17 @@ def fingerprint(folder: Path):
         ({"schedule": "plateau", "patience": 30, "optimizer": "sgd", "learning_rate": 0.1}, A_FEW),
         ({"batch_tokens": 80, "optimizer": "rmsprop", "learning_rate": 0.001, "l1": 1e-4}, A_FEW),
         (
-            {"batch_tokens": 80, "schedule": "inverse-root", "warmup": 20.0, "average_last": 3}
-            | {"average": 0.0},
+            {
+                "batch_tokens": 80,
+                "schedule": "inverse-sqrt",
+                "warmup_steps": 20,
+                "average_checkpoints": 3,
+            }
+            | {"ema_decay": 0.0},
             A_FEW,
         ),
     ],
-    ids=["adam", "sgd-plateau-patience", "rmsprop-tokens-l1", "inverse-root-average-last"],
+    ids=["adam", "sgd-plateau-patience", "rmsprop-tokens-l1", "inverse-sqrt-average-last"],
 )
 def test_killed_runs_end_like_undisturbed_ones(data, training, wanted):
     began = time.monotonic()
@@ -103,8 +108,8 @@ def stream(data: Path) -> Recipe:
     return Recipe(
         {"train": str(text), "valid_fraction": 0.2, "test_fraction": 0.0},
         {"name": "language", "layout": "stream"},
-        {"name": "recurrent", "width": 8, "hidden": 8, "dropout": 0.2},
-        {"epochs": 6, "batch_size": 4, "window": 5, "evaluate_steps": 31},
+        {"name": "recurrent", "embedding_size": 8, "hidden_size": 8, "dropout": 0.2},
+        {"epochs": 6, "batch_size": 4, "bptt": 5, "evaluate_steps": 31},
     )
 
 
@@ -122,8 +127,8 @@ def test_a_stop_in_the_middle_of_an_epoch_is_exact(data, make, last):
         return must_stop
 
     made = make(data)
-    watcher = Watcher(must_stop=stop_after(last))
-    train(made, name="stopped", runs=data / "runs", watcher=watcher)
+    callback = Callback(should_stop=stop_after(last))
+    train(made, name="stopped", runs=data / "runs", callback=callback)
     folder = data / "runs" / "stopped"
     assert read_events(folder / "events.jsonl")[-1]["reason"] == "stopped"
     torch.manual_seed(99)  # nothing of this process's state may matter

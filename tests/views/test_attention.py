@@ -55,7 +55,7 @@ def test_svg_has_one_titled_cell_for_each_weight(rows: int, columns: int) -> Non
 def test_cell_titles_say_the_weights() -> None:
     view = AttentionView(["a", "b"], ["x"], [[0.25, 0.75]], "tiny")
     titles = [cell.findtext(f"{SVG}title") for cell in cells(view.to_svg())]
-    assert titles == ["x looks at a: 0.250", "x looks at b: 0.750"]
+    assert titles == ["x attends to a: 0.250", "x attends to b: 0.750"]
 
 
 def test_every_shape_lies_on_the_page() -> None:
@@ -68,13 +68,13 @@ def test_every_shape_lies_on_the_page() -> None:
             assert top >= 0 and top + float(shape.attrib["height"]) <= height
 
 
-def test_only_a_single_favourite_is_outlined() -> None:
+def test_only_a_single_maximum_is_outlined() -> None:
     view = AttentionView(["a", "b"], ["x", "y"], [[0.5, 0.5], [0.2, 0.8]], "tiny")
     outlined = [part for part in view.to_svg().split("\n") if 'stroke="#1b1f24"' in part]
     assert len(outlined) == 1
 
 
-def test_hostile_symbols_are_escaped() -> None:
+def test_hostile_tokens_are_escaped() -> None:
     view = AttentionView([HOSTILE, "\0\ud800"], [HOSTILE], [[0.9, 0.1]], HOSTILE, [HOSTILE])
     html, svg = view.to_html(), view.to_svg()
     assert "<script" not in html
@@ -125,7 +125,7 @@ def test_caption_of_a_diagonal() -> None:
     weights[2, 2], weights[2, 1] = 0.93, 0.01
     caption = AttentionView(list("abcd"), ["A", "B", "IH", "D"], weights, "tiny").caption
     assert caption == (
-        'Mostly diagonal. "IH" looks at "c" (0.93). None of 4 rows is spread out (entropy > 1 bit).'
+        'Mostly diagonal. "IH" attends to "c" (0.93). None of 4 rows is spread out (entropy > 1 bit).'
     )
 
 
@@ -133,21 +133,21 @@ def test_caption_of_a_reversal_and_of_spread_rows() -> None:
     weights = np.eye(6)[::-1].copy()
     weights[[1, 4]] = [[0.1, 0.1, 0.1, 0.2, 0.4, 0.1], [0.1, 0.4, 0.2, 0.1, 0.1, 0.1]]
     caption = AttentionView(list("abcdef"), list("fedcba"), weights, "tiny").caption
-    assert caption.startswith('Mostly reversed. "f" looks at "f" (1.00).')
+    assert caption.startswith('Mostly reversed. "f" attends to "f" (1.00).')
     assert caption.endswith("Two of 6 rows are spread out (entropy > 1 bit).")
 
 
-def test_caption_of_even_weights_claims_no_favourite() -> None:
+def test_caption_of_uniform_weights_names_no_maximum() -> None:
     caption = AttentionView(list("abcde"), list("xyz"), np.full((3, 5), 0.2), "tiny").caption
     assert caption == (
-        "No row has a favourite (largest weight 0.20, an even share 0.20). "
+        "No row has a clear maximum (largest weight 0.20, uniform weight 0.20). "
         "All 3 rows are spread out (entropy > 1 bit)."
     )
 
 
 def test_empty_output_is_shown_in_every_form() -> None:
     view = AttentionView(["a"], [], [], "tiny")
-    assert "nothing to look at" in str(view)
+    assert "no attention weights" in str(view)
     assert cells(view.to_svg()) == []
     assert view.to_json()["weights"] == []
     assert view.to_html()

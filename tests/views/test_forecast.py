@@ -1,4 +1,4 @@
-"""The picture of a forecast: bands within bands, what came, and the sentence about them."""
+"""Fan charts: intervals within intervals, actual values, and the sentence about them."""
 
 import json
 from pathlib import Path
@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from seqloom.prediction import LEVELS, Foreseen
-from seqloom.views import Fan, ForecastView, fans_of
+from seqloom.prediction import LEVELS, QuantileForecast
+from seqloom.views import FanChart, ForecastView, fan_charts
 from seqloom.views.draw.text import column_width
 from seqloom.views.draw.time_axis import (
-    known_runs,
+    finite_runs,
+    format_number,
+    format_tick,
     short_times,
-    shown_tick,
-    spoken_number,
     time_ticks,
 )
 
@@ -29,10 +29,10 @@ def hand_made(width: int = 1, ahead: int = 12, *, known: bool = True, **more) ->
     whole = (100 + steps + 30 * np.sin(steps / 2))[:, None] * np.arange(1, width + 1)
     cut = 144 - ahead
     deviation = np.sqrt(1 + np.arange(ahead))[:, None] * np.ones(width)
-    foreseen = Foreseen.normal(whole[cut:] + 1.0, deviation)
+    foreseen = QuantileForecast.normal(whole[cut:] + 1.0, deviation)
     names = ["passengers", "freight", "mail", "crew", "fuel"][:width]
     actual = whole[cut:] if known else None
-    return ForecastView(fans_of(names, whole[:cut], foreseen, MONTHS, actual), "my-run", **more)
+    return ForecastView(fan_charts(names, whole[:cut], foreseen, MONTHS, actual), "my-run", **more)
 
 
 def areas(root: ElementTree.Element) -> list[list[tuple[float, float]]]:
@@ -61,16 +61,16 @@ def test_bands_lie_within_bands_at_every_step(dark: bool) -> None:
 
 def test_dots_and_lines_stand_where_the_numbers_say() -> None:
     view = hand_made()
-    (fan,) = view.fans
+    (fan,) = view.charts
     root = ElementTree.fromstring(view.to_svg())
     dots = [(float(c.get("cx", 0)), float(c.get("cy", 0))) for c in root.iter(f"{SVG}circle")]
     assert len(dots) == 12
     lines = {line.findtext(f"{SVG}title"): line for line in root.iter(f"{SVG}polyline")}
     mean = [tuple(map(float, p.split(","))) for p in lines["mean"].get("points", "").split()]
-    past = [tuple(map(float, p.split(","))) for p in lines["what was"].get("points", "").split()]
+    past = [tuple(map(float, p.split(","))) for p in lines["history"].get("points", "").split()]
     assert mean[0] == past[-1] and len(past) == 96
     lower = [dot[1] - line[1] for dot, line in zip(dots, mean[1:], strict=True)]
-    assert np.ptp(lower) < 0.05 and min(lower) > 0  # what came is always 1 below the mean
+    assert np.ptp(lower) < 0.05 and min(lower) > 0  # actual values are always 1 below the mean
     scale = lower[0]
     assert past[0][1] - past[-1][1] == pytest.approx(scale * (fan.past[-1] - fan.past[0]), rel=0.05)
     (now,) = [line for line in root.iter(f"{SVG}line") if line.findtext(f"{SVG}title") == "now"]
@@ -79,22 +79,22 @@ def test_dots_and_lines_stand_where_the_numbers_say() -> None:
 
 def test_the_sentence_is_computed() -> None:
     assert hand_made().caption == (
-        "Rises from 245 at 1959-12 to 265 at 1960-12 (80 % band 260 to 269)."
-        " The 80 % band held 100 % of the 12 points that came."
+        "Rises from 245 at 1959-12 to 265 at 1960-12 (80 % interval 260 to 269)."
+        " The 80 % interval covers 100 % of the 12 actual values."
     )
     mean, past = np.full((2, 1), 5.0), np.array([[5.0], [np.nan]])
-    calm = Foreseen.normal(mean, np.ones((2, 1)))
-    (fan,) = fans_of([""], past, calm, actual=np.array([[5.1], [9.0]]))
+    calm = QuantileForecast.normal(mean, np.ones((2, 1)))
+    (fan,) = fan_charts([""], past, calm, actual=np.array([[5.1], [9.0]]))
     told = ForecastView([fan], "x").caption
     assert (
         told
-        == "Stays at 5 from 1 to 4 (80 % band 3.72 to 6.28). The 80 % band held 1 of 2 points that came."
+        == "Stays at 5 from 1 to 4 (80 % interval 3.72 to 6.28). The 80 % interval covers 1 of 2 actual values."
     )
-    falls = Foreseen.normal(np.array([[1.0]]), np.ones((1, 1)))
-    one, two = fans_of(["a"], past, falls), fans_of(["b"], past[:0], falls)
+    falls = QuantileForecast.normal(np.array([[1.0]]), np.ones((1, 1)))
+    one, two = fan_charts(["a"], past, falls), fan_charts(["b"], past[:0], falls)
     told = ForecastView([*one, *two, *one, *one], "x").caption
     assert told.startswith(
-        "a: falls from 5 at 1 to 1 at 3 (80 % band -0.282 to 2.28). b: 1 is expected at 1"
+        "a: falls from 5 at 1 to 1 at 3 (80 % interval -0.282 to 2.28). b: 1 is forecast at 1"
     )
     assert told.endswith("And 1 more.")
 
@@ -103,11 +103,11 @@ def test_the_coverage_counts_what_is_known() -> None:
     rng = np.random.default_rng(3)
     came = rng.normal(size=2000)
     came[::4] = np.nan
-    foreseen = Foreseen.normal(np.zeros((2000, 1)), np.ones((2000, 1)))
-    fan = Fan("", np.zeros(0), foreseen.mean[:, 0], foreseen.quantiles[:, 0], actual=came)
+    foreseen = QuantileForecast.normal(np.zeros((2000, 1)), np.ones((2000, 1)))
+    fan = FanChart("", np.zeros(0), foreseen.mean[:, 0], foreseen.quantiles[:, 0], actual=came)
     for share in (0.5, 0.8, 0.95):
-        held, known = fan.held(share)
-        assert known == 1500 and held / known == pytest.approx(share, abs=0.03)
+        inside, known = fan.covered(share)
+        assert known == 1500 and inside / known == pytest.approx(share, abs=0.03)
 
 
 def test_several_numbers_stand_side_by_side() -> None:
@@ -117,8 +117,8 @@ def test_several_numbers_stand_side_by_side() -> None:
         assert "passengers" in texts and texts.count("now") == width
         assert sum(1 for _ in root.iter(f"{SVG}polygon")) == 3 * width
     both = hand_made().beside(hand_made(dark=True))
-    assert [fan.name for fan in both.fans] == ["my-run · passengers"] * 2
-    many = ForecastView(hand_made().fans * 15, "x")
+    assert [fan.name for fan in both.charts] == ["my-run · passengers"] * 2
+    many = ForecastView(hand_made().charts * 15, "x")
     assert "the first 12 of 15 series are drawn" in many.to_svg()
     assert len(many.to_json()["series"]) == 15
 
@@ -135,18 +135,18 @@ def test_no_words_leave_the_picture() -> None:
 
 
 def test_a_long_past_is_cut_and_that_is_told() -> None:
-    foreseen = Foreseen.normal(np.zeros((10, 1)), np.ones((10, 1)))
-    fans = fans_of(["x"], np.zeros((5000, 1)), foreseen)
-    assert len(ForecastView(fans, "x").fans[0].past) == 96
-    assert ForecastView(fans, "x").notes == ("the last 96 of 5,000 steps of the past are shown",)
-    assert len(ForecastView(fans, "x", history=4000).fans[0].past) == 2990
-    assert ForecastView(fans, "x", history=30).fans[0].times[0] == "4971"
+    foreseen = QuantileForecast.normal(np.zeros((10, 1)), np.ones((10, 1)))
+    fans = fan_charts(["x"], np.zeros((5000, 1)), foreseen)
+    assert len(ForecastView(fans, "x").charts[0].past) == 96
+    assert ForecastView(fans, "x").notes == ("the last 96 of 5,000 steps of history are shown",)
+    assert len(ForecastView(fans, "x", history=4000).charts[0].past) == 2990
+    assert ForecastView(fans, "x", history=30).charts[0].times[0] == "4971"
 
 
 def test_missing_numbers_are_gaps() -> None:
     past = np.array([[1.0], [2.0], [np.nan], [3.0], [np.nan], [4.0], [5.0], [np.nan]])
-    foreseen = Foreseen.normal(np.full((3, 1), 4.0), np.ones((3, 1)))
-    view = ForecastView(fans_of(["x"], past, foreseen), "x")
+    foreseen = QuantileForecast.normal(np.full((3, 1), 4.0), np.ones((3, 1)))
+    view = ForecastView(fan_charts(["x"], past, foreseen), "x")
     root = ElementTree.fromstring(view.to_svg())
     lines = list(root.iter(f"{SVG}polyline"))
     assert sorted(len(line.get("points", "").split()) for line in lines) == [2, 2, 3]
@@ -154,7 +154,7 @@ def test_missing_numbers_are_gaps() -> None:
     assert len(areas(root)[0]) == 6  # no band before the first step: the last number is missing
     assert view.to_json()["series"][0]["past"][2] is None
     assert view.to_text().split("\n")[2].count(" ") >= 3
-    assert list(known_runs([np.nan, 1, 2, np.nan, 3])) == [(1, 2), (4, 1)]
+    assert list(finite_runs([np.nan, 1, 2, np.nan, 3])) == [(1, 2), (4, 1)]
 
 
 @pytest.mark.parametrize("width", [20, 40, 80])
@@ -182,23 +182,25 @@ def test_saved_in_every_form(tmp_path: Path) -> None:
         assert image.convert("RGB").getcolors(1 << 20) is not None
 
 
-def test_drawn_futures_are_lines_and_lists() -> None:
+def test_sample_paths_are_lines_and_lists() -> None:
     paths = np.random.default_rng(1).normal(size=(30, 6, 1))
-    view = ForecastView(fans_of(["x"], np.zeros((4, 1)), Foreseen.drawn(paths, keep=30)), "x")
+    view = ForecastView(
+        fan_charts(["x"], np.zeros((4, 1)), QuantileForecast.from_samples(paths, keep=30)), "x"
+    )
     root = ElementTree.fromstring(view.to_svg())
     titles = [line.findtext(f"{SVG}title") for line in root.iter(f"{SVG}polyline")]
-    assert titles.count("drawn at random") == 8
+    assert titles.count("sample path") == 8
     assert np.array(view.to_json()["series"][0]["paths"]).shape == (30, 6)
 
 
 def test_what_is_no_fan_is_refused() -> None:
-    good = hand_made().fans[0]
-    with pytest.raises(ValueError, match="at least one fan"):
+    good = hand_made().charts[0]
+    with pytest.raises(ValueError, match="at least one fan chart"):
         ForecastView([], "x")
     with pytest.raises(ValueError, match="at least one step"):
-        Fan("", good.past, good.mean[:0], good.quantiles[:0])
-    with pytest.raises(ValueError, match="108 names of steps"):
-        Fan("", good.past, good.mean, good.quantiles, ("a",))
+        FanChart("", good.past, good.mean[:0], good.quantiles[:0])
+    with pytest.raises(ValueError, match="108 times"):
+        FanChart("", good.past, good.mean, good.quantiles, ("a",))
 
 
 @pytest.mark.parametrize(
@@ -230,10 +232,10 @@ def test_there_are_never_too_many_names(count: int, most: int) -> None:
 
 
 def test_numbers_and_times_in_words() -> None:
-    assert [spoken_number(v) for v in (431.9, 999.9, 12345.6, 0.01234, 0, np.nan, 1e-7)] == [
+    assert [format_number(v) for v in (431.9, 999.9, 12345.6, 0.01234, 0, np.nan, 1e-7)] == [
         "432", "1,000", "12,346", "0.0123", "0", "?", "1.00e-07",
     ]  # fmt: skip
-    assert [shown_tick(v) for v in (0, -1500, 0.25, 2e8)] == ["0", "-1,500", "0.25", "2e+08"]
+    assert [format_tick(v) for v in (0, -1500, 0.25, 2e8)] == ["0", "-1,500", "0.25", "2e+08"]
     assert short_times(["2016-07-01 01:00:00", "2016-07-01 02:00:00"])[1] == "2016-07-01 02:00"
     assert short_times(["2016-07-01 00:00", "2016-07-02 00:00"]) == ["2016-07-01", "2016-07-02"]
     assert short_times(["2016-07-01 00:00", "2016-07-02 03:00"])[0] == "2016-07-01 00:00"

@@ -33,8 +33,8 @@ def test_what_goes_on_is_one_note():
     ]
 
 
-def test_what_was_given_has_its_own_colour():
-    found = titled(PianoRollView(FRAMES, "tiny", given=1).to_svg())
+def test_the_prompt_has_its_own_colour():
+    found = titled(PianoRollView(FRAMES, "tiny", prompt_steps=1).to_svg())
     by_title = dict(found)
     assert by_title["C4, steps 1 to 1"] != by_title["C4, steps 2 to 2"]
     assert by_title["C4, steps 1 to 1"] == by_title["E4, steps 1 to 1"]
@@ -43,29 +43,29 @@ def test_what_was_given_has_its_own_colour():
 def test_the_caption_is_computed():
     view = PianoRollView(FRAMES, "tiny")
     assert view.caption == (
-        "5 steps, 1.2 notes at once on average, from C4 to G4; 50 % of them sounded in the step"
-        " before, too; 1 step of silence."
+        "5 steps, 1.2 notes at once on average, from C4 to G4; 50 % of them are held from the"
+        " step before; 1 step of silence."
     )
-    assert PianoRollView(FRAMES, "tiny", given=3).caption.startswith("2 steps, 1.0 notes")
-    assert PianoRollView([(), ()], "tiny").caption == "Nothing sounds in 2 steps."
+    assert PianoRollView(FRAMES, "tiny", prompt_steps=3).caption.startswith("2 steps, 1.0 notes")
+    assert PianoRollView([(), ()], "tiny").caption == "No notes in 2 steps."
 
 
 def test_the_sketch_has_two_pitches_a_line():
     lines = PianoRollView(FRAMES, "tiny").to_text(width=40).split("\n")
     assert lines[:4] == ["  G4  ▀", "  F4 ▄", " Eb4    ▄▄", " C#4 ▄▄"]
-    plain = PianoRollView(FRAMES, "tiny", given=3).to_text(width=40, ascii=True).split("\n")
+    plain = PianoRollView(FRAMES, "tiny", prompt_steps=3).to_text(width=40, ascii=True).split("\n")
     assert plain[:5] == [
         "  G4  '",
         "  F4 .",
         " Eb4    ..",
         " C#4 ..",
-        "        ^ drawn from here on",
+        "        ^ generated from here on",
     ]
     assert max(map(len, PianoRollView(FRAMES * 40, "tiny").to_text(width=30).split("\n"))) <= 30
 
 
 def test_json_and_table():
-    view = PianoRollView(FRAMES, "tiny", given=1)
+    view = PianoRollView(FRAMES, "tiny", prompt_steps=1)
     found = json.loads(json.dumps(view.to_json()))
     assert (found["view"], found["frames"], found["given"]) == (
         "piano_roll",
@@ -73,9 +73,9 @@ def test_json_and_table():
         1,
     )
     assert view.to_table()[1:4] == [
-        ["1", "C4 E4", "given"],
-        ["2", "C4 G4", "drawn"],
-        ["3", "-", "drawn"],
+        ["1", "C4 E4", "prompt"],
+        ["2", "C4 G4", "generated"],
+        ["3", "-", "generated"],
     ]
 
 

@@ -1,4 +1,4 @@
-"""Arguments that several commands share: how a file is read, how to search, what to set."""
+"""Arguments shared by commands: data files and formats, search, settings of a recipe."""
 
 import argparse
 import tomllib
@@ -10,66 +10,72 @@ from ..errors import UsageError
 from ..model import Search
 
 
-def add_reading(parser: argparse.ArgumentParser) -> None:
-    """How FILE is read; what is left out is as the recipe says."""
+def add_data_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options for reading FILE; the default of each is that of the recipe."""
     formats = get_args(Data.__annotations__["format"])
-    parser.add_argument("--format", choices=formats, help="how FILE is laid out")
-    parser.add_argument("--encoding", metavar="NAME", help="of FILE, such as cp1252")
     parser.add_argument(
-        "--columns", metavar="ROLES", help="such as text=review,label=stars, or 1,2"
+        "--format", choices=formats, help="format of FILE (default: from the recipe, or detected)"
+    )
+    parser.add_argument("--encoding", metavar="NAME", help="encoding of FILE, such as cp1252")
+    parser.add_argument(
+        "--columns", metavar="ROLES", help="columns to read, as text=review,label=stars or 1,2"
     )
     parser.add_argument(
-        "--skip-bad", action="store_true", default=None, help="leave out lines that are wrong"
+        "--skip-bad", action="store_true", default=None, help="skip lines that cannot be read"
     )
     parser.add_argument(
-        "--set", action="append", default=[], metavar="TABLE.KEY=VALUE", help="may be repeated"
+        "--set",
+        action="append",
+        default=[],
+        metavar="TABLE.KEY=VALUE",
+        help="change a setting of the recipe; may be repeated",
     )
 
 
 def add_file(parser: argparse.ArgumentParser, help: str, nargs: str = "*") -> None:
-    """FILE, or two parallel files: the shell makes these of train.{de,en}, unless it is quoted."""
-    parser.add_argument("file", metavar="FILE", nargs=nargs, help=f"{help}; or two parallel ones")
+    """Add FILE, or two parallel files: the shell expands train.{de,en} to both, unless quoted."""
+    parser.add_argument("file", metavar="FILE", nargs=nargs, help=f"{help}; or two parallel files")
 
 
-def add_parts(parser: argparse.ArgumentParser, judged: str) -> None:
-    """The files beside the one to learn from; parallel ones have one name: 'valid.{de,en}'."""
-    for name, help in (("valid", "choose the best step"), ("test", f"judge {judged}")):
+def add_split_files(parser: argparse.ArgumentParser, evaluated: str) -> None:
+    """Add --valid and --test; parallel files have one name: 'valid.{de,en}'."""
+    for name, help in (("valid", "choose the best step"), ("test", f"evaluate {evaluated}")):
         parser.add_argument(
             f"--{name}", action="append", default=[], metavar="FILE", help=f"{help} on this file"
         )
 
 
-def parts_of(given: argparse.Namespace) -> dict[str, str]:
-    """What `add_parts` was given, as settings."""
-    names = {f"data.{name}": name_of(getattr(given, name)) for name in ("valid", "test")}
+def split_settings(args: argparse.Namespace) -> dict[str, str]:
+    """The options of `add_split_files` as settings of a recipe."""
+    names = {f"data.{name}": name_of(getattr(args, name)) for name in ("valid", "test")}
     return {path: name for path, name in names.items() if name}
 
 
 def add_search(parser: argparse.ArgumentParser) -> None:
-    """How to look for the best answer."""
+    """Add the options of greedy and beam search."""
     parser.add_argument(
-        "--beam", type=int, default=1, metavar="N", help="candidates kept; 1 is greedy search"
+        "--beam", type=int, default=1, metavar="N", help="beam size; 1 is greedy search (1)"
     )
     parser.add_argument(
         "--length-penalty",
         type=float,
         default=Search().length_penalty,
         metavar="A",
-        help="scores are divided by length to this power",
+        help="length penalty: scores are divided by length to this power",
     )
     parser.add_argument(
         "--coverage",
         type=float,
         default=0.0,
         metavar="B",
-        help="how much a place of the source weighs that was not looked at",
+        help="weight of the coverage penalty (Wu et al., 2016); 0 disables it",
     )
     parser.add_argument(
         "--block-ngrams",
         type=int,
         default=0,
         metavar="N",
-        help="no N symbols in a row come twice in an answer",
+        help="no-repeat n-gram size: no n-gram of N tokens occurs twice; 0 disables it",
     )
     parser.add_argument(
         "--with",
@@ -77,51 +83,51 @@ def add_search(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="RUN",
-        help="answer together with this run, by the mean of probabilities; may be repeated",
+        help="ensemble with this run, by the mean of probabilities; may be repeated",
     )
 
 
 def add_unknown_labels(parser: argparse.ArgumentParser) -> None:
-    """What to do with labels that a run cannot answer."""
+    """Add --unknown-labels: what to do with labels that are not in the training data."""
     parser.add_argument(
         "--unknown-labels",
         choices=("error", "skip"),
         default="error",
-        help="what to do with rows whose label training never showed",
+        help="what to do with rows whose label is not in the training data",
     )
 
 
-def search_of(given: argparse.Namespace) -> Search:
-    """The search that was asked for."""
+def search_from(args: argparse.Namespace) -> Search:
+    """The search settings from the arguments of `add_search`."""
     return Search(
-        beam=at_least_one("--beam", given.beam),
-        length_penalty=given.length_penalty,
-        coverage_penalty=given.coverage,
-        block_ngrams=given.block_ngrams,
+        beam=at_least_one("--beam", args.beam),
+        length_penalty=args.length_penalty,
+        coverage_penalty=args.coverage,
+        block_ngrams=args.block_ngrams,
     )
 
 
-def reading_of(given: argparse.Namespace) -> dict[str, Any]:
-    """What is set in a recipe by options and then by --set."""
+def data_settings(args: argparse.Namespace) -> dict[str, Any]:
+    """Settings of a recipe from the options of `add_data_options`, then from --set."""
     named = {
-        "data.format": given.format,
-        "data.encoding": given.encoding,
-        "data.columns": given.columns,
-        "data.skip_bad": given.skip_bad,
+        "data.format": args.format,
+        "data.encoding": args.encoding,
+        "data.columns": args.columns,
+        "data.skip_bad": args.skip_bad,
     }
     settings = {path: value for path, value in named.items() if value is not None}
-    return settings | dict(_setting(text) for text in given.set)
+    return settings | dict(_setting(text) for text in args.set)
 
 
 def at_least_one(option: str, value: int) -> int:
-    """A count that makes sense, or an error that names its option."""
+    """The value if it is at least 1, or an error that names its option."""
     if value < 1:
         raise UsageError("U010", f"{option} {value}: expected a whole number of at least 1")
     return value
 
 
-def given_twice(what: str) -> UsageError:
-    """Things to work on that come from two sides."""
+def conflicting_inputs(what: str) -> UsageError:
+    """The error for inputs given both as arguments and by --file."""
     return UsageError("U010", f"{what} are given both as arguments and by --file: choose one")
 
 
@@ -131,10 +137,10 @@ def _setting(text: str) -> tuple[str, Any]:
         raise UsageError(
             "U005",
             f"--set {text}: expected table.key=value",
-            help=["for example  --set model.hidden=256"],
+            help=["for example  --set model.hidden_size=256"],
         )
     try:
-        found: Any = tomllib.loads(f"value = {value}")["value"]
+        parsed: Any = tomllib.loads(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:
-        found = value  # plain words need no quotes here
-    return path.strip(), found
+        parsed = value  # a plain word is a string without quotes
+    return path.strip(), parsed

@@ -1,6 +1,6 @@
-"""The command `seqloom`: finds the command that was asked for and answers for what goes wrong.
+"""Entry point of the command line: command dispatch, argument parsing, error messages.
 
-Nothing heavy is imported here: a command's module is imported when that command is chosen.
+Nothing heavy is imported here: the module of a command is imported when that command is chosen.
 """
 
 import argparse
@@ -8,18 +8,19 @@ import json
 import os
 import re
 import sys
+import warnings
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, TextIO
 
-from ..errors import MachineError, SeqloomError, UsageError, nearest
+from ..errors import MachineError, OldNamesWarning, SeqloomError, UsageError, nearest
 
 INTERRUPTED = 130
 
 
 class Command(NamedTuple):
-    """The module that does it, what it does, and an example to copy."""
+    """The module of a command, its help line, and an example to copy."""
 
     module: str
     help: str
@@ -27,72 +28,82 @@ class Command(NamedTuple):
 
 
 COMMANDS = {
-    "demo": Command("demo", "train a model in two minutes and see what it learned", "demo"),
-    "check": Command(
-        "check", "look at a data file and say what is wrong with it", "check words.tsv"
-    ),
+    "demo": Command("demo", "train a small model in two minutes and see what it learned", "demo"),
+    "check": Command("check", "check a data file for problems", "check words.tsv"),
     "train": Command(
-        "train", "train a model, or go on with one", "train translate words.tsv -m encoder-decoder"
+        "train",
+        "train a model, or resume training",
+        "train translate words.tsv -m encoder-decoder",
     ),
     "ladder": Command(
         "ladder",
-        "climb from simple models to large ones on one text",
+        "train baselines from simple to large on one file, within a time budget",
         "ladder language novel.txt --max-time 15m",
     ),
-    "evaluate": Command("evaluate", "judge a run on a file", "evaluate my-run test.tsv"),
-    "errors": Command("errors", "list what a run gets wrong", "errors my-run test.csv"),
-    "predict": Command("predict", "let a run answer", 'predict my-run "an input"'),
-    "translate": Command("predict", "from one sequence to another", 'translate my-run "loom"'),
-    "tag": Command("predict", "label every word", 'tag my-run "the cat sees a dog"'),
-    "classify": Command("predict", "label whole texts", 'classify my-run "what a fine day"'),
+    "predict": Command("predict", "run inference on inputs", 'predict my-run "an input"'),
+    "translate": Command(
+        "predict", "map source sequences to target sequences", 'translate my-run "loom"'
+    ),
+    "tag": Command("predict", "tag every word of a sentence", 'tag my-run "the cat sees a dog"'),
+    "classify": Command("predict", "classify whole texts", 'classify my-run "what a fine day"'),
     "forecast": Command(
-        "forecast", "say how series go on", "forecast my-run sales.csv --horizon 12 -o fan.svg"
+        "forecast", "forecast time series", "forecast my-run sales.csv --horizon 12 -o fan.svg"
     ),
-    "generate": Command("generate", "let a text go on", 'generate my-run --prompt "the "'),
-    "compose": Command("compose", "draw a piece of music", "compose my-run -o chorale.mid"),
+    "generate": Command("generate", "continue a prompt", 'generate my-run --prompt "the "'),
+    "compose": Command("compose", "generate music", "compose my-run -o chorale.mid"),
     "score": Command(
-        "score", "say how likely sentences are", 'score my-run "an {example|egg-sample} of it"'
-    ),
-    "regimes": Command(
-        "regimes", "find the states a series goes through", "regimes river.csv --states 3"
+        "score",
+        "compute the probability of sentences",
+        'score my-run "an {example|egg-sample} of it"',
     ),
     "stream": Command(
-        "stream", "answer every symbol as it comes in", "stream my-run --state here.safetensors"
+        "stream",
+        "run inference online, one token at a time",
+        "stream my-run --state here.safetensors",
     ),
-    "inspect": Command("inspect", "look inside a model", 'inspect my-run --text "loom"'),
+    "regimes": Command(
+        "regimes", "segment a time series with a Gaussian HMM", "regimes river.csv --states 3"
+    ),
+    "evaluate": Command(
+        "evaluate", "compute a run's metrics on a file", "evaluate my-run test.tsv"
+    ),
+    "errors": Command("errors", "list a run's most confident errors", "errors my-run test.csv"),
+    "compare": Command(
+        "compare", "compare runs on the same examples", "compare my-run my-other-run"
+    ),
+    "inspect": Command(
+        "inspect", "show attention, gates and other internals", 'inspect my-run --text "loom"'
+    ),
     "why": Command(
-        "why", "see which inputs moved an answer", 'why my-run --text "what a fine day"'
+        "why", "attribute a prediction to its inputs", 'why my-run --text "what a fine day"'
     ),
     "anatomy": Command(
-        "anatomy", "see how far back a memory feels", "anatomy --cell elman --cell lstm"
+        "anatomy", "measure gradient flow through time", "anatomy --cell elman --cell lstm"
     ),
-    "studio": Command("studio", "train, compare and look inside in the browser", "studio"),
+    "studio": Command("studio", "train, compare and inspect models in the browser", "studio"),
     "runs": Command("runs", "list all runs", "runs"),
-    "show": Command("show", "tell all about one run", "show my-run"),
-    "compare": Command("compare", "set runs side by side", "compare my-run my-other-run"),
-    "mix": Command("mix", "let two runs answer together", "mix my-run my-other-run"),
+    "show": Command("show", "show everything about one run", "show my-run"),
+    "mix": Command("mix", "interpolate two models", "mix my-run my-other-run"),
     "convert": Command(
         "convert",
-        "exchange weights with torch, n-grams with ARPA",
+        "convert weights to and from PyTorch, n-grams to and from ARPA",
         "convert my-run -o lstm.safetensors",
     ),
     "export": Command(
         "export",
-        "write a run as one file, or for CTranslate2",
+        "export a run as a zip file, or a model for CTranslate2",
         "export my-run -o my-run.zip",
     ),
-    "import": Command("import_run", "take a run from one file", "import my-run.zip"),
-    "rename": Command("rename", "give a run another name", "rename my-run my-better-run"),
-    "models": Command("models", "list the models and their options", "models"),
+    "import": Command("import_run", "import a run from a zip file", "import my-run.zip"),
+    "rename": Command("rename", "rename a run", "rename my-run my-better-run"),
+    "models": Command("models", "list the models and how each is trained", "models"),
     "tasks": Command("tasks", "list the tasks and the files they read", "tasks"),
-    "explain": Command("explain", "explain an error code or an option", "explain D011"),
+    "explain": Command("explain", "explain an error code, a model or an option", "explain D011"),
     "doctor": Command("doctor", "report on this computer and this installation", "doctor"),
 }
 GROUPS = {
-    "Learn": ("demo", "check", "train", "ladder"),
-    "Use": (
-        "evaluate",
-        "errors",
+    "Train": ("demo", "check", "train", "ladder"),
+    "Predict": (
         "predict",
         "translate",
         "tag",
@@ -101,31 +112,32 @@ GROUPS = {
         "generate",
         "compose",
         "score",
-        "regimes",
         "stream",
-        "inspect",
-        "why",
-        "anatomy",
+        "regimes",
     ),
-    "See": ("studio",),
-    "Keep": ("runs", "show", "compare", "mix", "convert", "export", "import", "rename"),
-    "Know": ("models", "tasks", "explain", "doctor"),
+    "Evaluate": ("evaluate", "errors", "compare"),
+    "Inspect": ("inspect", "why", "anatomy", "studio"),
+    "Manage runs": ("runs", "show", "mix", "convert", "export", "import", "rename"),
+    "Look up": ("models", "tasks", "explain", "doctor"),
 }
 EXAMPLES = (
-    ("seqloom demo", "two minutes: from spelling to sound"),
-    ("seqloom check words.tsv", "is my file right?"),
-    ("seqloom train translate words.tsv", "learn from it"),
-    ('seqloom translate my-run "loom"', "use what was learned"),
-    ('seqloom inspect my-run --text "loom"', "see how it did it"),
+    ("seqloom demo", "learn to pronounce English in two minutes"),
+    ("seqloom check words.tsv", "check your file"),
+    ("seqloom train translate words.tsv", "train a model on it"),
+    ('seqloom translate my-run "loom"', "run inference"),
+    ('seqloom inspect my-run --text "loom"', "see the attention"),
 )
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command; the exit code says how it went."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    _forgive_encodings()
+    """Run one command and return its exit code."""
+    argv = list(sys.argv[1:] if arguments is None else arguments)
+    _replace_unencodable()
     try:
-        code = _run(given)
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", OldNamesWarning)
+            warnings.showwarning = _show_warning
+            code = _run(argv)
         sys.stdout.flush()
         return code
     except SystemExit as stopped:
@@ -133,11 +145,26 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except Exception as error:
-        return _answer_for(error, given)
+        return _report_error(error, argv)
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Print warnings of Seqloom in one line, all others as Python does."""
+    if issubclass(category, OldNamesWarning):
+        print(f"note: {message}", file=sys.stderr)
+    else:
+        print(warnings.formatwarning(message, category, filename, lineno, line), file=sys.stderr)
 
 
 class CommandParser(argparse.ArgumentParser):
-    """argparse with examples first, and with our own words for what is wrong."""
+    """argparse with an example first and error messages in Seqloom's form."""
 
     def __init__(self, name: str, command: Command) -> None:
         super().__init__(
@@ -149,16 +176,16 @@ class CommandParser(argparse.ArgumentParser):
         self.name, self.command = name, command
 
     def format_help(self) -> str:
-        """What it does and an example, before argparse's own text."""
+        """The help line and an example, before argparse's own text."""
         head = f"seqloom {self.name}: {self.command.help}"
         return f"{head}\n\nExample:\n  seqloom {self.command.example}\n\n{super().format_help()}"
 
     def error(self, message: str) -> NoReturn:
-        """A mistake in the command line, in the same form as all others."""
-        raise UsageError("U001", _plain(message), help=[f"seqloom {self.name} --help"])
+        """Raise a usage error, in the same form as all other errors."""
+        raise UsageError("U001", _reworded(message), help=[f"seqloom {self.name} --help"])
 
-    def read(self, arguments: Sequence[str]) -> argparse.Namespace:
-        """Parse, after a look for misspelt options: argparse would blame something else."""
+    def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
+        """Check for misspelt options, then parse: argparse would report another error first."""
         known = self._option_string_actions
         for argument in arguments:
             if argument == "--":
@@ -178,36 +205,36 @@ class CommandParser(argparse.ArgumentParser):
         )
 
 
-def add_everywhere(parser: argparse.ArgumentParser) -> None:
-    """The options that every command has."""
-    group = parser.add_argument_group("everywhere")
+def add_global_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that every command has."""
+    group = parser.add_argument_group("global options")
     group.add_argument("--json", action="store_true", help="print results as JSON")
-    group.add_argument("-q", "--quiet", action="store_true", help="print only what is needed")
-    group.add_argument("--debug", action="store_true", help="show where a bug is in the program")
+    group.add_argument("-q", "--quiet", action="store_true", help="print results only")
+    group.add_argument("--debug", action="store_true", help="print the traceback of an error")
     group.add_argument(
         "--runs-dir",
         type=Path,
         metavar="DIR",
         default=Path(os.environ.get("SEQLOOM_RUNS") or "runs"),
-        help="where runs are kept (SEQLOOM_RUNS, or else runs)",
+        help="folder of all runs (default: $SEQLOOM_RUNS, or else runs)",
     )
 
 
 def help_text() -> str:
-    """What `seqloom --help` shows: examples first, then every command."""
+    """The text of `seqloom --help`: examples first, then every command."""
     room = max(len(example) for example, _ in EXAMPLES)
-    lines = ["seqloom: one loom for every sequence model", "", "Examples:"]
-    lines += [f"  {example:<{room}}   {what}" for example, what in EXAMPLES]
+    lines = ["seqloom: train, compare and explain sequence models", "", "Examples:"]
+    lines += [f"  {example:<{room}}   {about}" for example, about in EXAMPLES]
     for group, names in GROUPS.items():
         lines += ["", f"{group}:"]
         lines += [f"  {name:<10} {COMMANDS[name].help}" for name in names]
-    lines += ["", "Everywhere: --json  --quiet  --debug  --runs-dir DIR"]
-    lines += ["More on one: seqloom COMMAND --help"]
+    lines += ["", "Global options: --json  --quiet  --debug  --runs-dir DIR"]
+    lines += ["Help on one command: seqloom COMMAND --help"]
     return "\n".join(lines)
 
 
 def _run(arguments: list[str]) -> int:
-    name, rest = _command_first(arguments)
+    name, rest = _split_command(arguments)
     if name == "help":
         name, rest = (rest[0], ["--help"]) if rest else (None, [])
     if name is None:
@@ -222,23 +249,23 @@ def _run(arguments: list[str]) -> int:
         )
     module = import_module(f".commands.{COMMANDS[name].module}", __package__)
     parser = CommandParser(name, COMMANDS[name])
-    module.add(parser)
-    add_everywhere(parser)
+    module.add_arguments(parser)
+    add_global_options(parser)
     parser.set_defaults(command=name, verb=name)
-    code: int = module.run(parser.read(rest))
+    code: int = module.run(parser.parse(rest))
     return code
 
 
-def _answer_for(error: Exception, arguments: list[str]) -> int:
-    """The exit code for what went wrong, after telling the user about it."""
+def _report_error(error: Exception, arguments: list[str]) -> int:
+    """Print an error and return the exit code for it."""
     if isinstance(error, BrokenPipeError):
         _close_stdout()
         return 0
     if isinstance(error, SeqloomError):
-        return _tell(error, arguments)
+        return _print_error(error, arguments)
     if _is_out_of_memory(error):
-        return _tell(_out_of_memory(), arguments)
-    return _tell_bug(error, arguments)
+        return _print_error(_out_of_memory(), arguments)
+    return _print_bug(error, arguments)
 
 
 def _without_command(options: list[str]) -> int:
@@ -254,42 +281,42 @@ def _without_command(options: list[str]) -> int:
     return 0
 
 
-def _command_first(arguments: list[str]) -> tuple[str | None, list[str]]:
-    """The command and everything else: options for everywhere may stand before it too."""
-    place = 0
-    while place < len(arguments) and arguments[place].startswith("-"):
-        place += 2 if arguments[place] == "--runs-dir" else 1
-    if place >= len(arguments):
+def _split_command(arguments: list[str]) -> tuple[str | None, list[str]]:
+    """The command, and all other arguments: global options may come before it too."""
+    index = 0
+    while index < len(arguments) and arguments[index].startswith("-"):
+        index += 2 if arguments[index] == "--runs-dir" else 1
+    if index >= len(arguments):
         return None, arguments
-    return arguments[place], arguments[:place] + arguments[place + 1 :]
+    return arguments[index], arguments[:index] + arguments[index + 1 :]
 
 
 def _formatter(prog: str) -> argparse.HelpFormatter:
     return argparse.HelpFormatter(prog, max_help_position=32)
 
 
-def _plain(message: str) -> str:
-    """argparse's words, without its habits."""
+def _reworded(message: str) -> str:
+    """A message of argparse with the short form of the option left out, in plain words."""
     message = re.sub(r"^argument (?:\S+/)?(\S+): ", r"\1: ", message)
-    return message.replace("the following arguments are required", "this is missing")
+    return message.replace("the following arguments are required", "missing argument")
 
 
-def _forgive_encodings() -> None:
-    """A terminal that cannot show a character gets its number, not a crash."""
+def _replace_unencodable() -> None:
+    """Print an escape such as \\u2714 for a character that the terminal cannot show."""
     for stream in (sys.stdout, sys.stderr):
         if reconfigure := getattr(stream, "reconfigure", None):
             reconfigure(errors="backslashreplace")
 
 
 def _close_stdout() -> None:
-    """Whoever read us has gone: what is left must not complain when Python ends."""
+    """Point stdout at /dev/null once its reader is gone: Python flushes it again at exit."""
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (OSError, ValueError):
         return
 
 
-def _tell(error: SeqloomError, arguments: list[str]) -> int:
+def _print_error(error: SeqloomError, arguments: list[str]) -> int:
     from ..errors import trace_of
     from .terminal import coloured, say
 
@@ -302,16 +329,16 @@ def _tell(error: SeqloomError, arguments: list[str]) -> int:
     return error.exit_code
 
 
-def _tell_bug(error: Exception, arguments: list[str]) -> int:
+def _print_bug(error: Exception, arguments: list[str]) -> int:
     from ..errors import save_report, trace_of
     from .terminal import coloured, say
 
-    place = save_report(error, f"command: {_command_first(arguments)[0]}")
+    path = save_report(error, f"command: {_split_command(arguments)[0]}")
     word = coloured("bug", "red", sys.stderr)
-    say(f"{word}: something went wrong inside seqloom (not your fault). Report saved to {place}")
-    say("  It holds the place in the program and the message there; please attach it to an issue.")
+    say(f"{word}: something went wrong inside seqloom (not your fault). Report saved to {path}")
+    say("  It has the traceback and the message; please attach it to an issue.")
     if "--json" in arguments:
-        problem: dict[str, Any] = {"code": "bug", "problem": str(error), "report": str(place)}
+        problem: dict[str, Any] = {"code": "bug", "problem": str(error), "report": str(path)}
         say(json.dumps({"error": problem}, ensure_ascii=False))
     if "--debug" in arguments:
         say(trace_of(error))
@@ -319,7 +346,7 @@ def _tell_bug(error: Exception, arguments: list[str]) -> int:
 
 
 def _is_out_of_memory(error: Exception) -> bool:
-    """Python says MemoryError, torch says it in a RuntimeError."""
+    """Whether memory ran out: Python raises MemoryError, torch a RuntimeError."""
     is_torch = isinstance(error, RuntimeError) and "allocate memory" in str(error)
     return isinstance(error, MemoryError) or is_torch
 
@@ -328,10 +355,10 @@ def _out_of_memory() -> MachineError:
     return MachineError(
         "E310",
         "out of memory",
-        notes=["The batch, the model or the longest sequence is too large for this computer."],
+        notes=["The batch, the model or the longest sequence does not fit into memory."],
         help=[
-            "--set training.batch_size=16   fewer sequences at once",
-            "--set data.max_length=200      refuse very long sequences",
+            "--set training.batch_size=16   a smaller batch",
+            "--set data.max_length=200      reject very long sequences",
         ],
     )
 

@@ -1,4 +1,4 @@
-"""What a person sees while a model trains: a table and a bar, or one line per evaluation."""
+"""Training progress: a table of evaluations and a progress bar, or one log line per evaluation."""
 
 import math
 import sys
@@ -10,30 +10,30 @@ from typing import Any
 
 from ..metrics import METRICS
 from ..training.events import Event
-from .terminal import MARKS, can_show, clock, count, is_live, mark, say, visible, width
+from .terminal import MARKS, can_show, clock, count, is_interactive, mark, say, visible, width
 
-SIGNS = ("best", "to")
+SIGNS = ("best", "to")  # of MARKS
 HEARTBEAT_SECONDS = 60.0
-WIDTHS = {"step": 6, "epoch": 5, "loss": 6, "gradient": 8, "symbols/s": 9, "time": 6}
+WIDTHS = {"step": 6, "epoch": 5, "loss": 6, "grad norm": 9, "tokens/s": 9, "time": 6}
 
 
-def report_for(name: str, *, quiet: bool = False) -> "Report":
-    """A live display on a terminal, plain lines elsewhere, nothing if asked to be quiet."""
+def progress_for(name: str, *, quiet: bool = False) -> "TrainingProgress":
+    """A progress bar on a terminal, log lines elsewhere, nothing with `quiet`."""
     if quiet:
-        return QuietReport(name)
-    return LiveReport(name) if is_live(sys.stderr) else LineReport(name)
+        return QuietProgress(name)
+    return LiveProgress(name) if is_interactive(sys.stderr) else LogProgress(name)
 
 
-class Report(ABC):
-    """Hears the news of one training and shows it on stderr."""
+class TrainingProgress(ABC):
+    """Shows the events of one training run on stderr."""
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self._stream = sys.stderr  # a live display puts itself in its place
+        self._stream = sys.stderr  # rich replaces sys.stderr while it is live
         self._began = time.monotonic()
         self._recent: list[dict[str, Any]] = []  # train events since the last evaluation
 
-    def tell(self, event: Event) -> None:
+    def update(self, event: Event) -> None:
         """Show an event."""
         if event.kind in ("start", "resume"):
             self._began = time.monotonic()  # reading the data is not training
@@ -42,54 +42,54 @@ class Report(ABC):
         elif event.kind == "resume":
             self.line(
                 f"Resuming {self.name} at step {event.step:,}"
-                " (optimiser, random state and position in the data restored)."
+                " (optimizer, random state and position in the data restored)."
             )
         elif event.kind == "train":
             self._recent.append(event.values)
-            self.trained(event.step, event.values)
+            self.on_train(event.step, event.values)
         elif event.kind == "eval":
-            self.evaluated(self._facts(event), bool(event.values.get("best")))
+            self.on_evaluate(self._facts(event), bool(event.values.get("best")))
             self._recent = []
         elif event.kind == "sample":
-            self.sampled(event.values["samples"])
+            self.on_samples(event.values["samples"])
         elif event.kind == "warn":
             sign = mark("warning", self._stream)
             self.line(f"{sign} {event.values.get('problem', event.values)}")
 
     def line(self, text: str) -> None:
-        """Words in between."""
+        """Print a line between evaluations."""
         say(text)
 
     def announce(self, text: str) -> None:
-        """Words that must be seen, however quiet the user wants it."""
+        """Print a line even in quiet mode."""
         say(text)
 
     def close(self) -> None:
-        """Leave the terminal as it was."""
+        """Restore the terminal."""
         return
 
     @abstractmethod
-    def trained(self, step: int, values: Mapping[str, Any]) -> None:
-        """Some steps were taken, as told about once a second."""
+    def on_train(self, step: int, values: Mapping[str, Any]) -> None:
+        """Called about once a second with the means over the last training steps."""
 
     @abstractmethod
-    def evaluated(self, facts: dict[str, float], is_best: bool) -> None:
-        """The model was judged; the facts are in the order of the columns."""
+    def on_evaluate(self, facts: dict[str, float], is_best: bool) -> None:
+        """Called after an evaluation; `facts` are in the order of the columns."""
 
     @abstractmethod
-    def sampled(self, samples: list[dict[str, str]]) -> None:
-        """The model's answers to a few validation examples."""
+    def on_samples(self, samples: list[dict[str, str]]) -> None:
+        """Called with predictions for a few validation examples."""
 
     def seconds(self) -> float:
-        """How long this has been going on."""
+        """Seconds since training began."""
         return time.monotonic() - self._began
 
     def _facts(self, event: Event) -> dict[str, float]:
-        """An evaluation beside how training went since the last one."""
-        judged = {name: value for name, value in event.values.items() if name in METRICS}
+        """Metrics of an evaluation and means over the training steps since the last one."""
+        metrics = {name: value for name, value in event.values.items() if name in METRICS}
         facts = {"step": event.step, "epoch": event.values["epoch"], "loss": self._mean("loss")}
-        facts |= {name: value for name, value in judged.items() if name != "loss"}
-        facts["valid_loss"] = judged.get("loss", math.nan)
+        facts |= {name: value for name, value in metrics.items() if name != "loss"}
+        facts["valid_loss"] = metrics.get("loss", math.nan)
         facts["gradient"] = self._mean("gradient")
         facts["symbols_per_second"] = self._mean("symbols_per_second")
         return facts | {"seconds": self.seconds()}
@@ -99,38 +99,38 @@ class Report(ABC):
         return sum(known) / len(known) if known else math.nan
 
 
-class QuietReport(Report):
-    """Says nothing."""
+class QuietProgress(TrainingProgress):
+    """Prints nothing."""
 
     def line(self, text: str) -> None:
         return
 
-    def trained(self, step: int, values: Mapping[str, Any]) -> None:
+    def on_train(self, step: int, values: Mapping[str, Any]) -> None:
         return
 
-    def evaluated(self, facts: dict[str, float], is_best: bool) -> None:
+    def on_evaluate(self, facts: dict[str, float], is_best: bool) -> None:
         return
 
-    def sampled(self, samples: list[dict[str, str]]) -> None:
+    def on_samples(self, samples: list[dict[str, str]]) -> None:
         return
 
 
-class LineReport(Report):
-    """For log files: a line for each evaluation, and at most one a minute in between."""
+class LogProgress(TrainingProgress):
+    """For log files: one line per evaluation, and a heartbeat at most once a minute."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self._said = time.monotonic()
 
-    def trained(self, step: int, values: Mapping[str, Any]) -> None:
+    def on_train(self, step: int, values: Mapping[str, Any]) -> None:
         if time.monotonic() - self._said >= HEARTBEAT_SECONDS:
             known = ("epoch", "progress", "level", "loss", "gradient", "symbols_per_second")
             self._write({"step": step} | {name: values[name] for name in known if name in values})
 
-    def evaluated(self, facts: dict[str, float], is_best: bool) -> None:
+    def on_evaluate(self, facts: dict[str, float], is_best: bool) -> None:
         self._write(facts, "best=1" if is_best else "")
 
-    def sampled(self, samples: list[dict[str, str]]) -> None:
+    def on_samples(self, samples: list[dict[str, str]]) -> None:
         return
 
     def _write(self, facts: Mapping[str, float], last: str = "") -> None:
@@ -140,12 +140,12 @@ class LineReport(Report):
         say(" ".join([now, self.name, *known, last]).rstrip())
 
 
-class LiveReport(Report):
-    """For people: a table that grows above a bar, with the newest samples under it."""
+class LiveProgress(TrainingProgress):
+    """For terminals: a table of evaluations above a progress bar, with the latest samples below."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
-        # Drawn by hand from the events, so that a signal never meets a second thread.
+        # No auto-refresh: rich would redraw in a second thread, which a signal could interrupt.
         from rich.console import Console
         from rich.live import Live
 
@@ -153,7 +153,7 @@ class LiveReport(Report):
         self._live = Live(console=self._console, transient=True, auto_refresh=False)
         self._star, self._arrow = (MARKS[n][not can_show(MARKS[n][0], self._stream)] for n in SIGNS)
         self._has_header = False
-        self._first: tuple[float, float] | None = None  # progress and seconds when first heard
+        self._first: tuple[float, float] | None = None  # progress and seconds at the first event
         self._bar: Any = ""
         self._samples: list[dict[str, str]] = []
 
@@ -166,21 +166,21 @@ class LiveReport(Report):
     def close(self) -> None:
         self._live.stop()
 
-    def trained(self, step: int, values: Mapping[str, Any]) -> None:
+    def on_train(self, step: int, values: Mapping[str, Any]) -> None:
         from rich.table import Table
 
         progress = min(1.0, values.get("progress", 0.0))
         words = [f"{100 * progress:3.0f} %", f"step {step:,}"]
         words += [f"loss {values['loss']:.3g}"] if "loss" in values else []
         words += [f"level {values['level']} of {values['levels']}"] if "level" in values else []
-        words += [f"{count(values['symbols_per_second'])} symbols/s", self._left(progress)]
-        told = "  ".join(filter(None, words))
+        words += [f"{count(values['symbols_per_second'])} tokens/s", self._left(progress)]
+        status = "  ".join(filter(None, words))
         grid = Table.grid(padding=(0, 1))
-        grid.add_row(" training", self._drawn(progress, width() - len(told) - 13), told)
+        grid.add_row(" training", self._drawn(progress, width() - len(status) - 13), status)
         self._bar = grid
         self._draw()
 
-    def evaluated(self, facts: dict[str, float], is_best: bool) -> None:
+    def on_evaluate(self, facts: dict[str, float], is_best: bool) -> None:
         names = _columns(facts, width())
         if not self._has_header:
             self._has_header = True
@@ -189,7 +189,7 @@ class LiveReport(Report):
         row = "  ".join(cells)
         self.line(f"{row} {self._star if is_best else ''}".rstrip())
 
-    def sampled(self, samples: list[dict[str, str]]) -> None:
+    def on_samples(self, samples: list[dict[str, str]]) -> None:
         self._samples = samples
         self._draw()
 
@@ -198,7 +198,7 @@ class LiveReport(Report):
         from rich.text import Text
 
         pairs = [(visible(s["question"]), visible(s["answer"])) for s in self._samples]
-        lines = [f" sample   {question} {self._arrow} {answer}" for question, answer in pairs]
+        lines = [f" sample   {source} {self._arrow} {predicted}" for source, predicted in pairs]
         shown = [Text(line, style="dim", no_wrap=True, overflow="ellipsis") for line in lines]
         if not self._live.is_started:
             self._live.start()
@@ -210,7 +210,7 @@ class LiveReport(Report):
         return ProgressBar(total=1.0, completed=progress, width=max(4, min(30, room)))
 
     def _left(self, progress: float) -> str:
-        """The time left, from how fast progress went since it was first heard of."""
+        """Estimated time left, from the rate of progress since the first event."""
         if self._first is None:
             self._first = (progress, self.seconds())
         before, since = self._first
@@ -221,10 +221,11 @@ class LiveReport(Report):
 
 
 def _header(name: str, facts: Mapping[str, Any]) -> list[str]:
-    """What is about to happen: the data, the machine, the model."""
+    """Data, device, model and run name, printed before training."""
     sizes = " / ".join(f"{number:,} {part}" for part, number in facts["examples"].items())
     threads = _threads()
-    size = f", {count(facts['size'])} parameters" * bool(facts["size"])  # counts come later
+    # An n-gram model has no parameters before training: they are its counts.
+    size = f", {count(facts['size'])} parameters" * bool(facts["size"])
     return [
         f"data    {sizes}",
         *(f"        {note}" for note in facts["notes"]),
@@ -235,13 +236,13 @@ def _header(name: str, facts: Mapping[str, Any]) -> list[str]:
 
 
 def _threads() -> int:
-    """How many threads compute: torch's, where torch is in use at all."""
+    """The number of compute threads: torch's, if torch is loaded."""
     torch = sys.modules.get("torch")
     return int(torch.get_num_threads()) if torch else 1
 
 
 def _columns(facts: Mapping[str, float], room: int) -> list[str]:
-    """The columns that fit, the least telling left out first."""
+    """The columns that fit, the least important left out first."""
     names = [name for name in facts if name != "valid_loss"]
     for spare in ("gradient", "symbols_per_second", "epoch"):
         if sum(_room(name) + 2 for name in names) > room:
@@ -250,7 +251,7 @@ def _columns(facts: Mapping[str, float], room: int) -> list[str]:
 
 
 def _title(name: str) -> str:
-    titles = {"symbols_per_second": "symbols/s", "seconds": "time"}
+    titles = {"symbols_per_second": "tokens/s", "gradient": "grad norm", "seconds": "time"}
     return titles.get(name, name.replace("_", " "))
 
 
@@ -260,7 +261,7 @@ def _room(name: str) -> int:
 
 
 def _cell(name: str, value: float) -> str:
-    """A number as its column shows it."""
+    """A number in the format of its column."""
     if value != value:
         return "-"
     if name in METRICS and name != "loss":

@@ -1,4 +1,4 @@
-"""What a person sees while runs are trained one after another: a line each, a bar for the whole."""
+"""Progress of several runs trained one after another: a line per run, a bar for all of them."""
 
 import sys
 import time
@@ -6,117 +6,119 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
-from ..experiments.queue import Moment
-from ..experiments.results import Climbed
+from ..experiments.queue import QueueProgress
+from ..experiments.results import RunResult
 from ..metrics import METRICS
 from .session import shown_interval
-from .terminal import MARKS, can_show, clock, duration, is_live, mark, say, width
+from .terminal import MARKS, can_show, clock, duration, is_interactive, mark, say, width
 
 HEARTBEAT_SECONDS = 60.0
-SumUp = Callable[[Sequence[Climbed]], str]  # what is done so far, in a few words
+Summarize = Callable[[Sequence[RunResult]], str]  # a summary of the finished runs, in a few words
 
 
-def best_of(done: Sequence[Climbed]) -> str:
+def best_of(done: Sequence[RunResult]) -> str:
     """The best run so far, in words."""
     if not done:
         return ""
     metric = next(iter(done[0].measured))
     sign = 1 if METRICS[metric].lower_is_better else -1
-    best = min(done, key=lambda climbed: sign * climbed.measured[metric].value)
+    best = min(done, key=lambda result: sign * result.measured[metric].value)
     return f"best {best.name} {METRICS[metric].show(best.measured[metric].value)}"
 
 
-def report_for(
-    name: str, *, quiet: bool = False, word: str = "rung", sum_up: SumUp = best_of
-) -> "LadderReport":
-    """A live display on a terminal, plain lines elsewhere, nothing if asked to be quiet."""
+def progress_for(
+    name: str, *, quiet: bool = False, word: str = "rung", summarize: Summarize = best_of
+) -> "LadderProgress":
+    """A progress bar on a terminal, log lines elsewhere, only failures with `quiet`."""
     if quiet:
-        return QuietLadder(name, word, sum_up)
-    return (LiveLadder if is_live(sys.stderr) else LineLadder)(name, word, sum_up)
+        return QuietLadderProgress(name, word, summarize)
+    return (LiveLadderProgress if is_interactive(sys.stderr) else LogLadderProgress)(
+        name, word, summarize
+    )
 
 
-class LadderReport(ABC):
-    """Hears how a ladder, or another series, stands and shows it on stderr."""
+class LadderProgress(ABC):
+    """Shows the progress of a ladder, or of cross-validation, on stderr."""
 
-    def __init__(self, name: str, word: str = "rung", sum_up: SumUp = best_of) -> None:
-        self.name, self.word, self._sum_up, self._stream = name, word, sum_up, sys.stderr
+    def __init__(self, name: str, word: str = "rung", summarize: Summarize = best_of) -> None:
+        self.name, self.word, self._summarize, self._stream = name, word, summarize, sys.stderr
         self._began = time.monotonic()
-        self._climbed: list[Climbed] = []
+        self._done: list[RunResult] = []
 
-    def tell(self, moment: Moment) -> None:
-        """Show a moment, and remember what is done."""
-        if moment.climbed is not None:
-            self._climbed.append(moment.climbed)
-            self.done(moment, moment.climbed)
+    def update(self, moment: QueueProgress) -> None:
+        """Show an update, and keep the result of a finished run."""
+        if moment.result is not None:
+            self._done.append(moment.result)
+            self.on_done(moment, moment.result)
         elif moment.problem:
             self.announce(f"{mark('bad', self._stream)} {moment.name}: {moment.problem}")
         else:
-            self.news(moment)
+            self.on_progress(moment)
 
     def announce(self, text: str) -> None:
-        """Words that must be seen, however quiet the user wants it."""
+        """Print a line even in quiet mode."""
         say(text)
 
     def close(self) -> None:
-        """Leave the terminal as it was."""
+        """Restore the terminal."""
         return
 
     @abstractmethod
-    def news(self, moment: Moment) -> None:
-        """A run is under way."""
+    def on_progress(self, moment: QueueProgress) -> None:
+        """Called while a run is trained."""
 
     @abstractmethod
-    def done(self, moment: Moment, climbed: Climbed) -> None:
-        """A run is done."""
+    def on_done(self, moment: QueueProgress, result: RunResult) -> None:
+        """Called when a run is finished."""
 
     def seconds(self) -> float:
-        """How long this has been going on."""
+        """Seconds since the first run began."""
         return time.monotonic() - self._began
 
     def so_far(self) -> str:
-        """What is done so far, in a few words."""
-        return self._sum_up(self._climbed)
+        """A summary of the finished runs, in a few words."""
+        return self._summarize(self._done)
 
 
-class QuietLadder(LadderReport):
-    """Says nothing but what must be seen."""
+class QuietLadderProgress(LadderProgress):
+    """Prints failures only."""
 
-    def news(self, moment: Moment) -> None:
+    def on_progress(self, moment: QueueProgress) -> None:
         return
 
-    def done(self, moment: Moment, climbed: Climbed) -> None:
+    def on_done(self, moment: QueueProgress, result: RunResult) -> None:
         return
 
 
-class LineLadder(LadderReport):
-    """For log files: a line for each rung, and at most one a minute in between."""
+class LogLadderProgress(LadderProgress):
+    """For log files: one line per finished run, and a heartbeat at most once a minute."""
 
-    def __init__(self, name: str, word: str = "rung", sum_up: SumUp = best_of) -> None:
-        super().__init__(name, word, sum_up)
+    def __init__(self, name: str, word: str = "rung", summarize: Summarize = best_of) -> None:
+        super().__init__(name, word, summarize)
         self._said = time.monotonic()
 
-    def news(self, moment: Moment) -> None:
+    def on_progress(self, moment: QueueProgress) -> None:
         if time.monotonic() - self._said >= HEARTBEAT_SECONDS:
             value = [f"valid={moment.value:.4g}"] if moment.value is not None else []
             self._write(moment, [f"progress={moment.progress:.3g}", *value])
 
-    def done(self, moment: Moment, climbed: Climbed) -> None:
-        metric, measured = next(iter(climbed.measured.items()))
-        self._write(moment, [f"{metric}={measured.value:.4g}", f"seconds={climbed.seconds:.4g}"])
+    def on_done(self, moment: QueueProgress, result: RunResult) -> None:
+        metric, measured = next(iter(result.measured.items()))
+        self._write(moment, [f"{metric}={measured.value:.4g}", f"seconds={result.seconds:.4g}"])
 
-    def _write(self, moment: Moment, facts: list[str]) -> None:
+    def _write(self, moment: QueueProgress, facts: list[str]) -> None:
         self._said = time.monotonic()
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        place = f"{self.word}={moment.name} {moment.number}/{moment.count}"
-        say(" ".join([now, self.name, place, *facts]))
+        run = f"{self.word}={moment.name} {moment.number}/{moment.count}"
+        say(" ".join([now, self.name, run, *facts]))
 
 
-class LiveLadder(LadderReport):
-    """For people: what is done above a bar of the whole."""
+class LiveLadderProgress(LadderProgress):
+    """For terminals: finished runs above a progress bar for all runs."""
 
-    def __init__(self, name: str, word: str = "rung", sum_up: SumUp = best_of) -> None:
-        super().__init__(name, word, sum_up)
-        # Drawn by hand at every moment, so that a signal never meets a second thread.
+    def __init__(self, name: str, word: str = "rung", summarize: Summarize = best_of) -> None:
+        super().__init__(name, word, summarize)
+        # No auto-refresh: rich would redraw in a second thread, which a signal could interrupt.
         from rich.console import Console
         from rich.live import Live
 
@@ -130,23 +132,23 @@ class LiveLadder(LadderReport):
     def close(self) -> None:
         self._live.stop()
 
-    def news(self, moment: Moment) -> None:
+    def on_progress(self, moment: QueueProgress) -> None:
         from rich.progress_bar import ProgressBar
         from rich.table import Table
 
         value = "" if moment.value is None else f"valid {moment.value:.4g}"
         words = [f"{100 * moment.progress:3.0f} %", value, self.so_far(), clock(self.seconds())]
-        told = f" {self._dot} ".join(filter(None, words))
+        status = f" {self._dot} ".join(filter(None, words))
         head = f" {moment.number}/{moment.count} {moment.name}"
-        room = max(4, min(30, width() - len(told) - len(head) - 4))
+        room = max(4, min(30, width() - len(status) - len(head) - 4))
         grid = Table.grid(padding=(0, 1))
-        grid.add_row(head, ProgressBar(total=1.0, completed=moment.progress, width=room), told)
+        grid.add_row(head, ProgressBar(total=1.0, completed=moment.progress, width=room), status)
         if not self._live.is_started:
             self._live.start()
         self._live.update(grid, refresh=True)
 
-    def done(self, moment: Moment, climbed: Climbed) -> None:
-        metric, measured = next(iter(climbed.measured.items()))
+    def on_done(self, moment: QueueProgress, result: RunResult) -> None:
+        metric, measured = next(iter(result.measured.items()))
         good = MARKS["good"][not can_show(MARKS["good"][0], self._stream)]
         shown = f"{METRICS[metric].title} {shown_interval(metric, measured)}"
-        self.announce(f"{good} {climbed.name:<14} {shown}  {duration(climbed.seconds)}")
+        self.announce(f"{good} {result.name:<14} {shown}  {duration(result.seconds)}")

@@ -1,4 +1,4 @@
-"""How things look in a terminal: marks, colours, tables, and numbers as people read them.
+"""Terminal output: marks, colours, aligned tables, and numbers formatted for people.
 
 Results go to stdout with `show`, everything else to stderr with `say`.
 """
@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Protocol, runtime_checkable
 
-MARKS: Final[Mapping[str, tuple[str, str]]] = {  # the sign, and the one every terminal can show
+MARKS: Final[Mapping[str, tuple[str, str]]] = {  # the Unicode character, and its ASCII fallback
     "good": ("✔", "+"),
     "warning": ("⚠", "!"),
     "bad": ("✘", "x"),
@@ -34,44 +34,44 @@ _ESCAPES = re.compile(r"\033\[[0-9;]*m")
 
 @runtime_checkable
 class Stream(Protocol):
-    """What is asked of stdout and stderr here."""
+    """The one method of stdout and stderr that is needed here."""
 
     def isatty(self) -> bool:
-        """Whether a person may be looking."""
+        """Whether it is a terminal."""
         ...
 
 
 def show(text: str = "") -> None:
-    """Print a result."""
+    """Print a result to stdout."""
     print(text)
 
 
 def say(text: str = "") -> None:
-    """Print anything that is not a result; a stderr that was closed is no reason to stop."""
+    """Print anything that is not a result to stderr; a closed stderr is ignored."""
     try:
         print(text, file=sys.stderr, flush=True)
     except (OSError, ValueError):
         return
 
 
-def is_live(stream: Stream) -> bool:
-    """Whether a bar may be drawn and drawn again: a person is looking at a real terminal."""
+def is_interactive(stream: Stream) -> bool:
+    """Whether it is a terminal on which a progress bar can be redrawn."""
     is_plain = os.environ.get("TERM") == "dumb" or bool(os.environ.get("CI"))
     return _is_terminal(stream) and not is_plain
 
 
 def wants_colour(stream: Stream) -> bool:
-    """Whether colour is welcome."""
-    return is_live(stream) and not os.environ.get("NO_COLOR")
+    """Whether to print in colour: on a terminal, unless NO_COLOR is set."""
+    return is_interactive(stream) and not os.environ.get("NO_COLOR")
 
 
 def coloured(text: str, colour: str, stream: Stream) -> str:
-    """The text in a colour, where colour is welcome."""
+    """The text in a colour, where `wants_colour`."""
     return f"\033[{COLOURS[colour]}m{text}\033[0m" if wants_colour(stream) else text
 
 
 def can_show(text: str, stream: Stream) -> bool:
-    """Whether the encoding of a stream has all these characters."""
+    """Whether the encoding of a stream can represent all these characters."""
     try:
         text.encode(getattr(stream, "encoding", None) or "ascii")
     except (UnicodeError, LookupError):
@@ -80,56 +80,56 @@ def can_show(text: str, stream: Stream) -> bool:
 
 
 def mark(name: str, stream: Stream) -> str:
-    """A sign such as ✔, in its colour, or what stands for it in ASCII."""
+    """A mark such as ✔ in its colour, or its ASCII fallback."""
     sign, plain = MARKS[name]
-    found = sign if can_show(sign, stream) else plain
-    return coloured(found, _MARK_COLOURS[name], stream) if name in _MARK_COLOURS else found
+    shown = sign if can_show(sign, stream) else plain
+    return coloured(shown, _MARK_COLOURS[name], stream) if name in _MARK_COLOURS else shown
 
 
 def heading(text: str, stream: Stream) -> str:
-    """A line that opens a part: ── text ──────."""
+    """A section heading: ── text ──────."""
     rule = MARKS["rule"][0 if can_show(MARKS["rule"][0], stream) else 1]
-    room = min(width(), 72) - columns(text) - 4
+    room = min(width(), 72) - display_width(text) - 4
     return f"{rule} {text} {rule[0] * max(2, room)}"
 
 
 def width() -> int:
-    """How many columns the terminal has; 80 where there is none."""
+    """The number of columns of the terminal; 80 without one."""
     return shutil.get_terminal_size((80, 24)).columns
 
 
-def columns(text: str) -> int:
-    """How many columns a text takes: wide characters two, accents and colours none."""
+def display_width(text: str) -> int:
+    """Columns that a text takes: wide characters two, accents and colour codes none."""
     bare = _ESCAPES.sub("", text)
-    joined = sum(unicodedata.category(character) in {"Mn", "Me", "Cf"} for character in bare)
+    combining = sum(unicodedata.category(character) in {"Mn", "Me", "Cf"} for character in bare)
     wide = sum(unicodedata.east_asian_width(character) in {"W", "F"} for character in bare)
-    return len(bare) - joined + wide
+    return len(bare) - combining + wide
 
 
 def table(rows: Sequence[Sequence[str]], align: str = "", room: int | None = None) -> list[str]:
     """Rows as aligned lines, two spaces between columns.
 
-    `align` has l or r for each column, the last letter standing for those after it; left where it
-    is empty. Where a line would be wider than the terminal, the widest left column is shortened.
+    `align` has l or r for each column; its last letter applies to all further columns, and an empty
+    string aligns left. If a line is wider than the terminal, the widest left column is cut.
     """
     if not rows:
         return []
     count = max(len(row) for row in rows)
     sides = (align or "l").ljust(count, (align or "l")[-1])
     cells = [[*row, *[""] * (count - len(row))] for row in rows]
-    widths = [max(columns(row[place]) for row in cells) for place in range(count)]
+    widths = [max(display_width(row[column]) for row in cells) for column in range(count)]
     _shrink(widths, sides, width() if room is None else room)
     return [
         "  ".join(
-            _padded(_shortened(cell, widths[place]), widths[place], sides[place])
-            for place, cell in enumerate(row)
+            _padded(_shortened(cell, widths[column]), widths[column], sides[column])
+            for column, cell in enumerate(row)
         ).rstrip()
         for row in cells
     ]
 
 
 def duration(seconds: float) -> str:
-    """A time span: 3.1 s, 42 s, 2 min 4 s, 1 h 5 min."""
+    """A duration in words: 3.1 s, 42 s, 2 min 4 s, 1 h 5 min."""
     if seconds < 9.95:
         return f"{seconds:.1f} s"
     whole = round(seconds)
@@ -141,7 +141,7 @@ def duration(seconds: float) -> str:
 
 
 def clock(seconds: float) -> str:
-    """A time span as a clock shows it: 0:13, 12:04, 1:02:09."""
+    """A duration as on a clock: 0:13, 12:04, 1:02:09."""
     whole = max(0, int(seconds))
     hours, minutes = whole // 3600, whole % 3600 // 60
     if hours:
@@ -150,20 +150,20 @@ def clock(seconds: float) -> str:
 
 
 def count(number: float) -> str:
-    """A count in three digits or so: 950, 19.1 k, 1.2 M."""
+    """A count with three significant digits: 950, 19.1 k, 1.2 M."""
     for limit, name in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if number >= limit * 0.9995:
             return f"{number / limit:.3g} {name}"
     return f"{number:.0f}"
 
 
-def several(number: int, what: str) -> str:
-    """A number with its noun: 1 step, 2,000 steps."""
+def plural(number: int, what: str) -> str:
+    """A count with its noun: 1 step, 2,000 steps."""
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
 def sparkline(values: Iterable[float], stream: Stream) -> str:
-    """A curve in one line, a character for each value; blank where it is not a number."""
+    """A curve in one line, one character for each value; a blank for NaN."""
     from ..views.draw.sparkline import BARS
     from ..views.draw.sparkline import sparkline as drawn_sparkline
 
@@ -171,38 +171,38 @@ def sparkline(values: Iterable[float], stream: Stream) -> str:
 
 
 def visible(text: str) -> str:
-    """Without the characters that steer a terminal: the words are from a file."""
+    """The text without control characters: text of a file must not steer the terminal."""
     return "".join(character if character.isprintable() else "·" for character in text)
 
 
 def _is_terminal(stream: Stream) -> bool:
     try:
         return stream.isatty()
-    except ValueError:  # it was closed
+    except ValueError:  # the stream is closed
         return False
 
 
 def _shrink(widths: list[int], sides: str, room: int) -> None:
-    """Take from the widest left column until a line fits, but leave it some characters."""
-    left = [place for place in range(len(widths)) if sides[place] == "l"]
+    """Narrow the widest left-aligned column until a line fits, down to 8 columns."""
+    left = [column for column in range(len(widths)) if sides[column] == "l"]
     while left and sum(widths) + 2 * (len(widths) - 1) > room:
-        widest = max(left, key=lambda place: widths[place])
+        widest = max(left, key=lambda column: widths[column])
         if widths[widest] <= 8:
             return
         widths[widest] -= 1
 
 
 def _shortened(text: str, room: int) -> str:
-    if columns(text) <= room:
+    if display_width(text) <= room:
         return text
     kept = ""
     for character in text:
-        if columns(kept + character) >= room:
+        if display_width(kept + character) >= room:
             break
         kept += character
     return kept + "…"
 
 
 def _padded(text: str, room: int, side: str) -> str:
-    blank = " " * max(0, room - columns(text))
+    blank = " " * max(0, room - display_width(text))
     return text + blank if side == "l" else blank + text

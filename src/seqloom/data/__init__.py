@@ -1,1 +1,1 @@
-"""Files and numbers; no models."""
+"""Data: file formats, tokenizers, time series, music, data loaders, checks; no models."""

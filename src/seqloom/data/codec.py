@@ -1,16 +1,16 @@
-"""What a task learns about its data before any model does."""
+"""Codecs: what a task fits to its training data, such as vocabularies and scalers."""
 
 from typing import Any, Protocol, runtime_checkable
 
 
 @runtime_checkable
 class Codec(Protocol):
-    """A fitted, saveable mapping between what users write and what models read."""
+    """A fitted mapping between the user's data and numbers, which is saved with the run."""
 
     def state(self) -> Any:
-        """What was learned, as JSON can hold it."""
+        """The fitted state, as JSON."""
         ...
 
     def restore(self, state: Any) -> None:
-        """Take up what `state` gave."""
+        """Restore what `state` returned."""
         ...

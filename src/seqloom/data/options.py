@@ -1,4 +1,4 @@
-"""Where the data is and how to read it: the [data] table of a recipe."""
+"""Data options: files, formats, splits and folds; the [data] table of a recipe."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -6,35 +6,37 @@ from typing import Literal
 
 @dataclass(frozen=True, kw_only=True)
 class Data:
-    """Which files to read, how they are laid out, and how they are split.
+    """Data options: which files to read, their format, and how they are split.
 
     Args:
-        train: The file to learn from. To classify, it may be a folder, too: of a folder for each
-            label with a file for each text, or of a file for each label with a text on each line;
-            one with train and test in it brings its own parts.
-        valid: The file that tells when to stop; without one, a part of train is cut off for it.
-        test: The file for the final score; without one, a part of train is cut off for it.
-        format: How the files are laid out; auto looks at the file's name, then at its content.
-            Series are wide (a step a row), long (a step a row, of the series it names), rows (a
-            series a row), ts or jsonl.
-        encoding: How the files' bytes stand for characters, such as utf-8, cp1252 or utf-16.
-        columns: Which column plays which role, as text=review,label=stars, or 1,2 for files
-            without a header. Several columns can be one text, as in text=title+body. Of series it
-            is time=date,value=sales+visits,id=shop,known=price,static=size; time=none takes the
-            rows in their order.
-        skip_bad: Leave out lines that cannot be read, and count them, instead of stopping.
-        max_length: The longest sequence allowed, in symbols; 0 is no limit.
-        valid_fraction: The part of train that is cut off where no valid file is given.
-        test_fraction: The part of train that is cut off where no test file is given.
-        split_seed: The number that decides which sequences are cut off; the same number gives
-            the same split.
-        shared: Allow the same sequence in two parts, such as train and test.
-        folds: Into how many folds train is cut, of which one is the test part; 0 is none. With
-            `seqloom train --folds` each is held out in turn.
-        fold: Which fold is held out, from 1 on.
-        group: A column of train, by name or number; rows that have the same in it are in one fold.
-        in_time: Rows of train stand in the order of time: a fold is learned from what came before.
-        stratified: Keep labels of whole sequences in proportion in all folds.
+        train: Training file. For classification it may be a folder with a folder for each label and
+            a file for each text, or with a file for each label and a text on each line; a folder
+            with train and test in it has its own splits.
+        valid: Validation file, for early stopping and the choice of checkpoints; without one, a
+            fraction of train is split off.
+        test: Test file; without one, a fraction of train is split off.
+        format: File format; auto guesses it by the file's name, then by its content. Tables of time
+            series are wide (a time step a row), long (a time step of a named series a row) or rows
+            (a series a row); ts and jsonl have time series, too.
+        encoding: Text encoding, such as utf-8, cp1252 or utf-16.
+        columns: The columns of the roles, as in text=review,label=stars, or 1,2 for files without a
+            header. Columns can be concatenated, as in text=title+body. For time series it is
+            time=date,value=sales+visits,id=shop,known=price,static=size; with time=none, rows are
+            time steps in their order.
+        skip_bad: Skip lines that cannot be read, and count them, instead of stopping.
+        max_length: Maximum sequence length, in tokens; 0 is no limit.
+        valid_fraction: Fraction of train for validation, if there is no validation file.
+        test_fraction: Fraction of train for testing, if there is no test file.
+        split_seed: Random seed of the train/validation/test split.
+        allow_overlap: Allow the same sequence in two splits, such as train and test.
+        folds: Number of folds of k-fold cross-validation; 0 is none. One fold is the test split;
+            `seqloom train --folds` holds out each in turn.
+        fold: The fold that is held out, from 1 on.
+        group: A column of train, by name or number; rows with the same value are in one fold
+            (group k-fold).
+        in_time: Rows of train are in order of time: each fold is tested after training on earlier
+            rows only (forward validation).
+        stratified: Keep the proportions of labels in all folds (stratified k-fold).
     """
 
     train: str = ""
@@ -51,7 +53,7 @@ class Data:
     valid_fraction: float = 0.05
     test_fraction: float = 0.05
     split_seed: int = 1
-    shared: bool = False
+    allow_overlap: bool = False
     folds: int = 0
     fold: int = 1
     group: str = ""

@@ -1,18 +1,18 @@
-"""Search for a good sequence in anything that can `begin` and `step`."""
+"""Decoding of anything that can `begin` and `step`: beam search, sampling, ensembles."""
 
-from .beam import cannot_look, search
+from .beam import beam_search, no_attention_error
 from .ensemble import Ensemble
-from .sampled_answers import Draws
-from .sampling import Drawn, Sampling, Writer, drawing, sample
+from .sampled_answers import SamplingDecoder
+from .sampling import GenerativeModel, SampledTokens, Sampling, sample, sample_steps
 
 __all__ = [
-    "Drawn",
-    "Draws",
     "Ensemble",
+    "GenerativeModel",
+    "SampledTokens",
     "Sampling",
-    "Writer",
-    "cannot_look",
-    "drawing",
+    "SamplingDecoder",
+    "beam_search",
+    "no_attention_error",
     "sample",
-    "search",
+    "sample_steps",
 ]

@@ -1,4 +1,4 @@
-"""Several models that answer together: the mean of their probabilities, symbol by symbol."""
+"""Ensembles of models: the mean of their probabilities, token by token."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -9,19 +9,18 @@ from jaxtyping import Float, Int
 
 from ..batch import Batch, Sequences
 from ..errors import ModelError
-from ..model import Generator, Looks, Model, Prediction, Search, State, Weights
+from ..model import Attends, Generator, Model, Prediction, Search, State, Weights
 from ..signature import BEGIN, UNKNOWN, Form, Signature, Space, Vectors
-from ..trace import modules
-from .beam import cannot_look
-from .beam import search as find
+from ..trace import named_modules
+from .beam import beam_search, no_attention_error
 
 
 class Ensemble(Model):
-    """Models that share their symbols, each with the same say.
+    """Ensemble of models with the same vocabulary: the arithmetic mean of their probabilities.
 
     p(y_t | y_<t, x) = 1/M Σ_m p_m(y_t | y_<t, x)
 
-    Its state is that of all models, one after the other; what is `Still` in one stays so.
+    Its state is the concatenation of the states of all models.
     """
 
     forms = frozenset({Form.NEXT, Form.TRANSDUCE})
@@ -29,50 +28,51 @@ class Ensemble(Model):
     def __init__(self, models: Sequence[Any]) -> None:
         super().__init__(models[0].signature)
         self.models = list(models)
-        with self.at_rest():
-            self._sizes = parts_of_a_state(self.models, self.signature)
+        with self.inference_mode():
+            self._sizes = state_sizes(self.models, self.signature)
 
     @property
     def in_order(self) -> bool:
-        """Text is read in its order where a model needs that."""
+        """Whether any of the models needs text in its order."""
         return any(getattr(model, "in_order", False) for model in self.models)
 
     def predict(self, source: Sequences, search: Search) -> Prediction:
         is_next = self.signature.form is Form.NEXT
-        return find(self, source, search, prefix=source if is_next else None)
+        return beam_search(self, source, search, prefix=source if is_next else None)
 
     def log_prob(self, batch: Batch) -> Float[np.ndarray, " batch"]:
-        window = Batch(batch.target.late(BEGIN), batch.target)
-        found: np.ndarray = self.log_probs_from(window, self.begin(batch.source))[0].sum(1)
-        return found
+        whole = Batch(batch.target.shift_right(BEGIN), batch.target)
+        log_probs: np.ndarray = self.log_probs_from(whole, self.begin(batch.source))[0].sum(1)
+        return log_probs
 
     def log_probs_from(
         self, window: Batch, state: State
     ) -> tuple[Float[np.ndarray, "batch time"], State]:
-        """Log-probability of each target symbol, what is read before it being the source."""
-        return step_by_step(self, window.target, window.source, state)
+        """Log-probability of each target token; the source is the token before each."""
+        return stepwise_log_probs(self, window.target, window.source, state)
 
     def begin(self, source: Sequences) -> State:
         return tuple(part for model in self.models for part in model.begin(source))
 
     def step(
-        self, symbols: Int[np.ndarray, " batch"], state: State
+        self, tokens: Int[np.ndarray, " batch"], state: State
     ) -> tuple[Float[np.ndarray, "batch vocabulary"], State]:
-        told = [m.step(symbols, own) for m, own in zip(self.models, self._own(state), strict=True)]
-        return self._mean([found for found, _ in told]), sum((new for _, new in told), ())
+        states = zip(self.models, self._split(state), strict=True)
+        steps = [model.step(tokens, own) for model, own in states]
+        return self._mean([log_probs for log_probs, _ in steps]), sum((new for _, new in steps), ())
 
-    def step_looking(
-        self, symbols: Int[np.ndarray, " batch"], state: State
-    ) -> tuple[Float[np.ndarray, "batch vocabulary"], State, Float[np.ndarray, "batch place"]]:
-        """As `step`, and the mean of where the models looked."""
-        told = []
-        for model, own in zip(self.models, self._own(state), strict=True):
-            if not isinstance(model, Looks):
-                raise cannot_look(f"the model {type(model).__name__}")
-            told.append(model.step_looking(symbols, own))
-        state = sum((new for _, new, _ in told), ())
-        weights = np.mean([weights for _, _, weights in told], axis=0)
-        return self._mean([found for found, _, _ in told]), state, weights
+    def step_with_attention(
+        self, tokens: Int[np.ndarray, " batch"], state: State
+    ) -> tuple[Float[np.ndarray, "batch vocabulary"], State, Float[np.ndarray, "batch position"]]:
+        """As `step`, and the mean of the models' attention weights."""
+        steps = []
+        for model, own in zip(self.models, self._split(state), strict=True):
+            if not isinstance(model, Attends):
+                raise no_attention_error(f"the model {type(model).__name__}")
+            steps.append(model.step_with_attention(tokens, own))
+        state = sum((new for _, new, _ in steps), ())
+        weights = np.mean([weights for _, _, weights in steps], axis=0)
+        return self._mean([log_probs for log_probs, _, _ in steps]), state, weights
 
     def weights(self) -> Weights:
         return {
@@ -87,74 +87,75 @@ class Ensemble(Model):
             model.restore({name.partition("/")[2]: array for name, array in own.items()})
 
     def named_modules(self) -> Iterator[tuple[str, Any]]:
-        """The blocks of all models, to watch them: each behind the number of its model."""
-        return modules_of({str(number): model for number, model in enumerate(self.models)})
+        """The modules of all models by path, which begins with the number of the model."""
+        return prefixed_modules({str(number): model for number, model in enumerate(self.models)})
 
     @contextmanager
-    def at_rest(self) -> Iterator[None]:
-        """All models are used, not trained."""
+    def inference_mode(self) -> Iterator[None]:
+        """All models are in inference mode."""
         with ExitStack() as resting:
             for model in self.models:
-                resting.enter_context(model.at_rest())
+                resting.enter_context(model.inference_mode())
             yield
 
-    def _own(self, state: State) -> list[State]:
+    def _split(self, state: State) -> list[State]:
         ends = np.cumsum(self._sizes).tolist()
         return [state[end - size : end] for end, size in zip(ends, self._sizes, strict=True)]
 
     def _mean(
-        self, found: list[Float[np.ndarray, "batch vocabulary"]]
+        self, log_probs: list[Float[np.ndarray, "batch vocabulary"]]
     ) -> Float[np.ndarray, "batch vocabulary"]:
-        """log (1/M Σ e^found), of numbers that may be too small for a probability."""
-        total = np.asarray(found[0], dtype=np.float64)
-        for more in found[1:]:
+        """log (1/M Σ_m e^log_probs_m), computed in logarithms so that nothing underflows."""
+        total = np.asarray(log_probs[0], dtype=np.float64)
+        for more in log_probs[1:]:
             total = np.logaddexp(total, more)
-        mean: np.ndarray = total - np.log(len(found))
+        mean: np.ndarray = total - np.log(len(log_probs))
         return mean
 
 
-def parts_of_a_state(models: Sequence[Generator], signature: Signature) -> list[int]:
-    """How many parts each model's state has; models of different symbols are refused.
+def state_sizes(models: Sequence[Generator], signature: Signature) -> list[int]:
+    """How many parts each model's state has; raises an error where output vocabularies differ.
 
-    One step tells: all must be able to write a source's unknown symbols, or none.
+    They differ where some models can copy unknown tokens from the source and others cannot, which
+    only a step shows.
     """
-    source, begin = _anything(signature.source), np.array([BEGIN])
+    source, begin = _dummy_source(signature.source), np.array([BEGIN])
     states = [model.begin(source) for model in models]
     if getattr(signature.target, "unknowns", 0):
         steps = zip(models, states, strict=True)
         if len({model.step(begin, state)[0].shape[1] for model, state in steps}) > 1:
             raise ModelError(
                 "M207",
-                "one of the models copies unknown symbols and another cannot write them",
+                "one of the models copies unknown tokens and another cannot write them",
                 help=["join models that copy, or models that do not"],
             )
     return [len(state) for state in states]
 
 
-def step_by_step(
+def stepwise_log_probs(
     model: Generator, target: Sequences, before: Sequences, state: State
 ) -> tuple[Float[np.ndarray, "batch time"], State]:
-    """Log-probability of each target symbol, each after the one that was read before it.
+    """Log-probability of each target token given the one before it, by single steps.
 
-    A symbol that the source brought and the model does not copy is one of its unknown ones.
+    A token that was copied from the source counts as UNKNOWN where the model cannot copy.
     """
-    rows, found = np.arange(len(before)), np.zeros(before.values.shape)
+    rows, scores = np.arange(len(before)), np.zeros(before.values.shape)
     for time in range(before.values.shape[1]):
         log_probs, state = model.step(before.values[:, time], state)
-        right = target.values[:, time]
-        right = np.where(right < log_probs.shape[1], right, UNKNOWN)
-        found[:, time] = np.asarray(log_probs)[rows, right]
-    return np.where(target.mask, found, 0.0), state
+        tokens = target.values[:, time]
+        tokens = np.where(tokens < log_probs.shape[1], tokens, UNKNOWN)
+        scores[:, time] = np.asarray(log_probs)[rows, tokens]
+    return np.where(target.mask, scores, 0.0), state
 
 
-def modules_of(models: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The blocks of several models by their paths, which begin with the name of their model."""
+def prefixed_modules(models: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The modules of several models by path, which begins with the name of the model."""
     for name, model in models.items():
-        for path, module in modules(model):
+        for path, module in named_modules(model):
             yield f"{name}.{path}" if path else name, module
 
 
-def _anything(space: Space) -> Sequences:
+def _dummy_source(space: Space) -> Sequences:
     """One sequence of one value."""
     if isinstance(space, Vectors):
         return Sequences(np.zeros((1, 1, space.width), dtype=np.float32), np.array([1]))

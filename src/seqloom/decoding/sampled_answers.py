@@ -1,4 +1,4 @@
-"""Answers that are drawn, where others are searched for."""
+"""Decoding by sampling: several outputs sampled for each source, instead of beam search."""
 
 from dataclasses import dataclass, field
 
@@ -8,24 +8,24 @@ from jaxtyping import Int
 from ..batch import Batch, Sequences
 from ..errors import ModelError, UsageError
 from ..model import Generator, Model
-from ..prediction import Hypothesis, Prediction, must_search
+from ..prediction import Hypothesis, Prediction, require_search
 from ..signature import END, Form, Signature
 from .sampling import Sampling, sample
 
-AT_ONCE = 256  # answers drawn together, however many are asked for: each takes memory
+SEQUENCES_AT_ONCE = 256  # outputs sampled in one batch, which bounds the memory of their states
 
 
 @dataclass(frozen=True, kw_only=True)
-class Draws:
-    """How answers are drawn, instead of looking for the best.
+class SamplingDecoder:
+    """Decoding by sampling, where `Search` decodes by beam search.
 
     Args:
-        sampling: How each of their symbols is drawn.
-        count: How many answers there are for each source, in the order in which they are drawn.
-        allow: The numbers of the only symbols an answer may have; none allows all.
-        prefix: The numbers of the symbols that every answer begins with.
-        first: The number of the first source. Randomness follows from a source's number, so that
-            it is answered the same whatever is asked beside it.
+        sampling: Sampling options for each token.
+        count: Outputs for each source, in the order in which they are sampled.
+        allow: Ids of the only tokens that an output may have; empty allows all.
+        prefix: Ids of the tokens that every output begins with.
+        first: The number of the first source. The random generator of a source depends on its
+            number, so that its outputs are the same whatever is decoded beside it.
     """
 
     sampling: Sampling = field(default_factory=Sampling)
@@ -39,54 +39,54 @@ class Draws:
             expected = "expected a whole number of at least 1"
             raise UsageError("U060", f"sample {self.count}: {expected}")
 
-    def must_fit(self, signature: Signature) -> None:
-        """Refuse a model whose answers cannot be drawn."""
-        must_search(signature, "sample")
+    def validate_for(self, signature: Signature) -> None:
+        """Raise an error for a model whose outputs cannot be sampled."""
+        require_search(signature, "sample")
         if signature.form is Form.NEXT:
             raise UsageError(
                 "U066",
-                "sample: this model lets texts go on, and has a command of its own for that",
+                "sample: this is a language model, which continues texts by another command",
                 help=['seqloom generate RUN --prompt "…" --count 3'],
             )
 
     def predict(
         self, model: Model, source: Sequences, numbers: Int[np.ndarray, " batch"]
     ) -> Prediction:
-        """Answers to the sources, which have these numbers; scores are their log-probabilities.
+        """Sample outputs for the sources with these numbers; scores are their log-probabilities.
 
-        The log-probability is the model's own, of the whole answer with its end, however the
-        temperature and the cuts changed what was drawn from.
+        The log-probability is the model's own, of the whole output with its end, without the
+        temperature and the truncation that were used to sample it.
         """
-        found: list[Hypothesis] = []
+        sampled: list[Hypothesis] = []
         total = len(source) * self.count
-        for start in range(0, total, AT_ONCE):
-            places = np.arange(start, min(start + AT_ONCE, total))
-            rows, copies = np.divmod(places, self.count)
-            streams = [
-                self.sampling.stream(self.first + number, copy)
+        for start in range(0, total, SEQUENCES_AT_ONCE):
+            indices = np.arange(start, min(start + SEQUENCES_AT_ONCE, total))
+            rows, copies = np.divmod(indices, self.count)
+            rngs = [
+                self.sampling.rng(self.first + number, copy)
                 for number, copy in zip(numbers[rows].tolist(), copies.tolist(), strict=True)
             ]
             some = Sequences(source.values[rows], source.lengths[rows])
-            found += self._drawn(model, some, streams)
+            sampled += self._sample(model, some, rngs)
         firsts = range(0, total, self.count)
-        return Prediction.of([tuple(found[first : first + self.count]) for first in firsts])
+        return Prediction.of([tuple(sampled[first : first + self.count]) for first in firsts])
 
-    def _drawn(
-        self, model: Model, source: Sequences, streams: list[np.random.Generator]
+    def _sample(
+        self, model: Model, source: Sequences, rngs: list[np.random.Generator]
     ) -> list[Hypothesis]:
-        """An answer to each source, from a stream of random numbers of its own."""
+        """One output for each source, each with its own random generator."""
         if not isinstance(model, Generator):
             raise ModelError("M120", f"{type(model).__name__} cannot generate")
-        begun = Sequences.pad([np.array(self.prefix, dtype=np.int64)] * len(source))
-        drawn = sample(model, source, self.sampling, begun, streams=streams, allow=self.allow)
-        targets = [self._whole(row) for row in drawn]
+        prefix = Sequences.pad([np.array(self.prefix, dtype=np.int64)] * len(source))
+        rows = sample(model, source, self.sampling, prefix, rngs=rngs, allow=self.allow)
+        targets = [self._with_end(row) for row in rows]
         log_probs = model.log_prob(Batch(source, Sequences.pad(targets))).tolist()
         return [
             Hypothesis(target, log_prob, log_prob, ended=bool(target[-1] == END))
             for target, log_prob in zip(targets, log_probs, strict=True)
         ]
 
-    def _whole(self, row: Int[np.ndarray, " _"]) -> Int[np.ndarray, " _"]:
-        """With what it begins with, and with its end, unless the limit came first."""
+    def _with_end(self, row: Int[np.ndarray, " _"]) -> Int[np.ndarray, " _"]:
+        """The whole output: its prefix, and its end unless the limit came first."""
         end = [END] if len(row) < self.sampling.limit else []
         return np.array([*self.prefix, *row.tolist(), *end], dtype=np.int64)

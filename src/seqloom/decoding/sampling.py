@@ -1,4 +1,4 @@
-"""Draw sequences from anything that can `begin` and `step`, symbol by symbol."""
+"""Sampling: temperature, top-k, top-p (nucleus) and min-p, token by token, for any `Generator`."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -11,35 +11,36 @@ from jaxtyping import Float, Int
 
 from ..batch import Batch, Sequences
 from ..errors import UsageError
-from ..model import Carries, Generator, State, Stepper, Streams
+from ..model import Generator, State, Stateful, Stepper, Streaming
 from ..prediction import Search
 from ..signature import BEGIN, END, PAD
-from .constraints import Rules
-from .state import moved, with_room, without_gaps
+from .constraints import Constraints
+from .state import compact_order, grow_history, reorder_state
 
 Ids = Int[np.ndarray, " kept"]
-Chances = Float[np.ndarray, " kept"]
-BY_STEPS = 16  # so short a prompt is read step by step as quickly
-AT_ONCE = 1024  # symbols of a prompt read in one pass
-FEW = 64  # so many of the likeliest are looked at before more are
+Probabilities = Float[np.ndarray, " kept"]
+SHORT_PROMPT = 16  # tokens up to which a prompt is read step by step: one pass is not faster
+CHUNK = 1024  # tokens of a prompt read in one pass
+NUCLEUS_GUESS = 64  # tokens sorted at first to find the nucleus
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sampling:
-    """How a sequence is drawn.
+    """Sampling options: temperature, top-k, top-p (nucleus) and min-p, and constraints.
 
     Args:
-        temperature: Below 1 the likely becomes likelier, above 1 the choice becomes wilder; 0
-            always takes the likeliest.
-        top_k: Only so many of the likeliest symbols are drawn from; 0 draws from all.
-        top_p: Only the likeliest symbols that have this share of the probability together are
-            drawn from; 1 draws from all.
-        min_p: Only symbols that have at least this share of the likeliest one's probability are
-            drawn from; 0 draws from all.
-        block_ngrams: No so many symbols in a row are drawn twice; 0 lets them.
-        shortest: The fewest symbols drawn before the end.
-        limit: The most symbols drawn.
-        seed: Where randomness starts: the same seed draws the same symbols.
+        temperature: Sampling temperature; below 1 is more conservative, above 1 more diverse; 0
+            always takes the most probable token.
+        top_k: Sample among the k most probable tokens only; 0 disables it.
+        top_p: Sample among the fewest most probable tokens whose probabilities sum to this
+            (nucleus sampling); 1 disables it.
+        min_p: Sample among tokens that are at least this fraction as probable as the most probable
+            one; 0 disables it.
+        block_ngrams: No-repeat n-gram size: no n-gram of this size is sampled twice; 0 disables
+            it.
+        shortest: Minimum number of tokens before the end of sequence.
+        limit: Maximum number of tokens.
+        seed: Random seed.
     """
 
     temperature: float = 1.0
@@ -66,172 +67,179 @@ class Sampling:
             if not is_right:
                 raise UsageError("U030", f"{name} {getattr(self, name):g}: expected {expected}")
 
-    def stream(self, *numbers: int) -> np.random.Generator:
-        """The random numbers of one sequence: those of no other, whatever is drawn beside it."""
+    def rng(self, *numbers: int) -> np.random.Generator:
+        """The random generator of one sequence, independent of what is sampled beside it."""
         return np.random.default_rng([self.seed, *numbers])
 
 
-class Writer(Generator, Protocol):
-    """A generator that can be used without being trained."""
+class GenerativeModel(Generator, Protocol):
+    """A `Generator` that can be put into inference mode."""
 
-    def at_rest(self) -> AbstractContextManager[Any]: ...
+    def inference_mode(self) -> AbstractContextManager[Any]: ...
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """One symbol more for some rows, and how likely the model held every symbol there."""
+class SampledTokens:
+    """One sampled token for each of some rows, and the log-probabilities of all tokens there."""
 
     rows: Int[np.ndarray, " growing"]
-    symbols: Int[np.ndarray, " growing"]
+    tokens: Int[np.ndarray, " growing"]
     log_probs: Float[np.ndarray, "growing vocabulary"]
 
 
 def sample(
-    model: Writer,
+    model: GenerativeModel,
     source: Sequences,
     settings: Sampling,
     prefix: Sequences,
     *,
-    streams: Sequence[np.random.Generator] = (),
+    rngs: Sequence[np.random.Generator] = (),
     allow: frozenset[int] = frozenset(),
 ) -> list[Int[np.ndarray, " _"]]:
-    """A sequence for each source, drawn after its prefix, without its end."""
-    found: list[list[int]] = [[] for _ in range(len(source))]
-    for drawn in drawing(model, source, settings, prefix, streams=streams, allow=allow):
-        for row, symbol in zip(drawn.rows.tolist(), drawn.symbols.tolist(), strict=True):
-            found[row] += [symbol] * (symbol != END)
-    return [np.array(row, dtype=np.int64) for row in found]
+    """Sample a sequence for each source, which continues its prefix; without the end."""
+    sequences: list[list[int]] = [[] for _ in range(len(source))]
+    for step in sample_steps(model, source, settings, prefix, rngs=rngs, allow=allow):
+        for row, token in zip(step.rows.tolist(), step.tokens.tolist(), strict=True):
+            sequences[row] += [token] * (token != END)
+    return [np.array(row, dtype=np.int64) for row in sequences]
 
 
-def drawing(  # noqa: PLR0913 - keyword-only but for what every draw needs
-    model: Writer,
+def sample_steps(  # noqa: PLR0913 - keyword-only but for what every call needs
+    model: GenerativeModel,
     source: Sequences,
     settings: Sampling,
     prefix: Sequences,
     *,
-    streams: Sequence[np.random.Generator] = (),
+    rngs: Sequence[np.random.Generator] = (),
     allow: frozenset[int] = frozenset(),
-    is_last: Callable[[int, int], bool] = lambda row, symbol: symbol == END,
-) -> Iterator[Drawn]:
-    """Symbols as they are drawn after the prefixes, a step of all rows at a time.
+    is_last: Callable[[int, int], bool] = lambda row, token: token == END,
+) -> Iterator[SampledTokens]:
+    """Tokens as they are sampled after the prefixes, one step of all rows at a time.
 
-    Each row draws from a stream of its own, `settings.stream(row)` unless `streams` are given, so
-    that a row draws the same beside others as alone. (A neural model's numbers differ in the last
-    digits with the size of a batch, so one draw in a million may still fall otherwise.)
+    Each row has a random generator of its own, `settings.rng(row)` unless `rngs` are given, so that
+    it samples the same alone as beside others. (A neural model's outputs differ in the last digits
+    with the batch size, so one sample in a million may still differ.)
 
-    Only the symbols of `allow` are drawn, and the end; if it names none, all.
+    `allow` are the only tokens that are sampled, beside the end; empty allows all.
 
-    A row goes on until `is_last(row, symbol)`, which is asked once for each of its symbols, or to
-    the limit; then it leaves the batch, and the rest goes on quicker.
+    A row continues until `is_last(row, token)`, which is called once for each of its tokens, or to
+    the limit. Then it leaves the batch, which makes the steps of the others faster.
     """
-    streams = streams or [settings.stream(row) for row in range(len(source))]
+    rngs = rngs or [settings.rng(row) for row in range(len(source))]
     rows, time = np.arange(len(source)), int(prefix.lengths.min(initial=0))
-    must = Search(block_ngrams=settings.block_ngrams, shortest=settings.shortest, allow=allow)
-    rules = Rules(must, prefix)
+    limits = Search(block_ngrams=settings.block_ngrams, shortest=settings.shortest, allow=allow)
+    constraints = Constraints(limits, prefix)
     history, is_first = prefix.values[:, :time].astype(np.int64), True
-    walker, symbols, state = _begin(model, source, prefix, time)
+    stepper, tokens, state = _begin(model, source, prefix, time)
     while len(rows):
-        log_probs, state = walker.step(symbols, state)
-        is_drawn = prefix.lengths[rows] <= time
-        symbols = np.zeros_like(rows)
-        symbols[~is_drawn] = prefix.values[rows[~is_drawn], time : time + 1].ravel()
-        ruled = rules.ruled(log_probs, _written(history, rows, time, settings), rows)
-        for place in np.flatnonzero(is_drawn):
-            symbols[place] = _draw(ruled[place], settings, streams[rows[place]])
+        log_probs, state = stepper.step(tokens, state)
+        is_sampled = prefix.lengths[rows] <= time  # other rows still read their prefix
+        tokens = np.zeros_like(rows)
+        tokens[~is_sampled] = prefix.values[rows[~is_sampled], time : time + 1].ravel()
+        masked = constraints.masked(log_probs, _history(history, rows, time, settings), rows)
+        for index in np.flatnonzero(is_sampled):
+            tokens[index] = _sample_token(masked[index], settings, rngs[rows[index]])
         if settings.block_ngrams:
-            history = with_room(history, time)
-            history[rows, time] = symbols
+            history = grow_history(history, time)
+            history[rows, time] = tokens
         time += 1
-        if is_drawn.any():
-            likely = log_probs if is_drawn.all() else log_probs[is_drawn]  # no copy if it can be
-            yield Drawn(rows[is_drawn], symbols[is_drawn], likely)
-        over = is_drawn & (time - prefix.lengths[rows] >= settings.limit)
-        for place in np.flatnonzero(is_drawn):
-            over[place] |= is_last(int(rows[place]), int(symbols[place]))
+        if is_sampled.any():
+            # Indexing by a mask copies, which is needless where all rows are sampled.
+            likely = log_probs if is_sampled.all() else log_probs[is_sampled]
+            yield SampledTokens(rows[is_sampled], tokens[is_sampled], likely)
+        over = is_sampled & (time - prefix.lengths[rows] >= settings.limit)
+        for index in np.flatnonzero(is_sampled):
+            over[index] |= is_last(int(rows[index]), int(tokens[index]))
         if over.any():
-            places = without_gaps(~over)
-            rows, symbols = rows[places], symbols[places]
+            order = compact_order(~over)
+            rows, tokens = rows[order], tokens[order]
             if len(rows):
-                state = moved(state, places, places, is_first=is_first)
+                state = reorder_state(state, order, order, is_first=is_first)
             is_first = False
 
 
-def _written(
+def _history(
     history: Int[np.ndarray, "sources room"], rows: Ids, time: int, settings: Sampling
 ) -> Int[np.ndarray, "rows time"]:
-    """What the rows have so far; only how much that is, where no symbol of it matters."""
+    """The tokens of the rows so far; where only their number matters, a view without a copy."""
     if settings.block_ngrams:
         return history[rows, :time]
     return np.broadcast_to(np.int64(PAD), (len(rows), time))
 
 
-def kept(log_probs: Float[np.ndarray, " vocabulary"], settings: Sampling) -> tuple[Ids, Chances]:
-    """The symbols that may be drawn, in the order of their numbers, and their probabilities.
+def truncated_distribution(
+    log_probs: Float[np.ndarray, " vocabulary"], settings: Sampling
+) -> tuple[Ids, Probabilities]:
+    """The tokens that may be sampled, in the order of their ids, and their probabilities.
 
-    q_i ∝ p_i^(1/T)                         temperature T
-    K   = the k likeliest                   top-k (Fan et al., 2018)
-    N   = the fewest of the likeliest in K  nucleus, or top-p (Holtzman et al., 2020)
+    q_i ∝ p_i^(1/T)                             temperature T
+    K   = the k most probable                   top-k (Fan et al., 2018)
+    N   = the fewest of the most probable in K  top-p, nucleus sampling (Holtzman et al., 2020)
           with Σ_{i∈N} q_i ≥ p Σ_{i∈K} q_i
-    M   = {i : q_i ≥ m max_j q_j}           min-p (Nguyen et al., 2024)
+    M   = {i : q_i ≥ m max_j q_j}               min-p (Nguyen et al., 2024)
 
-    What is drawn has the probability q_i / Σ_{j∈N∩M} q_j. Of equals the first are kept. Padding
-    and a second beginning are never drawn.
+    A token is sampled with the probability q_i / Σ_{j∈N∩M} q_j. Ties go to the smaller id. Padding
+    and the beginning of sequence are never sampled.
     """
     scores = log_probs.astype(np.float64)
     scores[[PAD, BEGIN]] = -np.inf
     best = scores.max()
     if not best > -np.inf:
-        raise _nothing_can_follow()
+        raise _no_token_possible()
     if settings.temperature == 0:
         return np.array([scores.argmax()]), np.ones(1)
-    found = _likeliest(scores, settings.top_k)
-    with np.errstate(over="ignore", under="ignore"):  # what is too unlikely for a number is 0
-        chances = np.exp((scores[found] - best) / settings.temperature)
+    tokens = _top_k(scores, settings.top_k)
+    # The maximum is subtracted first, so that the exponential cannot overflow at low temperatures.
+    with np.errstate(over="ignore", under="ignore"):
+        probs = np.exp((scores[tokens] - best) / settings.temperature)
     if settings.top_p < 1:
-        chosen = _nucleus(chances, settings.top_p)
-        found, chances = found[chosen], chances[chosen]
+        chosen = _nucleus(probs, settings.top_p)
+        tokens, probs = tokens[chosen], probs[chosen]
     if settings.min_p > 0:
-        chosen = np.flatnonzero(chances >= settings.min_p)  # the likeliest has 1 here
-        found, chances = found[chosen], chances[chosen]
-    return found, chances / chances.sum()
+        chosen = np.flatnonzero(probs >= settings.min_p)  # unnormalised: the most probable has 1
+        tokens, probs = tokens[chosen], probs[chosen]
+    return tokens, probs / probs.sum()
 
 
-def _likeliest(scores: Float[np.ndarray, " vocabulary"], count: int) -> Ids:
-    if not 0 < count < len(scores):
+def _top_k(scores: Float[np.ndarray, " vocabulary"], k: int) -> Ids:
+    """The indices of the k largest scores, in order of index; all where k is 0."""
+    if not 0 < k < len(scores):
         return np.arange(len(scores))
-    least = np.partition(scores, -count)[-count]
+    # Partition, not sort: linear in the vocabulary. Ties with the k-th are filled up by index.
+    least = np.partition(scores, -k)[-k]
     is_kept = scores > least
-    equals = np.flatnonzero(scores == least)[: count - int(is_kept.sum())]
-    is_kept[equals] = True
+    ties = np.flatnonzero(scores == least)[: k - int(is_kept.sum())]
+    is_kept[ties] = True
     return np.flatnonzero(is_kept)
 
 
-def _nucleus(chances: Chances, share: float) -> Int[np.ndarray, " _"]:
-    """The places of the fewest that have this share together, in order."""
-    needed, size = share * chances.sum(), FEW
-    found = _likeliest(chances, size)
-    while len(found) < len(chances) and chances[found].sum() < needed:  # most need not be sorted
+def _nucleus(probs: Probabilities, top_p: float) -> Int[np.ndarray, " _"]:
+    """The indices of the fewest that sum to this fraction of the whole, in order."""
+    needed, size = top_p * probs.sum(), NUCLEUS_GUESS
+    top = _top_k(probs, size)
+    # A nucleus is mostly small: a few of the largest are tried first, so that few are sorted.
+    while len(top) < len(probs) and probs[top].sum() < needed:
         size *= 8
-        found = _likeliest(chances, size)
-    order = found[np.argsort(-chances[found], kind="stable")]
-    count = int(np.searchsorted(np.cumsum(chances[order]), needed)) + 1
+        top = _top_k(probs, size)
+    order = top[np.argsort(-probs[top], kind="stable")]
+    count = int(np.searchsorted(np.cumsum(probs[order]), needed)) + 1
     return np.sort(order[:count])
 
 
-def _draw(
-    log_probs: Float[np.ndarray, " vocabulary"], settings: Sampling, stream: np.random.Generator
+def _sample_token(
+    log_probs: Float[np.ndarray, " vocabulary"], settings: Sampling, rng: np.random.Generator
 ) -> int:
-    """The symbol at which the sum of probabilities passes an even random number."""
-    found, chances = kept(log_probs, settings)
-    if len(found) == 1:
-        return int(found[0])
-    sums = np.cumsum(chances)
-    place = np.searchsorted(sums, stream.random() * sums[-1], side="right")
-    return int(found[min(place, len(found) - 1)])
+    """Inverse transform sampling: where the cumulative sum passes a uniform random number."""
+    tokens, probs = truncated_distribution(log_probs, settings)
+    if len(tokens) == 1:
+        return int(tokens[0])
+    sums = np.cumsum(probs)
+    index = np.searchsorted(sums, rng.random() * sums[-1], side="right")
+    return int(tokens[min(index, len(tokens) - 1)])
 
 
-class _Alone:
-    """A stepper, which knows one sequence only, as a batch of one."""
+class _SingleSequence:
+    """A `Stepper`, which steps one sequence only, as a `Generator` of a batch of one."""
 
     def __init__(self, stepper: Stepper) -> None:
         self._stepper = stepper
@@ -240,73 +248,77 @@ class _Alone:
         return self._stepper.begin()
 
     def step(
-        self, symbols: Int[np.ndarray, " batch"], state: State
+        self, tokens: Int[np.ndarray, " batch"], state: State
     ) -> tuple[Float[np.ndarray, "batch vocabulary"], State]:
-        log_probs, state = self._stepper.step(int(symbols[0]), state)
+        log_probs, state = self._stepper.step(int(tokens[0]), state)
         return log_probs[None], state
 
 
-class _Resting:
-    """A model that is used, not trained, in every step, and trained or not in between."""
+class _InferenceMode:
+    """A model in inference mode during each step only: training may go on between steps."""
 
-    def __init__(self, model: Writer) -> None:
+    def __init__(self, model: GenerativeModel) -> None:
         self._model = model
 
     def begin(self, source: Sequences) -> State:
-        with self._model.at_rest():
+        with self._model.inference_mode():
             return self._model.begin(source)
 
     def step(
-        self, symbols: Int[np.ndarray, " batch"], state: State
+        self, tokens: Int[np.ndarray, " batch"], state: State
     ) -> tuple[Float[np.ndarray, "batch vocabulary"], State]:
-        with self._model.at_rest():
-            return self._model.step(symbols, state)
+        with self._model.inference_mode():
+            return self._model.step(tokens, state)
 
 
 def _begin(
-    model: Writer, source: Sequences, prefix: Sequences, time: int
+    model: GenerativeModel, source: Sequences, prefix: Sequences, time: int
 ) -> tuple[Generator, Int[np.ndarray, " batch"], State]:
-    """How to step, the last of the first `time` symbols, and the state before it."""
-    quick = model.stepper() if len(source) == 1 and isinstance(model, Streams) else None
-    walker: Generator = _Resting(model) if quick is None else _Alone(quick)
-    if time > BY_STEPS and isinstance(model, Carries):
+    """What steps the model, the last of the first `time` tokens, and the state before it.
+
+    A single sequence is stepped by the model's own `Stepper`, which is faster. A long prompt is
+    read in a few passes where the model can, and its state is handed to the stepper.
+    """
+    fast = model.stepper() if len(source) == 1 and isinstance(model, Streaming) else None
+    stepper: Generator = _InferenceMode(model) if fast is None else _SingleSequence(fast)
+    if time > SHORT_PROMPT and isinstance(model, Stateful):
         read = Sequences(prefix.values[:, :time], np.full(len(source), time))
-        with model.at_rest():
+        with model.inference_mode():
             first = model.begin(source)
-            if quick is None or _are_rows(quick.begin(), first):
+            if fast is None or _are_rows(fast.begin(), first):
                 state = _state_after(model, read, first)
-                if quick is not None:
+                if fast is not None:
                     state = tuple(np.asarray(part[0]) for part in state)
-                return walker, read.values[:, -1], state
-    symbols, state = np.full(len(source), BEGIN), walker.begin(source)
-    for place in range(time):
-        _, state = walker.step(symbols, state)
-        symbols = prefix.values[:, place]
-    return walker, symbols, state
+                return stepper, read.values[:, -1], state
+    tokens, state = np.full(len(source), BEGIN), stepper.begin(source)
+    for position in range(time):
+        _, state = stepper.step(tokens, state)
+        tokens = prefix.values[:, position]
+    return stepper, tokens, state
 
 
-def _state_after(model: Carries, read: Sequences, state: State) -> State:
-    """The state once all but the last symbol are read, window by window."""
-    before = read.late(BEGIN).values
-    for start in range(0, before.shape[1], AT_ONCE):
-        places = slice(start, start + AT_ONCE)
-        source, target = before[:, places], read.values[:, places]
+def _state_after(model: Stateful, read: Sequences, state: State) -> State:
+    """The state after all tokens but the last are read, chunk by chunk."""
+    before = read.shift_right(BEGIN).values
+    for start in range(0, before.shape[1], CHUNK):
+        chunk = slice(start, start + CHUNK)
+        source, target = before[:, chunk], read.values[:, chunk]
         lengths = np.full(len(read), target.shape[1])
-        window = Batch(Sequences(source, lengths), Sequences(target, lengths))
-        _, state = model.log_probs_from(window, state)
+        segment = Batch(Sequences(source, lengths), Sequences(target, lengths))
+        _, state = model.log_probs_from(segment, state)
     return state
 
 
-def _are_rows(alone: State, batch: State) -> bool:
-    """Whether a stepper's state is a row of its model's, so that it can go on from there."""
-    shapes = [tuple(part.shape) for part in alone], [tuple(part.shape[1:]) for part in batch]
+def _are_rows(single: State, batch: State) -> bool:
+    """Whether a stepper's state is a row of its model's, so that it can continue from there."""
+    shapes = [tuple(part.shape) for part in single], [tuple(part.shape[1:]) for part in batch]
     return shapes[0] == shapes[1]
 
 
-def _nothing_can_follow() -> UsageError:
+def _no_token_possible() -> UsageError:
     return UsageError(
         "U032",
-        "the model gives no symbol any chance here",
-        notes=["A model without smoothing knows only what it has seen."],
+        "the model gives all tokens the probability 0 here",
+        notes=["Without smoothing, an n-gram that was not in training has the probability 0."],
         help=["give another prompt, or train a model that smooths its counts"],
     )

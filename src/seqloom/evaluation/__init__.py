@@ -1,1 +1,1 @@
-"""Evaluation: metrics on a test set, slices, significance, error analysis."""
+"""Evaluation of models: metrics, slices, statistical significance, error analysis."""

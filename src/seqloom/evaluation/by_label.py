@@ -1,4 +1,4 @@
-"""How good answers are label by label, which are taken for which, and how far to trust them."""
+"""Classification report: precision, recall and F1 by label, confusion matrix, calibration."""
 
 import math
 from collections import Counter
@@ -9,38 +9,38 @@ from typing import Any
 import numpy as np
 
 from ..errors import UsageError
-from ..metrics import METRICS, Measured, measure
-from ..metrics.bootstrap import Sums
-from ..metrics.labels import BINS, Confusion, Decision, LabelScore, in_bins
-from ..task import Judged, Task
-from ..views import Bin, ConfusionView, ReliabilityView
+from ..metrics import METRICS, MetricValue, measure
+from ..metrics.bootstrap import TallySums
+from ..metrics.labels import BINS, ConfusionMatrix, Decision, LabelScore, calibration_bins
+from ..task import LabelDecisions, Task
+from ..views import CalibrationBin, ConfusionMatrixView, ReliabilityView
 from .evaluate import Evaluation
 
 
 @dataclass(frozen=True)
-class LabelTable:
-    """A row for each label, what they come to together, and how often which was taken for which.
+class ClassificationReport:
+    """Classification report: the scores of each label, their averages, and the confusion matrix.
 
-    `what` is what was counted: whole entities, or labels place by place; the confusion has places
-    always.
+    `what` is what the scores count: whole entities, or labels of positions; the confusion matrix
+    always counts positions.
     """
 
     what: str
     scores: list[LabelScore]
-    confusion: Confusion
+    confusion: ConfusionMatrix
 
     def micro(self) -> LabelScore:
-        """All labels as one."""
+        """The micro average: scores of the counts summed over labels."""
         sums = [sum(getattr(one, name) for one in self.scores) for name in _COUNTS]
         return LabelScore("all (micro)", *sums)
 
     def macro(self) -> dict[str, float]:
-        """The mean over labels."""
+        """The macro average: the mean of the scores over labels."""
         number = max(1, len(self.scores))
-        return {name: sum(getattr(one, name) for one in self.scores) / number for name in SHARES}
+        return {name: sum(getattr(one, name) for one in self.scores) / number for name in SCORES}
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything for machines; of the confusion, a row is what is right."""
+        """Everything for JSON; a row of the confusion matrix is a true label."""
         labels, counts = self.confusion.labels, self.confusion.matrix().tolist()
         return {
             "what": self.what,
@@ -51,35 +51,43 @@ class LabelTable:
         }
 
 
-_COUNTS, SHARES = ("hits", "guessed", "right"), ("precision", "recall", "f1")
+_COUNTS, SCORES = ("hits", "guessed", "right"), ("precision", "recall", "f1")
 
 
-def judged_of(task: Task, score: Evaluation) -> list[Judged]:
-    """The labels of every answer beside the right ones, example by example."""
-    answered = zip(score.examples, score.answers, strict=True)
-    judged = [task.judged(one, answer.value, answer.chances) for one, answer in answered if answer]
-    found = [one for one in judged if one is not None]
-    if not found:
+def label_decisions(task: Task, score: Evaluation) -> list[LabelDecisions]:
+    """The predicted and the true labels of every example."""
+    answered = zip(score.examples, score.predictions, strict=True)
+    by_example = [
+        task.label_decisions(one, answer.value, answer.probabilities)
+        for one, answer in answered
+        if answer
+    ]
+    decided = [one for one in by_example if one is not None]
+    if not decided:
         raise UsageError(
             "U096",
-            "the answers of this task are no labels: there is nothing to count by label",
+            "the predictions of this task are not labels: there is nothing to count by label",
             help=["--by-label, --confusion and --calibration are for classify and tag"],
         )
-    return found
+    return decided
 
 
-def label_table(judged: Sequence[Judged]) -> LabelTable:
-    """A row for each label: of whole entities where places make such, or else place by place."""
-    places = Confusion((one.right, one.guessed) for found in judged for one in found.decisions)
-    is_whole = judged[0].what == "entity"
-    return LabelTable(
-        judged[0].what, _of_entities(judged) if is_whole else places.by_label(), places
+def classification_report(by_example: Sequence[LabelDecisions]) -> ClassificationReport:
+    """The report on whole entities where the labels are tags of entities, else on positions."""
+    positions = ConfusionMatrix(
+        (one.right, one.guessed) for example in by_example for one in example.decisions
+    )
+    is_whole = by_example[0].what == "entity"
+    return ClassificationReport(
+        by_example[0].what,
+        _of_entities(by_example) if is_whole else positions.by_label(),
+        positions,
     )
 
 
-def _of_entities(judged: Sequence[Judged]) -> list[LabelScore]:
+def _of_entities(by_example: Sequence[LabelDecisions]) -> list[LabelScore]:
     hits, guessed, right = Counter[str](), Counter[str](), Counter[str]()
-    for one in judged:
+    for one in by_example:
         guessed.update(kind for kind, *_ in one.guessed)
         right.update(kind for kind, *_ in one.right)
         hits.update(kind for kind, *_ in {*one.right} & {*one.guessed})
@@ -87,26 +95,26 @@ def _of_entities(judged: Sequence[Judged]) -> list[LabelScore]:
     return [LabelScore(kind, hits[kind], guessed[kind], right[kind]) for kind in kinds]
 
 
-def confusion_view(counts: Confusion, name: str) -> ConfusionView:
-    """What was taken for what, as a picture."""
-    return ConfusionView(counts.labels, counts.matrix(), name)
+def confusion_view(counts: ConfusionMatrix, name: str) -> ConfusionMatrixView:
+    """The confusion matrix as a picture."""
+    return ConfusionMatrixView(counts.labels, counts.matrix(), name)
 
 
-def calibration(judged: Sequence[Judged]) -> Measured:
-    """The expected calibration error, with its interval over examples."""
-    return measure(_tallies(judged), METRICS["calibration_error"].value)
+def calibration(by_example: Sequence[LabelDecisions]) -> MetricValue:
+    """The expected calibration error, with its bootstrap interval over examples."""
+    return measure(_tallies(by_example), METRICS["calibration_error"].value)
 
 
-def calibration_view(judged: Sequence[Judged], name: str) -> ReliabilityView:
-    """Accuracy by confidence, as a picture."""
-    sums = Sums(_tallies(judged)).all()
-    sure, right, count = np.asarray(sums).reshape(3, BINS)
+def calibration_view(by_example: Sequence[LabelDecisions], name: str) -> ReliabilityView:
+    """The reliability diagram: accuracy by confidence."""
+    sums = TallySums(_tallies(by_example)).all()
+    confidence, right, count = np.asarray(sums).reshape(3, BINS)
     bins = [
-        Bin(
+        CalibrationBin(
             n / BINS,
             (n + 1) / BINS,
             int(count[n]),
-            float(sure[n] / count[n]),
+            float(confidence[n] / count[n]),
             float(right[n] / count[n]),
         )
         for n in range(BINS)
@@ -115,16 +123,16 @@ def calibration_view(judged: Sequence[Judged], name: str) -> ReliabilityView:
     return ReliabilityView(bins, METRICS["calibration_error"].value(sums), name)
 
 
-def _tallies(judged: Sequence[Judged]) -> list[tuple[float, ...]]:
-    """What each example adds; those of several labels, or of none, too."""
-    if any(math.isnan(one.confidence) for found in judged for one in found.decisions):
-        raise UsageError("U097", "this model does not say how sure it is of its answers")
+def _tallies(by_example: Sequence[LabelDecisions]) -> list[tuple[float, ...]]:
+    """The calibration tally of each example, summed over its labels."""
+    if any(math.isnan(one.confidence) for example in by_example for one in example.decisions):
+        raise UsageError("U097", "this model gives no probabilities of its labels")
     nothing = (0.0,) * (3 * BINS)
     return [
-        tuple(map(sum, zip(nothing, *map(_tally, found.decisions), strict=True)))
-        for found in judged
+        tuple(map(sum, zip(nothing, *map(_tally, example.decisions), strict=True)))
+        for example in by_example
     ]
 
 
 def _tally(one: Decision) -> tuple[float, ...]:
-    return in_bins(one.confidence, one.right == one.guessed)
+    return calibration_bins(one.confidence, one.right == one.guessed)

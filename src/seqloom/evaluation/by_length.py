@@ -1,7 +1,4 @@
-"""How good answers are by the length of what was asked: metrics in buckets of examples.
-
-How good forecasts are by how far ahead they look: metrics in buckets of steps.
-"""
+"""Metrics by source length (buckets of examples) and by forecast horizon (buckets of steps)."""
 
 import math
 from collections.abc import Sequence
@@ -10,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.series.windows import Window
+from ..data.series.windows import ForecastWindow
 from ..errors import UsageError
 from ..metrics import METRICS, Tally, measure, value_of
 from ..signature import Form, Vectors
@@ -18,56 +15,59 @@ from ..task import Task
 from ..views import HorizonView, LengthBucket, LengthCurve, LengthView
 from .evaluate import Evaluation
 
-MOST = 8  # buckets
-STEPS = (1, 2, 5)  # times powers of ten: how many lengths are one bucket
+MAX_BUCKETS = 8
+ROUND_WIDTHS = (1, 2, 5)  # times powers of ten
 
 
 def by_length(
     task: Task, score: Evaluation, name: str = "", metric: str = "", step: int = 0
 ) -> LengthView:
-    """A metric, the headline unless another is named, for sources of every length.
+    """A metric, by default the headline, by the length of the source.
 
-    `step` is how many lengths make a bucket; left out, as few as give no more than eight. The last
-    bucket holds all that are longer than 95 % of the sources.
+    `step` is the number of lengths in a bucket; 0 takes the smallest round number that gives at
+    most eight. The last bucket holds all sources longer than 95 % of them.
     """
-    metric = metric or task.headline
+    metric = metric or task.primary_metric
     if isinstance(task.signature().source, Vectors):
-        raise UsageError("U085", "rows of numbers have no length in symbols to be sorted by")
+        raise UsageError("U085", "rows of numbers have no length in tokens")
     shown = METRICS[metric]
     scale = 100.0 if shown.percent else 1.0
-    lengths = lengths_of(task, score.examples)
-    found = []
-    for first, last, places in buckets_of(lengths, step or step_for(lengths)):
-        value = measure([score.tallies[metric][place] for place in places], shown.value)
+    lengths = source_lengths(task, score.examples)
+    buckets = []
+    for first, last, indices in length_buckets(lengths, step or bucket_width(lengths)):
+        value = measure([score.tallies[metric][index] for index in indices], shown.value)
         numbers = (scale * value.value, scale * value.low, scale * value.high)
-        found.append(LengthBucket(first, last, len(places), *numbers))
+        buckets.append(LengthBucket(first, last, len(indices), *numbers))
     title = f"{shown.title}, %" if shown.percent else shown.title
-    return LengthView([LengthCurve(name, tuple(found))], title)
+    return LengthView([LengthCurve(name, tuple(buckets))], title)
 
 
-def lengths_of(task: Task, examples: Sequence[Any]) -> list[int]:
-    """How many symbols, or rows of numbers, each source has, without its end."""
-    ends = 0 if isinstance(task.signature().source, Vectors) else len(task.ask_end())
-    return [len(task.ask(example)) - ends for example in examples]
+def source_lengths(task: Task, examples: Sequence[Any]) -> list[int]:
+    """The length of each source in tokens, or rows of numbers, without the end of sequence."""
+    ends = 0 if isinstance(task.signature().source, Vectors) else len(task.encode_end())
+    return [len(task.encode_source(example)) - ends for example in examples]
 
 
-def step_for(lengths: Sequence[int]) -> int:
-    """A round number of lengths for each bucket, so that most examples lie in a few of them."""
+def bucket_width(lengths: Sequence[int]) -> int:
+    """The smallest round number of lengths in a bucket that gives at most `MAX_BUCKETS`."""
     high = _high(lengths)
-    found = (10**power * part for power in range(18) for part in STEPS)
-    return next(step for step in found if high <= MOST * step)
+    widths = (10**power * part for power in range(18) for part in ROUND_WIDTHS)
+    return next(width for width in widths if high <= MAX_BUCKETS * width)
 
 
-def buckets_of(lengths: Sequence[int], step: int) -> list[tuple[int, int | None, list[int]]]:
-    """The first and the last length of each, and the places of its examples; none is empty."""
+def length_buckets(lengths: Sequence[int], step: int) -> list[tuple[int, int | None, list[int]]]:
+    """The first and the last length of each bucket, and the indices of its examples; none is empty.
+
+    The last length is None in an open last bucket.
+    """
     last = math.ceil(_high(lengths) / step) - 1
-    places: dict[int, list[int]] = {}
-    for place, length in enumerate(lengths):
-        places.setdefault(min(max(length - 1, 0) // step, last), []).append(place)
+    buckets: dict[int, list[int]] = {}
+    for index, length in enumerate(lengths):
+        buckets.setdefault(min(max(length - 1, 0) // step, last), []).append(index)
     longest = max(lengths)
     return [
-        (step * n + 1, None if n == last and longest > step * (n + 1) else step * (n + 1), found)
-        for n, found in sorted(places.items())
+        (step * n + 1, None if n == last and longest > step * (n + 1) else step * (n + 1), indices)
+        for n, indices in sorted(buckets.items())
     ]
 
 
@@ -75,17 +75,17 @@ def _high(lengths: Sequence[int]) -> float:
     return max(1.0, float(np.quantile(lengths, 0.95)))
 
 
-LEFT_OUT = frozenset({"loss"})  # of the whole future at once
+LEFT_OUT = frozenset({"loss"})  # a density of the whole horizon, not of single steps
 
 
 @dataclass(frozen=True)
-class ByHorizon:
-    """Steps ahead in buckets: every metric of each, and the picture of the most telling one.
+class HorizonMetrics:
+    """Metrics by forecast horizon, in buckets of steps, and a picture of the headline metric.
 
     Args:
         buckets: the first and the last step of each.
-        values: by the name of the metric, one for each bucket.
-        view: the most telling metric, with intervals.
+        values: by metric, one value for each bucket.
+        view: the headline metric, with confidence intervals.
     """
 
     buckets: list[tuple[int, int]]
@@ -93,38 +93,40 @@ class ByHorizon:
     view: HorizonView
 
     def as_dict(self) -> dict[str, Any]:
-        """The same for programs."""
+        """The same for JSON."""
         steps = [{"first": first, "last": last} for first, last in self.buckets]
         return {"steps": steps, "metrics": self.values, "view": self.view.to_json()}
 
 
-def by_horizon(task: Task, score: Evaluation, name: str = "", step: int = 0) -> ByHorizon:
-    """Every metric for steps ahead; `step` is how many make a bucket, left out: a round number.
+def by_horizon(task: Task, score: Evaluation, name: str = "", step: int = 0) -> HorizonMetrics:
+    """Every metric by forecast horizon; `step` is the number of steps in a bucket, 0 a round one.
 
-    Each forecast is judged as before, by those steps alone: what is missing is not counted.
+    Each forecast is scored as before with all other steps missing, since those are not counted.
     """
-    buckets, tallies = tallies_by_steps(task, score, step)
+    buckets, tallies = tallies_by_horizon(task, score, step)
     ordered = [metric for metric in score.tallies if metric in tallies]
-    values = {metric: [value_of(metric, found) for found in tallies[metric]] for metric in ordered}
-    return ByHorizon(buckets, values, _view(task.headline, buckets, tallies[task.headline], name))
+    values = {metric: [value_of(metric, one) for one in tallies[metric]] for metric in ordered}
+    return HorizonMetrics(
+        buckets, values, _view(task.primary_metric, buckets, tallies[task.primary_metric], name)
+    )
 
 
-def tallies_by_steps(
+def tallies_by_horizon(
     task: Task, score: Evaluation, step: int = 0
 ) -> tuple[list[tuple[int, int]], dict[str, list[list[Tally]]]]:
-    """Buckets of steps ahead, and of every metric what each forecast adds in each of them."""
+    """Buckets of steps, and by metric and bucket the tally of each forecast."""
     if task.form is not Form.FORECAST:
-        raise UsageError("U317", "this run does not forecast: its answers lie no steps ahead")
-    buckets = _buckets(max(one.end - one.cut for one in score.examples), step)
+        raise UsageError("U317", "this run does not forecast: it has no horizon")
+    buckets = _buckets(max(one.end - one.origin for one in score.examples), step)
     tallies: dict[str, list[list[Tally]]] = {}
     for first, last in buckets:
-        judged = [
-            task.judge(_only(window, first, last), answer.value, 0.0)
-            for window, answer in zip(score.examples, score.answers, strict=True)
+        scores = [
+            task.score(_only(window, first, last), answer.value, 0.0)
+            for window, answer in zip(score.examples, score.predictions, strict=True)
             if answer is not None
         ]
-        for metric in judged[0].keys() - LEFT_OUT:
-            tallies.setdefault(metric, []).append([one[metric] for one in judged])
+        for metric in scores[0].keys() - LEFT_OUT:
+            tallies.setdefault(metric, []).append([one[metric] for one in scores])
     return buckets, tallies
 
 
@@ -133,23 +135,23 @@ def _view(
 ) -> HorizonView:
     shown = METRICS[metric]
     scale = 100.0 if shown.percent else 1.0
-    found = []
-    for (first, last), counted in zip(buckets, tallies, strict=True):
-        value = measure(counted, shown.value)
+    points = []
+    for (first, last), of_bucket in zip(buckets, tallies, strict=True):
+        value = measure(of_bucket, shown.value)
         numbers = (scale * value.value, scale * value.low, scale * value.high)
-        found.append(LengthBucket(first, last, len(counted), *numbers))
-    return HorizonView([LengthCurve(name, tuple(found))], shown.title)
+        points.append(LengthBucket(first, last, len(of_bucket), *numbers))
+    return HorizonView([LengthCurve(name, tuple(points))], shown.title)
 
 
 def _buckets(horizon: int, step: int) -> list[tuple[int, int]]:
-    width = step or step_for(list(range(1, horizon + 1)))
+    width = step or bucket_width(list(range(1, horizon + 1)))
     return [(n, min(n + width - 1, horizon)) for n in range(1, horizon + 1, width)]
 
 
-def _only(window: Window, first: int, last: int) -> Window:
-    """A window of whose future only some steps are known."""
+def _only(window: ForecastWindow, first: int, last: int) -> ForecastWindow:
+    """A window whose actual values are missing except for these steps."""
     values = window.series.values.copy()
-    hidden = np.ones(window.end - window.cut, dtype=bool)
+    hidden = np.ones(window.end - window.origin, dtype=bool)
     hidden[first - 1 : last] = False
-    values[window.cut : window.end][hidden] = np.nan
+    values[window.origin : window.end][hidden] = np.nan
     return replace(window, series=replace(window.series, values=values))

@@ -1,4 +1,4 @@
-"""Bands that hold: what windows put aside tell of those of a model that has learned."""
+"""Conformal recalibration of prediction intervals on held-out windows."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -7,60 +7,60 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from ..batch import collate
-from ..data.loading.batching import in_order_of_length
-from ..data.series.conformal import Bands, scores_of
-from ..data.series.windows import Window
+from ..data.loading.batching import batches_by_length
+from ..data.series.conformal import IntervalRecalibration, normal_scores
+from ..data.series.windows import ForecastWindow
 from ..model import Model, Search
 from ..task import Task
 from .evaluate import SEQUENCES_AT_ONCE
 
-MOST = 1000  # windows that are asked
+MAX_WINDOWS = 1000  # that are forecast for it
 
 
 @runtime_checkable
-class HasBands(Protocol):
-    """A task whose forecasts have bands that can be moved."""
+class RecalibratesIntervals(Protocol):
+    """A task that recalibrates the prediction intervals of its forecasts."""
 
     calibrate: bool
-    bands: Bands
+    bands: IntervalRecalibration
 
 
-def calibrate(model: Model, task: Task, aside: Sequence[Any]) -> bool:
-    """Let a task learn how wide bands of this model should be; whether it could.
+def fit_interval_calibration(model: Model, task: Task, held_out: Sequence[Any]) -> bool:
+    """Fit the factors of a task's prediction intervals to this model; returns whether it could.
 
-    The windows must not be those that the model learned from.
+    The windows must not be those that the model was trained on.
     """
-    if not isinstance(task, HasBands):
+    if not isinstance(task, RecalibratesIntervals):
         return False
-    task.bands.forget()
-    windows = [one for one in aside if isinstance(one, Window)]
+    task.bands.reset()
+    windows = [one for one in held_out if isinstance(one, ForecastWindow)]
     if not task.calibrate or not windows:
         return False
-    apart = -(-len(windows) // MOST)
-    task.bands.learn(_scores(model, task, windows[::apart]), _independent(windows))
+    stride = -(-len(windows) // MAX_WINDOWS)
+    task.bands.learn(_scores(model, task, windows[::stride]), _num_independent(windows))
     return True
 
 
-def _scores(model: Model, task: Task, windows: Sequence[Window]) -> np.ndarray:
-    """Where what came lies in what was foreseen of each window."""
+def _scores(model: Model, task: Task, windows: Sequence[ForecastWindow]) -> np.ndarray:
+    """Conformity scores: where the actual values of each window lie in its forecast."""
     items = [task.encode(window) for window in windows]
     longest = max(len(item.target) for item in items)
-    found = np.full((len(items), longest, items[0].target.shape[1]), np.nan)
-    with model.at_rest():
-        for which in in_order_of_length([len(item.source) for item in items], SEQUENCES_AT_ONCE):
+    scores = np.full((len(items), longest, items[0].target.shape[1]), np.nan)
+    with model.inference_mode():
+        for which in batches_by_length([len(item.source) for item in items], SEQUENCES_AT_ONCE):
             source = collate([items[i] for i in which]).source
-            told = model.predict(source, Search()).foreseen
-            for place, one in zip(which.tolist(), told, strict=True):
-                came = np.asarray(items[place].target, dtype=np.float64)
-                found[place, : len(came)] = scores_of(one.quantiles, came)
-    return found
+            forecasts = model.predict(source, Search()).forecasts
+            for index, forecast in zip(which.tolist(), forecasts, strict=True):
+                actual = np.asarray(items[index].target, dtype=np.float64)
+                scores[index, : len(actual)] = normal_scores(forecast.quantiles, actual)
+    return scores
 
 
-def _independent(windows: Sequence[Window]) -> float:
-    """How many windows side by side would cover as much: those that overlap tell the same twice."""
+def _num_independent(windows: Sequence[ForecastWindow]) -> float:
+    """The effective number of windows: as many as would cover the same steps without overlap."""
     count = 0.0
     for _, one in groupby(windows, key=lambda window: window.series.name):
-        mine = list(one)
-        steps = max(window.end for window in mine) - min(window.cut for window in mine)
-        count += min(len(mine), steps / max(1, mine[0].end - mine[0].cut))
+        same = list(one)
+        steps = max(window.end for window in same) - min(window.origin for window in same)
+        count += min(len(same), steps / max(1, same[0].end - same[0].origin))
     return count

@@ -1,4 +1,4 @@
-"""Where a run errs: its most confident mistakes, and how often it is wrong by what."""
+"""Error analysis: most confident mistakes, and error rates by length, label and known tokens."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -8,27 +8,27 @@ from typing import Any
 import numpy as np
 
 from ..errors import UsageError
-from ..metrics import METRICS, Measured, Ratio, Tally
-from ..metrics.bootstrap import share_of
+from ..metrics import METRICS, MetricValue, Ratio, Tally
+from ..metrics.bootstrap import wilson_interval
 from ..signature import Form
 from ..task import Task
 from ..views import LengthBucket
-from .by_length import buckets_of, lengths_of, step_for
-from .evaluate import Answer, Evaluation
+from .by_length import bucket_width, length_buckets, source_lengths
+from .evaluate import Evaluation, ExamplePrediction
 
 
 @dataclass(frozen=True)
 class Mistake:
-    """A wrong answer: to a whole example, or at one place of it.
+    """A wrong prediction, of a whole example or of one position.
 
     Args:
-        line: of the file, or the number of an example that was made.
-        asked: what was asked, in one line.
+        line: line in the file, or number of a generated example.
+        asked: the input, in one line.
         right: the right answer.
-        answer: what the model said.
-        confidence: the probability that the model gave to what it said.
-        place: where every place has an answer, which one, from 1 on; else 0.
-        symbol: what stands there.
+        answer: the prediction.
+        confidence: the probability that the model gave to it.
+        place: where every position has a label, which one, from 1; else 0.
+        symbol: the token at this position.
     """
 
     line: int
@@ -41,38 +41,43 @@ class Mistake:
 
 
 @dataclass(frozen=True)
-class Rate:
-    """How often what has something in common is wrong, with the 95 % interval of the share."""
+class ErrorRate:
+    """Error rate of a group of predictions, with its 95 % interval (Wilson, 1927)."""
 
     title: str
     count: int
     wrong: int
 
-    def measured(self) -> Measured:
-        """The share that is wrong."""
-        return share_of(self.wrong, self.count)
+    def with_interval(self) -> MetricValue:
+        """The fraction that is wrong."""
+        return wilson_interval(self.wrong, self.count)
 
     def as_dict(self) -> dict[str, Any]:
-        """The same for machines."""
-        return {"title": self.title, "n": self.count, "wrong": self.wrong, **vars(self.measured())}
+        """The same for JSON."""
+        return {
+            "title": self.title,
+            "n": self.count,
+            "wrong": self.wrong,
+            **vars(self.with_interval()),
+        }
 
 
 @dataclass(frozen=True)
-class Mistakes:
+class ErrorAnalysis:
     """All mistakes, the most confident first, and tables of error rates.
 
-    Words of one sentence are counted as if each had been drawn by itself.
+    The intervals count the words of a sentence as if they were independent.
     """
 
-    unit: str  # what is counted: example, or place
-    all: Rate
+    unit: str  # what is counted: example or place
+    all: ErrorRate
     mistakes: list[Mistake]
-    by_length: list[Rate]  # of the source, in symbols
-    by_label: list[Rate]  # of the right label, the most frequent first; none without labels
-    by_known: list[Rate]  # whether training showed what was read
+    by_length: list[ErrorRate]  # of the source, in tokens
+    by_label: list[ErrorRate]  # of the right label, the most frequent first; none without labels
+    by_known: list[ErrorRate]  # whether the tokens of the source occurred in training
 
     def as_dict(self, limit: int | None = None) -> dict[str, Any]:
-        """Everything for machines, with as many mistakes as wanted."""
+        """Everything for JSON, with at most `limit` mistakes."""
         tables = ("by_length", "by_label", "by_known")
         return {
             "unit": self.unit,
@@ -82,35 +87,35 @@ class Mistakes:
         }
 
 
-def mistakes_of(task: Task, score: Evaluation) -> Mistakes:
-    """What a run got wrong of what it was judged on, with the chances of labels if it has them.
+def analyse_errors(task: Task, score: Evaluation) -> ErrorAnalysis:
+    """All mistakes in an evaluation, with the confidence of each.
 
-    Where every place has a label, each place is right or wrong; else, a whole answer is.
+    Where every position has a label, positions are counted; else whole predictions.
     """
     if task.form is Form.FORECAST:
         raise UsageError(
             "U319",
-            "a forecast is never exactly right, so that there are no mistakes to list",
-            help=["seqloom evaluate RUN --by-horizon   how far forecasts are off"],
+            "a forecast is never exactly right, so there are no mistakes to list",
+            help=["seqloom evaluate RUN --by-horizon   shows the errors of forecasts"],
         )
-    is_wrong = _judge_of(task, score)
+    is_wrong = _is_wrong(task, score)
     by_place = task.form is Form.EACH and any(
-        task.pairs(example, answer.value) for example, answer in _answered(score)
+        task.confusion_pairs(example, answer.value) for example, answer in _answered(score)
     )
     cases = [
         case
         for number, (example, answer) in enumerate(_answered(score))
         for case in _cases(task, number, example, answer, is_wrong(number), by_place)
     ]
-    found = [case.mistake for case in cases if case.mistake is not None]
-    lengths = lengths_of(task, score.examples)
-    buckets = buckets_of(lengths, step_for(lengths))
-    bucket = {n: place for place, (_, _, numbers) in enumerate(buckets) for n in numbers}
+    mistakes = [case.mistake for case in cases if case.mistake is not None]
+    lengths = source_lengths(task, score.examples)
+    buckets = length_buckets(lengths, bucket_width(lengths))
+    bucket = {n: index for index, (_, _, numbers) in enumerate(buckets) for n in numbers}
     titles = [LengthBucket(first, last, 0, 0, 0, 0).title for first, last, _ in buckets]
-    return Mistakes(
+    return ErrorAnalysis(
         "place" if by_place else "example",
-        Rate("all", len(cases), len(found)),
-        sorted(found, key=lambda mistake: (-mistake.confidence, mistake.line, mistake.place)),
+        ErrorRate("all", len(cases), len(mistakes)),
+        sorted(mistakes, key=lambda mistake: (-mistake.confidence, mistake.line, mistake.place)),
         _rates(cases, lambda case: titles[bucket[case.number]], titles),
         _by_label(task, score),
         _rates(cases, lambda case: case.known, _KNOWN[by_place]),
@@ -119,7 +124,7 @@ def mistakes_of(task: Task, score: Evaluation) -> Mistakes:
 
 @dataclass(frozen=True)
 class _Case:
-    """One thing that is right or wrong."""
+    """One prediction that is right or wrong."""
 
     number: int  # of the example
     known: str
@@ -128,26 +133,26 @@ class _Case:
 
 _KNOWN = {
     True: ["known", "unknown"],
-    False: ["every symbol known", "some symbol unknown"],
+    False: ["all tokens known", "some token unknown"],
 }
 
 
-def _answered(score: Evaluation) -> Iterator[tuple[Any, Answer]]:
-    for example, answer in zip(score.examples, score.answers, strict=True):
+def _answered(score: Evaluation) -> Iterator[tuple[Any, ExamplePrediction]]:
+    for example, answer in zip(score.examples, score.predictions, strict=True):
         if answer is not None:
             yield example, answer
 
 
-def _judge_of(task: Task, score: Evaluation) -> Callable[[int], bool]:
-    """Whether the answer to an example is wrong.
+def _is_wrong(task: Task, score: Evaluation) -> Callable[[int], bool]:
+    """A function that says whether the prediction for an example is wrong.
 
-    It is where its labels differ; without labels, the first metric tells that is a share.
+    It is wrong if a label differs; without labels, if the first metric that is a fraction says so.
     """
-    if any(answer is None for answer in score.answers):
+    if any(answer is None for answer in score.predictions):
         raise UsageError(
             "U110",
-            "this run gives no answers that could be wrong: it says how likely texts are",
-            help=["seqloom score RUN --file FILE   how much each symbol surprises it"],
+            "errors need predictions with a right answer; this is a language model",
+            help=["seqloom score RUN --file FILE   shows the surprisal of each token"],
         )
     names = [
         name
@@ -159,15 +164,15 @@ def _judge_of(task: Task, score: Evaluation) -> Callable[[int], bool]:
     if not names:
         raise UsageError(
             "U110",
-            "the answers of this run are numbers: near or far, not right or wrong",
-            help=["seqloom evaluate RUN   how far they are"],
+            "the predictions of this run are real numbers, which are neither right nor wrong",
+            help=["seqloom evaluate RUN   shows how large their errors are"],
         )
     tallies, lower = score.tallies[names[0]], METRICS[names[0]].lower_is_better
     answered = list(_answered(score))
 
     def judge(number: int) -> bool:
         example, answer = answered[number]
-        if pairs := task.pairs(example, answer.value):
+        if pairs := task.confusion_pairs(example, answer.value):
             return any(right != guess for right, guess in pairs)
         return _falls_short(tallies[number], lower)
 
@@ -179,57 +184,63 @@ def _falls_short(tally: Tally, lower_is_better: bool) -> bool:
     return top > 0 if lower_is_better else top < bottom
 
 
-def _cases(  # noqa: PLR0913, PLR0917 - one step of `mistakes_of`
-    task: Task, number: int, example: Any, answer: Answer, is_wrong: bool, by_place: bool
+def _cases(  # noqa: PLR0913, PLR0917 - one step of `analyse_errors`
+    task: Task, number: int, example: Any, answer: ExamplePrediction, is_wrong: bool, by_place: bool
 ) -> Iterator[_Case]:
-    """The whole answer, or each of its places."""
-    asked, known = task.shown_question(example), task.is_known(example)
+    """The whole prediction, or each of its positions."""
+    asked, known = task.show_question(example), task.is_known(example)
     sure = _confidence(task, example, answer)
     if not by_place:
         mistake = None
         if is_wrong:
-            right = task.show(task.right_answer(example))
+            right = task.show(task.reference(example))
             mistake = Mistake(example.line, asked, right, task.show(answer.value), sure(None))
         yield _Case(number, _KNOWN[False][not all(known)], mistake)
         return
-    source = task.symbols(example, answer.value)[0]
-    for place, (right, guess) in enumerate(task.pairs(example, answer.value)):
+    source = task.show_tokens(example, answer.value)[0]
+    for position, (right, guess) in enumerate(task.confusion_pairs(example, answer.value)):
         mistake = None
         if right != guess:
-            chance, symbol = sure(place), source[place]
-            mistake = Mistake(example.line, asked, right, guess, chance, place + 1, symbol)
-        yield _Case(number, _KNOWN[True][not known[place]], mistake)
+            confidence, token = sure(position), source[position]
+            mistake = Mistake(example.line, asked, right, guess, confidence, position + 1, token)
+        yield _Case(number, _KNOWN[True][not known[position]], mistake)
 
 
-def _confidence(task: Task, example: Any, answer: Answer) -> Callable[[int | None], float]:
-    """How sure a model was of its answer at a place, or of the whole.
+def _confidence(
+    task: Task, example: Any, answer: ExamplePrediction
+) -> Callable[[int | None], float]:
+    """The confidence of a prediction at a position, or of the whole prediction (position None).
 
-    Where there are no chances of each label, it is the probability of the whole answer.
+    Where the model gives no probabilities of labels, it is the probability of the whole.
     """
     whole = math.exp(answer.log_prob)
-    if answer.chances is None:
-        return lambda place: whole
-    given = np.asarray(task.encode(task.answered(example, answer.value)).target)
-    if given.ndim != 1 or given.dtype.kind not in "iu" or len(given) != len(answer.chances):
-        return lambda place: whole
-    chances = answer.chances[np.arange(len(given)), given]
-    return lambda place: float(chances[place]) if place is not None else float(chances.prod())
+    if answer.probabilities is None:
+        return lambda position: whole
+    labels = np.asarray(task.encode(task.with_target(example, answer.value)).target)
+    if (
+        labels.ndim != 1
+        or labels.dtype.kind not in "iu"
+        or len(labels) != len(answer.probabilities)
+    ):
+        return lambda position: whole
+    probs = answer.probabilities[np.arange(len(labels)), labels]
+    return lambda position: float(probs.prod() if position is None else probs[position])
 
 
 def _rates(
     cases: Sequence[_Case], group: Callable[[_Case], str], titles: Sequence[str]
-) -> list[Rate]:
-    """A rate for each title that something has."""
+) -> list[ErrorRate]:
+    """The error rate of each group that is not empty."""
     wrong: dict[str, list[bool]] = {title: [] for title in titles}
     for case in cases:
         wrong[group(case)].append(case.mistake is not None)
-    return [Rate(title, len(found), sum(found)) for title, found in wrong.items() if found]
+    return [ErrorRate(title, len(each), sum(each)) for title, each in wrong.items() if each]
 
 
-def _by_label(task: Task, score: Evaluation) -> list[Rate]:
+def _by_label(task: Task, score: Evaluation) -> list[ErrorRate]:
     wrong: dict[str, list[bool]] = {}
     for example, answer in _answered(score):
-        for right, guess in task.pairs(example, answer.value):
+        for right, guess in task.confusion_pairs(example, answer.value):
             wrong.setdefault(right, []).append(right != guess)
-    found = [Rate(label, len(each), sum(each)) for label, each in wrong.items() if label]
-    return sorted(found, key=lambda rate: (-rate.count, rate.title))
+    rates = [ErrorRate(label, len(each), sum(each)) for label, each in wrong.items() if label]
+    return sorted(rates, key=lambda rate: (-rate.count, rate.title))

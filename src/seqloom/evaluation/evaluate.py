@@ -1,4 +1,7 @@
-"""Judge a model on examples, the same way whatever the model."""
+"""Evaluation of a model on a test set: negative log-likelihood and the task's metrics.
+
+`predict` decodes examples without scoring them.
+"""
 
 import math
 import time
@@ -10,65 +13,71 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from ..batch import Item, Sequences, collate
-from ..data.loading.batching import in_order_of_length
+from ..data.loading.batching import batches_by_length
 from ..data.loading.bptt import one_stream
-from ..decoding import Draws
+from ..decoding import SamplingDecoder
 from ..errors import ModelError
-from ..metrics import METRICS, Measured, Ratio, Tally, measure, value_of
-from ..model import Carries, Expects, Model, Prediction, Search
-from ..prediction import Hypothesis, Tree
+from ..metrics import METRICS, MetricValue, Ratio, Tally, measure, value_of
+from ..model import BernoulliOutputs, Model, Prediction, Search, Stateful
+from ..prediction import Hypothesis, SearchTree
 from ..signature import Bits, Form
 from ..task import Task
 
 SEQUENCES_AT_ONCE = 256
-SYMBOLS_AT_ONCE = 4096  # of a continuous text
-ABSURD = 1e4  # nats per symbol that no model gives that can still learn
+TOKENS_AT_ONCE = 4096  # of a continuous text
+DIVERGED = 1e4  # nats per token beyond which no model recovers
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What a model says to an example, and the natural log-probability it gives that.
+class ExamplePrediction:
+    """The prediction for one example, in terms of the task, with its natural log-probability.
 
-    Where it searched there is the score that ranked it, the next best answers, if they were asked
-    for, and the tree of all that was looked at. Where it did not, there are the chances of all
-    labels at each place, if they were asked for.
+    Args:
+        value: the decoded target, such as a text or a list of labels.
+        log_prob: its log-probability.
+        score: after a search, the score that ranked it.
+        others: after a search, the rest of the n-best list.
+        tree: after a search with `Search.tree`, all its candidates.
+        probabilities: with `Search.chances`, the probabilities of all labels at each position.
     """
 
     value: Any
     log_prob: float
     score: float = math.nan
-    others: tuple["Answer", ...] = ()
-    tree: Tree | None = None
-    chances: Float[np.ndarray, "place classes"] | None = None
+    others: tuple["ExamplePrediction", ...] = ()
+    tree: SearchTree | None = None
+    probabilities: Float[np.ndarray, "position classes"] | None = None
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """How every example was judged."""
+    """The predictions and the metrics of every example of a test set."""
 
     examples: list[Any]
-    answers: list[Answer | None]
-    tallies: dict[str, list[Tally]]  # of each metric, what every example adds
+    predictions: list[ExamplePrediction | None]
+    tallies: dict[str, list[Tally]]  # by metric, the tally of every example
     seconds: float
 
     def values(self) -> dict[str, float]:
-        """Each metric over all examples, the most telling first."""
-        return {name: value_of(name, found) for name, found in self.tallies.items()}
+        """Each metric over all examples, the headline first."""
+        return {name: value_of(name, tallies) for name, tallies in self.tallies.items()}
 
-    def is_sound(self) -> bool:
-        """Whether no number is beyond all reason: weights that ran away surprise without bound."""
-        found = [tally for tallies in self.tallies.values() for tally in tallies]
-        ratios = [tally for tally in found if isinstance(tally, Ratio)]
-        return all(ratio.top <= ABSURD * max(ratio.bottom, 1) for ratio in ratios)
+    def is_plausible(self) -> bool:
+        """Whether no loss is so large that training must have diverged."""
+        every = [tally for tallies in self.tallies.values() for tally in tallies]
+        ratios = [tally for tally in every if isinstance(tally, Ratio)]
+        return all(ratio.top <= DIVERGED * max(ratio.bottom, 1) for ratio in ratios)
 
-    def impossible(self) -> int:
-        """How many examples the model thinks cannot be: their surprise is without bound."""
-        judged = zip(*self.tallies.values(), strict=True)
-        return sum(any(math.isinf(tally[0]) for tally in tallies) for tallies in judged)
+    def num_infinite(self) -> int:
+        """How many examples have an infinite loss: the model gives them the probability 0."""
+        by_example = zip(*self.tallies.values(), strict=True)
+        return sum(any(math.isinf(tally[0]) for tally in tallies) for tallies in by_example)
 
-    def measured(self) -> dict[str, Measured]:
-        """Each metric with its bootstrap interval."""
-        return {name: measure(found, METRICS[name].value) for name, found in self.tallies.items()}
+    def with_intervals(self) -> dict[str, MetricValue]:
+        """Each metric with its bootstrap confidence interval."""
+        return {
+            name: measure(tallies, METRICS[name].value) for name, tallies in self.tallies.items()
+        }
 
 
 def evaluate(
@@ -78,39 +87,39 @@ def evaluate(
     search: Search,
     tell: Callable[[int], None] = lambda done: None,
 ) -> Evaluation:
-    """Surprise and the task's own metrics; `tell` hears how many examples are done."""
-    search.must_fit(model.signature)
+    """The loss and the task's metrics; `tell` is called with the number of examples done."""
+    search.validate_for(model.signature)
     began = time.perf_counter()
     examples = task.distinct(examples)
     items = [task.encode(example) for example in examples]
-    answers: list[Answer | None] = [None] * len(examples)
-    with model.at_rest():
+    predictions: list[ExamplePrediction | None] = [None] * len(examples)
+    with model.inference_mode():
         if task.continuous:
-            nats = _nats_in_order(carrying(model), items, tell)
+            nats = _nats_in_order(require_stateful(model), items, tell)
         else:
-            nats = _nats_by_length(model, task, examples, items, search, answers, tell)
-    judged = [
-        task.judge(example, answer and answer.value, surprise)
-        for example, answer, surprise in zip(examples, answers, nats, strict=True)
+            nats = _nats_by_length(model, task, examples, items, search, predictions, tell)
+    scores = [
+        task.score(example, prediction and prediction.value, loss)
+        for example, prediction, loss in zip(examples, predictions, nats, strict=True)
     ]
-    tallies = {name: [one[name] for one in judged] for name in (judged[0] if judged else {})}
-    return Evaluation(list(examples), answers, tallies, time.perf_counter() - began)
+    tallies = {name: [one[name] for one in scores] for name in (scores[0] if scores else {})}
+    return Evaluation(list(examples), predictions, tallies, time.perf_counter() - began)
 
 
-def spread(task: Task, valid: Sequence[Any], most: int) -> list[Any]:
-    """What an evaluation during training looks at, where there is more than that.
+def evenly_spaced(task: Task, valid: Sequence[Any], most: int) -> list[Any]:
+    """At most so many validation examples, evenly spaced, for evaluations during training.
 
-    Files are often sorted, and their first lines the short ones, so examples are taken from all
-    over, evenly. A continuous text is read from its beginning: its examples go on from the last.
+    Files are often sorted, with the short lines first, so the first examples are no fair sample. A
+    continuous text is read from its beginning, as each example continues the one before.
     """
     if task.continuous or len(valid) <= most:
         return list(valid[:most])
-    return [valid[place * len(valid) // most] for place in range(most)]
+    return [valid[index * len(valid) // most] for index in range(most)]
 
 
-def carrying(model: Model) -> Carries:
-    """The model as one that can read a continuous text."""
-    if not isinstance(model, Carries):
+def require_stateful(model: Model) -> Stateful:
+    """The model as one that carries its state through a continuous text, or an error."""
+    if not isinstance(model, Stateful):
         raise ModelError(
             "M126",
             f"{type(model).__name__} cannot read a continuous text",
@@ -119,19 +128,19 @@ def carrying(model: Model) -> Carries:
     return model
 
 
-def _nats_in_order(model: Carries, items: list[Item], tell: Callable[[int], None]) -> list[float]:
-    """How much each example surprises a reader of one long text."""
+def _nats_in_order(model: Stateful, items: list[Item], tell: Callable[[int], None]) -> list[float]:
+    """The negative log-likelihood of each example of one continuous text."""
     if not items:
         return []
     ends = np.cumsum([len(item.target) for item in items])
-    found, done = [], 0
+    parts, done = [], 0
     state = model.begin(Sequences.pad([items[0].target[:0]]))
-    for window in one_stream(items, SYMBOLS_AT_ONCE):
-        log_probs, state = model.log_probs_from(window, state)
-        found.append(np.asarray(log_probs, dtype=np.float64)[0])
-        done += len(found[-1])
+    for segment in one_stream(items, TOKENS_AT_ONCE):
+        log_probs, state = model.log_probs_from(segment, state)
+        parts.append(np.asarray(log_probs, dtype=np.float64)[0])
+        done += len(parts[-1])
         tell(int(np.searchsorted(ends, done, side="right")))
-    return [float(-part.sum()) for part in np.split(np.concatenate(found), ends[:-1])]
+    return [float(-part.sum()) for part in np.split(np.concatenate(parts), ends[:-1])]
 
 
 def _nats_by_length(  # noqa: PLR0913, PLR0917 - what it does is one step of `evaluate`
@@ -140,23 +149,23 @@ def _nats_by_length(  # noqa: PLR0913, PLR0917 - what it does is one step of `ev
     examples: Sequence[Any],
     items: list[Item],
     search: Search,
-    answers: list[Answer | None],
+    predictions: list[ExamplePrediction | None],
     tell: Callable[[int], None],
 ) -> list[float]:
-    """How much each example surprises the model; the answers are filled in where there are any."""
+    """The negative log-likelihood of each example; fills in predictions where there are any."""
     nats, done = [0.0] * len(items), 0
-    for which in in_order_of_length([len(item.source) for item in items], SEQUENCES_AT_ONCE):
+    for which in batches_by_length([len(item.source) for item in items], SEQUENCES_AT_ONCE):
         batch = collate([items[i] for i in which])
-        surprise = -model.log_prob(batch)
-        found = None
+        loss = -model.log_prob(batch)
+        decoded = None
         if task.form is not Form.NEXT:
-            said = model.predict(batch.source, search)
-            found = _answers(task, [examples[i] for i in which], said)
-        elif isinstance(model.signature.target, Bits) and isinstance(model, Expects):
-            found = _expected(model, task, [examples[i] for i in which], batch.source)
-        for place, i in enumerate(which):
-            nats[i] = float(surprise[place])
-            answers[i] = found[place] if found else None
+            prediction = model.predict(batch.source, search)
+            decoded = _by_example(task, [examples[i] for i in which], prediction)
+        elif isinstance(model.signature.target, Bits) and isinstance(model, BernoulliOutputs):
+            decoded = _bit_predictions(model, task, [examples[i] for i in which], batch.source)
+        for row, i in enumerate(which):
+            nats[i] = float(loss[row])
+            predictions[i] = decoded[row] if decoded else None
         done += len(which)
         tell(done)
     return nats
@@ -166,75 +175,91 @@ def predict(
     model: Model,
     task: Task,
     examples: Sequence[Any],
-    how: Search | Draws,
+    how: Search | SamplingDecoder,
     tell: Callable[[int], None] = lambda done: None,
     tokens: int = 0,
-) -> list[Answer]:
-    """The model's answers, searched for or drawn, in the order of the examples.
+) -> list[ExamplePrediction]:
+    """Predictions by search or sampling, in the order of the examples.
 
-    Those of similar length are asked together: at most `tokens` symbols of them with their padding,
-    where that is not 0.
+    Examples of similar length share a batch, of at most `tokens` tokens with padding unless that is
+    0.
     """
-    how.must_fit(model.signature)
-    asked = [task.ask(example) for example in examples]
-    found: dict[int, Answer] = {}
-    copies = how.count if isinstance(how, Draws) else 1
-    with model.at_rest():
-        lengths = [len(ids) for ids in asked]
-        for which in in_order_of_length(lengths, max(1, SEQUENCES_AT_ONCE // copies), tokens):
-            source = Sequences.pad([asked[i] for i in which])
-            said = _said(model, source, which, how)
-            answers = _answers(task, [examples[i] for i in which], said)
-            found.update(zip(which.tolist(), answers, strict=True))
-            tell(len(found))
-    return [found[place] for place in range(len(examples))]
+    how.validate_for(model.signature)
+    inputs = [task.encode_source(example) for example in examples]
+    by_index: dict[int, ExamplePrediction] = {}
+    copies = how.count if isinstance(how, SamplingDecoder) else 1
+    with model.inference_mode():
+        lengths = [len(ids) for ids in inputs]
+        for which in batches_by_length(lengths, max(1, SEQUENCES_AT_ONCE // copies), tokens):
+            source = Sequences.pad([inputs[i] for i in which])
+            prediction = _decode(model, source, which, how)
+            predictions = _by_example(task, [examples[i] for i in which], prediction)
+            by_index.update(zip(which.tolist(), predictions, strict=True))
+            tell(len(by_index))
+    return [by_index[index] for index in range(len(examples))]
 
 
-def _said(
-    model: Model, source: Sequences, numbers: Int[np.ndarray, " batch"], how: Search | Draws
+def _decode(
+    model: Model,
+    source: Sequences,
+    numbers: Int[np.ndarray, " batch"],
+    how: Search | SamplingDecoder,
 ) -> Prediction:
-    """What the model answers to sources that have these numbers."""
-    if isinstance(how, Draws):
+    """The prediction for sources with these numbers, on which sampling depends."""
+    if isinstance(how, SamplingDecoder):
         return how.predict(model, source, numbers)
     return model.predict(source, how)
 
 
-def _answers(task: Task, examples: Sequence[Any], prediction: Prediction) -> list[Answer]:
+def _by_example(
+    task: Task, examples: Sequence[Any], prediction: Prediction
+) -> list[ExamplePrediction]:
+    """The predictions of a batch in terms of the task."""
     if prediction.ranked:
         trees = prediction.trees or [None] * len(examples)
         several = zip(examples, prediction.ranked, trees, strict=True)
-        return [_best(task, *found) for found in several]
-    chances = _rows_of_chances(prediction)
-    rows: Sequence[Any] = prediction.foreseen or prediction.target.rows()
+        return [_from_nbest(task, *one) for one in several]
+    probabilities = _without_padding(prediction)
+    rows: Sequence[Any] = prediction.forecasts or prediction.target.rows()
     log_probs = prediction.log_prob.tolist()
     return [
-        Answer(task.answer_to(example, row), log_prob, chances=known)
-        for example, row, log_prob, known in zip(examples, rows, log_probs, chances, strict=True)
+        ExamplePrediction(task.decode_for(example, row), log_prob, probabilities=probs)
+        for example, row, log_prob, probs in zip(
+            examples, rows, log_probs, probabilities, strict=True
+        )
     ]
 
 
-def _expected(
-    model: Expects, task: Task, examples: Sequence[Any], source: Sequences
-) -> list[Answer]:
-    """What was expected of every row of bits from those before it, and how likely that is."""
+def _bit_predictions(
+    model: BernoulliOutputs, task: Task, examples: Sequence[Any], source: Sequences
+) -> list[ExamplePrediction]:
+    """The prediction of every row of bits from the rows before it (teacher forcing)."""
     return [
-        Answer(task.answer_to(example, odds), float(odds.log_probs(odds.likelier()).sum()))
-        for example, odds in zip(examples, model.odds(source), strict=True)
+        ExamplePrediction(
+            task.decode_for(example, logits), float(logits.log_probs(logits.mode()).sum())
+        )
+        for example, logits in zip(examples, model.bit_logits(source), strict=True)
     ]
 
 
-def _rows_of_chances(prediction: Prediction) -> list[Any]:
-    """The chances at the real places of each source; None where nobody asked for them."""
+def _without_padding(prediction: Prediction) -> list[Any]:
+    """The probabilities of each source, without padding; None where they were not requested."""
     lengths = prediction.target.lengths.tolist()
-    if prediction.chances is None:
+    if prediction.probabilities is None:
         return [None] * len(lengths)
-    return [found[:length] for found, length in zip(prediction.chances, lengths, strict=True)]
+    return [probs[:length] for probs, length in zip(prediction.probabilities, lengths, strict=True)]
 
 
-def _best(task: Task, example: Any, ranked: Sequence[Hypothesis], tree: Tree | None) -> Answer:
-    """What was found for one source."""
+def _from_nbest(
+    task: Task, example: Any, ranked: Sequence[Hypothesis], tree: SearchTree | None
+) -> ExamplePrediction:
+    """The prediction for one source from its n-best list."""
     first, *others = (
-        Answer(task.answer_to(example, found.symbols.tolist()), found.log_prob, found.score)
-        for found in ranked
+        ExamplePrediction(
+            task.decode_for(example, hypothesis.tokens.tolist()),
+            hypothesis.log_prob,
+            hypothesis.score,
+        )
+        for hypothesis in ranked
     )
     return replace(first, others=tuple(others), tree=tree)

@@ -1,14 +1,14 @@
-"""First trainings for those who have no file at hand: each model takes about a minute."""
+"""Examples: small datasets with two or three models each, about a minute of training per model."""
 
 from typing import Any
 
 from . import real
-from .example import Example, Material
+from .example import Example, ExampleData
 from .synthetic import FLOW, HYMNS, SCENES, SPELT, TAGGED, TEMPLATES
 
-__all__ = ["EXAMPLES", "Example", "Material"]
+__all__ = ["EXAMPLES", "Example", "ExampleData"]
 
-_CLOCK: dict[str, Any] = {  # the clock ends it, not the data
+_CLOCK: dict[str, Any] = {  # training ends by time, not by epochs
     "training.max_time": "40s",
     "training.epochs": 1000,
     "training.evaluate_seconds": 5.0,
@@ -21,28 +21,32 @@ EXAMPLES: dict[str, Example] = {
         Example(
             name="pronounce",
             title="Pronounce words",
-            sentence="From letters to sounds, and which letter it looks at for each of them.",
+            sentence="From letters to sounds, and which letters it attends to for each of them.",
             task="translate",
             models={
-                "encoder-decoder": {"model.hidden": 128, "model.width": 64, "model.dropout": 0.1},
+                "encoder-decoder": {
+                    "model.hidden_size": 128,
+                    "model.embedding_size": 64,
+                    "model.dropout": 0.1,
+                },
                 "transformer-encoder-decoder": {
-                    "model.width": 96,
+                    "model.hidden_size": 96,
                     "model.feed_forward": 192,
-                    "model.heads": 4,
+                    "model.num_heads": 4,
                     "model.encoder_layers": 2,
                     "model.decoder_layers": 2,
                     "model.norm": "before",
-                    "training.warmup": 100,
+                    "training.warmup_steps": 100,
                 },
             },
             settings={
                 **_CLOCK,
                 "data.valid_fraction": 0.02,
                 "data.test_fraction": 0.03,
-                "task.source_symbols": "characters",
-                "task.judged_by": "errors",
+                "task.source_tokens": "characters",
+                "task.metrics": "errors",
                 "training.learning_rate": 0.003,
-                "training.average": 0.998,
+                "training.ema_decay": 0.998,
             },
             file="words.tsv",
             materials=(real.DICTIONARY, SPELT),
@@ -50,11 +54,11 @@ EXAMPLES: dict[str, Example] = {
         Example(
             name="shakespeare",
             title="Write like Shakespeare",
-            sentence="One letter after another; a 5-gram only knows the last four of them.",
+            sentence="One character after another; a 5-gram sees only the last four of them.",
             task="language",
             models={
                 "ngram": {"model.order": 5},
-                "recurrent": {"model.hidden": 192, "model.width": 48},
+                "recurrent": {"model.hidden_size": 192, "model.embedding_size": 48},
             },
             settings={
                 **_CLOCK,
@@ -71,12 +75,12 @@ EXAMPLES: dict[str, Example] = {
             sentence="Noun or verb? Neighbours tell, and an LSTM sees both sides of a word.",
             task="tag",
             models={
-                "hidden-markov": {},
+                "hmm-tagger": {},
                 "recurrent": {
-                    "model.directions": "both",
+                    "model.bidirectional": True,
                     "model.letters": "convolution",
-                    "model.hidden": 96,
-                    "model.width": 64,
+                    "model.hidden_size": 96,
+                    "model.embedding_size": 64,
                     "model.dropout": 0.3,
                 },
             },
@@ -84,7 +88,7 @@ EXAMPLES: dict[str, Example] = {
                 **_CLOCK,
                 "training.batch_size": 32,
                 "training.learning_rate": 0.005,
-                "training.average": 0.99,
+                "training.ema_decay": 0.99,
             },
             file="sentences.conll",
             materials=(real.TREEBANK, TAGGED),
@@ -95,10 +99,10 @@ EXAMPLES: dict[str, Example] = {
             sentence="Is the order of words worth anything, or is a bag of them enough?",
             task="classify",
             models={
-                "bag": {},
+                "bag-of-words": {},
                 "recurrent": {
-                    "model.hidden": 64,
-                    "model.width": 64,
+                    "model.hidden_size": 64,
+                    "model.embedding_size": 64,
                     "model.pooling": "max",
                     "model.dropout": 0.3,
                 },
@@ -110,19 +114,19 @@ EXAMPLES: dict[str, Example] = {
         Example(
             name="river",
             title="Forecast a river",
-            sentence="The flow of the next months with bands, by last year, by a filter of hidden"
-            " causes and by a network.",
+            sentence="The flow of the next months with prediction intervals, by a seasonal"
+            " naive forecast, a Kalman filter and a recurrent network.",
             task="forecast",
             models={
                 "seasonal-naive": {},
                 "kalman": {},
                 "recurrent": {
                     "model.cell": "gru",
-                    "model.width": 16,
-                    "model.hidden": 16,
+                    "model.embedding_size": 16,
+                    "model.hidden_size": 16,
                     "model.dropout": 0.1,
                     "training.learning_rate": 0.005,
-                    "training.average": 0.99,
+                    "training.ema_decay": 0.99,
                 },
             },
             settings={
@@ -143,8 +147,8 @@ EXAMPLES: dict[str, Example] = {
             sentence="Which keys sound next? Then let it go on by itself.",
             task="music",
             models={
-                "window": {"model.hidden": 128},
-                "recurrent": {"model.cell": "gru", "model.hidden": 128, "model.dropout": 0.2},
+                "feedforward": {"model.hidden_size": 128},
+                "recurrent": {"model.cell": "gru", "model.hidden_size": 128, "model.dropout": 0.2},
             },
             settings={
                 **_CLOCK,
@@ -162,10 +166,10 @@ EXAMPLES: dict[str, Example] = {
             sentence="Ten letters again after a pause: a window forgets them, an LSTM need not.",
             task="algorithms",
             models={
-                "window": {},
+                "feedforward": {},
                 "recurrent": {
-                    "model.width": 16,
-                    "model.hidden": 96,
+                    "model.embedding_size": 16,
+                    "model.hidden_size": 96,
                     "model.start": "orthogonal",
                     "model.span": 30,
                 },
@@ -179,7 +183,7 @@ EXAMPLES: dict[str, Example] = {
                 "task.test_examples": 500,
                 "training.batch_size": 20,
                 "training.learning_rate": 0.01,
-                "training.clip": 0.1,
+                "training.max_grad_norm": 0.1,
                 "training.schedule": "linear",
             },
         ),

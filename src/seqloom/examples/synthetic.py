@@ -1,23 +1,19 @@
-"""A small grammar of English: sentences with their parts of speech, and scenes of a play.
+"""Synthetic data generators for the examples, used where the real datasets are missing.
 
-Many words have two parts of speech, so that only their neighbours tell which is meant, and some
-are made of others, so that there are always new ones.
+- Tagged sentences and scenes of a play, from a probabilistic context-free grammar. Many words have
+  two parts of speech, so that tagging needs the context, and some are compounds, so that there are
+  always unknown words.
+- Hymns in four parts, from rules of harmony: a Markov chain of chords with small voice movements.
+- Text messages from templates, spam and ham.
+- Monthly river flow, from a simple rainfall-runoff model with snow and groundwater:
 
-Hymns in four parts, made by rules: chords that follow one another, voices that move little.
+  rain_t   = seasonal mean · gamma noise · exp of an AR(1) process (wet and dry years)
+  snow_t   = precipitation below freezing; it melts in spring
+  store_t  = 0.75 store_{t-1} + 0.7 (rain + meltwater) - evaporation
+  flow_t   = 0.25 store_{t-1} + 0.3 (rain + meltwater)
 
-Text messages made from templates: some want to sell something, and some only look so.
-
-A river that is simulated: rain falls by seasons, snow waits for spring, the ground remembers.
-
-rain_t   = seasonal mean · gamma noise, wet years and dry years by turns
-snow_t   = what falls in the cold; it melts in spring
-store_t  = 0.75 store_{t-1} + rain and meltwater, less what the sun takes
-flow_t   = 0.25 store_{t-1} + a share of the rain at once
-
-Words that nobody knows, spelt by rules that look at their neighbours, with their sounds.
-
-C is soft before e, i and y; an e at the end is silent and makes the vowel before it long; two
-letters can be one sound. That is much of what makes English hard to read aloud.
+- Invented words with their phonemes, by spelling rules that depend on the context: c is soft before
+  e and i, a final e is silent and lengthens the vowel before it, two letters can be one phoneme.
 """
 
 import json
@@ -27,7 +23,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise, product
 
-from .example import Material
+from .example import ExampleData
 
 WORDS = {
     "DET": "the the the a a this that every no some",
@@ -48,7 +44,7 @@ WORDS = {
     "NUM": "two three seven ten forty",
 }
 TAGS = {"PAST": "VERB", "BARE": "VERB", "STOP": "PUNCT", "COMMA": "PUNCT"}
-RULES: dict[str, list[tuple[int, str]]] = {  # how likely, and what it becomes
+RULES: dict[str, list[tuple[int, str]]] = {  # weight and expansion of each production
     "S": [(6, "CLAUSE STOP"), (2, "CLAUSE COMMA CCONJ CLAUSE STOP"),
           (2, "CLAUSE SCONJ CLAUSE STOP")],
     "CLAUSE": [(8, "NP VP"), (1, "NP AUX ADV BARE NP"), (1, "ADV COMMA NP VP")],
@@ -62,42 +58,44 @@ SPEAKERS = ["ADA", "OTTO", "MIRA", "FIRST WEAVER", "SECOND WEAVER", "JONAS", "TH
 Tagged = list[tuple[str, str]]
 
 
-def sentence(chance: random.Random) -> Tagged:
-    """Words with their parts of speech."""
-    found = list(_expanded("S", chance))
+def sentence(rng: random.Random) -> Tagged:
+    """A sentence as words with part-of-speech tags."""
+    found = list(_expanded("S", rng))
     first = found[0][0]
     return [(first[0].upper() + first[1:], found[0][1]), *found[1:]]
 
 
-def _expanded(symbol: str, chance: random.Random) -> Iterator[tuple[str, str]]:
+def _expanded(symbol: str, rng: random.Random) -> Iterator[tuple[str, str]]:
     if symbol in RULES:
         weights, choices = zip(*RULES[symbol], strict=True)
-        for part in chance.choices(choices, weights)[0].split():
-            yield from _expanded(part, chance)
+        for part in rng.choices(choices, weights)[0].split():
+            yield from _expanded(part, rng)
         return
     if symbol in ("STOP", "COMMA"):
-        yield (chance.choice("....!?") if symbol == "STOP" else ","), "PUNCT"
+        yield (rng.choice("....!?") if symbol == "STOP" else ","), "PUNCT"
         return
     words = WORDS[symbol].split()
-    word = words[min(int(chance.expovariate(4 / len(words))), len(words) - 1)]  # few are frequent
-    if symbol in ENDINGS and chance.random() < 0.08:
-        word += chance.choice(ENDINGS[symbol])
+    word = words[
+        min(int(rng.expovariate(4 / len(words))), len(words) - 1)
+    ]  # exponential: few words are frequent
+    if symbol in ENDINGS and rng.random() < 0.08:
+        word += rng.choice(ENDINGS[symbol])
     yield word, TAGS.get(symbol, symbol)
 
 
 def tagged_sentences(count: int = 3000, seed: int = 1) -> str:
-    """A file of words and tags."""
-    chance = random.Random(seed)
-    blocks = ["".join(f"{w}\t{t}\n" for w, t in sentence(chance)) for _ in range(count)]
+    """A CoNLL file of words and tags."""
+    rng = random.Random(seed)
+    blocks = ["".join(f"{w}\t{t}\n" for w, t in sentence(rng)) for _ in range(count)]
     return "\n".join(blocks)
 
 
 def scenes(characters: int = 300_000, seed: int = 1) -> str:
-    """Speeches of a play that nobody wrote."""
-    chance, found, size = random.Random(seed), [], 0
+    """Speeches of a play, from the grammar."""
+    rng, found, size = random.Random(seed), [], 0
     while size < characters:
-        spoken = [_written(sentence(chance)) for _ in range(chance.randint(1, 4))]
-        found.append(f"{chance.choice(SPEAKERS)}:\n" + "\n".join(spoken) + "\n")
+        spoken = [_written(sentence(rng)) for _ in range(rng.randint(1, 4))]
+        found.append(f"{rng.choice(SPEAKERS)}:\n" + "\n".join(spoken) + "\n")
         size += len(found[-1]) + 1
     return "\n".join(found)
 
@@ -106,19 +104,19 @@ def _written(words: Tagged) -> str:
     return "".join(word if tag == "PUNCT" else f" {word}" for word, tag in words).strip()
 
 
-TAGGED = Material(
+TAGGED = ExampleData(
     "made",
     "Sentences made by a small grammar: the English treebank is not on this machine.",
     tagged_sentences,
 )
-SCENES = Material(
+SCENES = ExampleData(
     "made",
     "A play made by a small grammar, not by Shakespeare: his plays are not on this machine.",
     scenes,
 )
 
 
-FOLLOWS = {  # which degrees of the scale a chord may lead to
+FOLLOWS = {  # chord transitions by scale degree; repeated ones are more likely
     1: (1, 4, 4, 5, 5, 6, 2), 2: (5, 5, 7), 3: (6, 4), 4: (5, 5, 1, 2), 5: (1, 1, 1, 6),
     6: (2, 4, 4, 5), 7: (1,),
 }  # fmt: skip
@@ -129,7 +127,7 @@ Chord = tuple[int, ...]
 
 @lru_cache(maxsize=256)
 def voicings(tones: tuple[int, ...]) -> list[Chord]:
-    """Every way to sing a chord: the root below, no parts crossed, all tones there."""
+    """All four-part voicings of a chord: root in the bass, voices in order, all tones present."""
     places = [[p for p in range(low, high + 1) if p % 12 in tones] for low, high in RANGES]
     places[0] = [pitch for pitch in places[0] if pitch % 12 == tones[0]]
     return [
@@ -139,39 +137,39 @@ def voicings(tones: tuple[int, ...]) -> list[Chord]:
     ]
 
 
-def piece(chance: random.Random) -> list[list[int]]:
-    """A hymn of a few phrases, each of eight steps, the last of them held."""
-    tonic, scale = chance.randrange(12), chance.choice([MAJOR, MAJOR, MINOR])
+def piece(rng: random.Random) -> list[list[int]]:
+    """A hymn of three to five phrases of eight steps; the last chord of each is held."""
+    tonic, scale = rng.randrange(12), rng.choice([MAJOR, MAJOR, MINOR])
     chords: dict[int, list[Chord]] = {}
     for degree in FOLLOWS:
         tones = ((tonic + scale[(degree - 1 + third) % 7]) % 12 for third in (0, 2, 4))
         chords[degree] = voicings(tuple(tones))
-    now, degree, found = chance.choice(chords[1]), 1, list[list[int]]()
-    for _ in range(chance.choice([3, 4, 5])):
+    now, degree, found = rng.choice(chords[1]), 1, list[list[int]]()
+    for _ in range(rng.choice([3, 4, 5])):
         for place in range(7):
-            degree = 5 if place == 5 else 1 if place == 6 else chance.choice(FOLLOWS[degree])
+            degree = 5 if place == 5 else 1 if place == 6 else rng.choice(FOLLOWS[degree])
             moves = [(_moved(now, other), other) for other in chords[degree]]
-            now = chance.choice([other for _, other in sorted(moves)[:2]])
+            now = rng.choice([other for _, other in sorted(moves)[:2]])
             found.append(list(now))
         found.append(list(now))
     return found
 
 
 def _moved(now: Chord, after: Chord) -> float:
-    """How far the voices go; the bass may leap."""
+    """The total movement of the voices; the bass counts less."""
     return sum(
         abs(a - b) * (0.3 if not n else 1) for n, (a, b) in enumerate(zip(now, after, strict=True))
     )
 
 
 def hymns(count: int = 240, seed: int = 1) -> str:
-    """A file of pieces, one on each line."""
-    chance = random.Random(seed)
-    lines = [json.dumps(piece(chance)) for _ in range(count)]
+    """A file of pieces, one a line."""
+    rng = random.Random(seed)
+    lines = [json.dumps(piece(rng)) for _ in range(count)]
     return "\n".join(lines) + "\n"
 
 
-HYMNS = Material(
+HYMNS = ExampleData(
     "made", "Hymns made by rules of harmony: Bach's chorales are not on this machine.", hymns
 )
 
@@ -223,44 +221,42 @@ SLOTS = {
 }
 
 
-def message(chance: random.Random, is_spam: bool) -> str:
-    """One message, written as people do."""
-    slots = {name: chance.choice(words) for name, words in SLOTS.items()}
-    slots["number"] = f"0{chance.randint(10**9, 10**10 - 1)}"
-    text = chance.choice(SPAM if is_spam else HAM).format(**slots)
-    if chance.random() < 0.3:
-        text = text.upper() if is_spam and chance.random() < 0.5 else text.capitalize()
-    if chance.random() < 0.2:
-        text += chance.choice([" x", " :)", " lol", "!!", " ..."])
+def message(rng: random.Random, is_spam: bool) -> str:
+    """A message from a template, with random case and endings."""
+    slots = {name: rng.choice(words) for name, words in SLOTS.items()}
+    slots["number"] = f"0{rng.randint(10**9, 10**10 - 1)}"
+    text = rng.choice(SPAM if is_spam else HAM).format(**slots)
+    if rng.random() < 0.3:
+        text = text.upper() if is_spam and rng.random() < 0.5 else text.capitalize()
+    if rng.random() < 0.2:
+        text += rng.choice([" x", " :)", " lol", "!!", " ..."])
     return text
 
 
 def messages(count: int = 4000, seed: int = 1) -> str:
-    """A table of messages and labels, one in five of them spam; each text once."""
-    chance, found = random.Random(seed), dict[str, str]()
+    """A CSV file of distinct messages and labels; one in five is spam."""
+    rng, found = random.Random(seed), dict[str, str]()
     while len(found) < count:
-        is_spam = chance.random() < 0.2
-        found.setdefault(message(chance, is_spam), "spam" if is_spam else "ham")
+        is_spam = rng.random() < 0.2
+        found.setdefault(message(rng, is_spam), "spam" if is_spam else "ham")
     rows = [f'"{text.replace(chr(34), chr(34) * 2)}",{label}\n' for text, label in found.items()]
     return "".join(["text,label\n", *rows])
 
 
-TEMPLATES = Material(
+TEMPLATES = ExampleData(
     "made", "Messages made from templates: real ones are not on this machine.", messages
 )
 
 
 def flows(months: int, seed: int = 1) -> list[float]:
-    """Cubic metres a second, month by month."""
-    chance = random.Random(seed)
+    """Monthly flows in cubic metres a second."""
+    rng = random.Random(seed)
     store, snow, wet, found = 80.0, 0.0, 0.0, list[float]()
-    for month in range(months + 24):  # two years until it runs as it always does
+    for month in range(months + 24):  # a burn-in of two years
         angle = 2 * math.pi * (month % 12) / 12
-        wet = 0.92 * wet + chance.gauss(0, 0.12)
-        rain = (
-            60 * (1 + 0.35 * math.cos(angle - 0.6)) * math.exp(wet) * chance.gammavariate(4, 0.25)
-        )
-        cold = 9 - 11 * math.cos(angle) + chance.gauss(0, 1.5)  # degrees; the first is January
+        wet = 0.92 * wet + rng.gauss(0, 0.12)
+        rain = 60 * (1 + 0.35 * math.cos(angle - 0.6)) * math.exp(wet) * rng.gammavariate(4, 0.25)
+        cold = 9 - 11 * math.cos(angle) + rng.gauss(0, 1.5)  # degrees Celsius; month 0 is January
         kept = rain if cold < 1 else 0.0
         melt = snow * min(1.0, max(0.0, cold) / 9)
         snow += kept - melt
@@ -271,7 +267,7 @@ def flows(months: int, seed: int = 1) -> list[float]:
 
 
 def monthly_flow(years: int = 60, seed: int = 1) -> str:
-    """A table of months and flows."""
+    """A CSV file of months and flows."""
     rows = [
         f"{1960 + month // 12}-{month % 12 + 1:02},{flow:.1f}\n"
         for month, flow in enumerate(flows(12 * years, seed))
@@ -279,9 +275,7 @@ def monthly_flow(years: int = 60, seed: int = 1) -> str:
     return "".join(["month,flow\n", *rows])
 
 
-FLOW = Material(
-    "made", "A river that is simulated: rain, snow, and ground that remembers.", monthly_flow
-)
+FLOW = ExampleData("made", "Simulated river flow: rain, snow and groundwater.", monthly_flow)
 
 
 ONSETS = {"b": "B", "bl": "B L", "br": "B R", "c": "K", "ch": "CH", "cl": "K L", "d": "D",
@@ -301,46 +295,46 @@ LENGTHENED = {"b": "B", "d": "D", "k": "K", "l": "L", "m": "M", "n": "N", "p": "
 WORD_ENDINGS = {"": "", "ing": "IH NG", "er": "ER", "tion": "SH AH N", "ly": "L IY", "y": "IY"}
 
 
-def syllable(chance: random.Random, is_last: bool) -> tuple[str, str]:
-    """How it is spelt, and how it sounds."""
-    onset, heard = chance.choice([*ONSETS.items()])
-    kind = chance.random()
+def syllable(rng: random.Random, is_last: bool) -> tuple[str, str]:
+    """A syllable: its spelling and its phonemes."""
+    onset, phonemes = rng.choice([*ONSETS.items()])
+    kind = rng.random()
     if is_last and kind < 0.25:  # name, mice, huge: the e is silent
-        vowel, sound = chance.choice([*LONG.items()])
-        coda, end = chance.choice([*LENGTHENED.items()])
+        vowel, sound = rng.choice([*LONG.items()])
+        coda, end = rng.choice([*LENGTHENED.items()])
         spelt, after = f"{vowel}{coda}e", f"{sound} {end}"
     elif kind < 0.55:
-        vowel, sound = chance.choice([*PAIRS.items()])
-        coda, end = chance.choice([*CODAS.items()])
+        vowel, sound = rng.choice([*PAIRS.items()])
+        coda, end = rng.choice([*CODAS.items()])
         spelt, after = vowel + coda, f"{sound} {end}"
     else:
-        vowel, sound = chance.choice([*SHORT.items()])
-        coda, end = chance.choice([*CODAS.items()])
+        vowel, sound = rng.choice([*SHORT.items()])
+        coda, end = rng.choice([*CODAS.items()])
         spelt, after = vowel + coda, f"{sound} {end}"
     is_soft = onset == "c" and spelt[0] in "ei"
-    return onset + spelt, f"{'S' if is_soft else heard} {after}"
+    return onset + spelt, f"{'S' if is_soft else phonemes} {after}"
 
 
-def word(chance: random.Random) -> tuple[str, str]:
-    """One to three syllables, some with an ending."""
-    count = chance.choice([1, 2, 2, 2, 3])
-    parts = [syllable(chance, place == count) for place in range(1, count + 1)]
-    ending = "" if parts[-1][0].endswith("e") else chance.choice(["", "", "", *WORD_ENDINGS])
+def word(rng: random.Random) -> tuple[str, str]:
+    """A word of one to three syllables, some with an ending."""
+    count = rng.choice([1, 2, 2, 2, 3])
+    parts = [syllable(rng, place == count) for place in range(1, count + 1)]
+    ending = "" if parts[-1][0].endswith("e") else rng.choice(["", "", "", *WORD_ENDINGS])
     spelt = "".join(part for part, _ in parts) + ending
-    sounds = " ".join([*(heard for _, heard in parts), WORD_ENDINGS[ending]]).split()
-    once = [a for a, b in pairwise([*sounds, ""]) if a != b]  # a sound is not said twice
+    sounds = " ".join([*(phonemes for _, phonemes in parts), WORD_ENDINGS[ending]]).split()
+    once = [a for a, b in pairwise([*sounds, ""]) if a != b]  # repeated phonemes merge
     return spelt, " ".join(once)
 
 
 def words(count: int = 20_000, seed: int = 1) -> str:
-    """A file of spellings and sounds, each spelling once."""
-    chance, found = random.Random(seed), dict[str, str]()
+    """A TSV file of distinct spellings and phonemes."""
+    rng, found = random.Random(seed), dict[str, str]()
     while len(found) < count:
-        spelt, sounds = word(chance)
+        spelt, sounds = word(rng)
         found.setdefault(spelt, sounds)
     return "".join(f"{spelt}\t{sounds}\n" for spelt, sounds in sorted(found.items()))
 
 
-SPELT = Material(
+SPELT = ExampleData(
     "made", "Words made by rules of spelling: no pronouncing dictionary is installed.", words
 )

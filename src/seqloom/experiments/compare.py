@@ -1,6 +1,6 @@
-"""Runs side by side on the same examples: the work behind `seqloom compare`.
+"""Model comparison: evaluate several runs on the same examples, with paired bootstrap tests.
 
-The examples that a run is judged on: those of a file, or those it put aside for its own test.
+Used by `seqloom compare`. The examples are those of a file, or the test set of the first run.
 """
 
 import statistics
@@ -11,17 +11,17 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DataError, ModelError, SeqloomError, UsageError
-from ..evaluation.by_length import by_length, lengths_of, step_for
+from ..evaluation.by_length import bucket_width, by_length, source_lengths
 from ..evaluation.evaluate import Evaluation, evaluate
 from ..evaluation.significance import (
-    Contender,
-    beside_first,
-    common,
-    differences,
-    sentence,
+    ComparedRun,
+    common_metrics,
+    describe_difference,
+    differences_to_first,
+    settings_diff,
     verdict,
 )
-from ..evaluation.slices import Where, where
+from ..evaluation.slices import SliceComparison, compare_slices
 from ..metrics import METRICS, Metric
 from ..model import Search
 from ..runs.record import read_record
@@ -32,41 +32,41 @@ from ..views import LengthView
 
 
 @dataclass(frozen=True)
-class Exam:
-    """Examples to judge on, the file they are in, what they are called and what is odd of them."""
+class TestSet:
+    """A test set: its examples, file and title, and notes for the reader."""
 
     examples: Sequence[Any]
-    file: Path | None  # none where the task makes its own examples
+    file: Path | None  # None if the task generates its examples
     title: str
     notes: tuple[str, ...] = ()
 
 
-def exam(
+def load_test_set(
     run: Run,
     file: Path | None = None,
     settings: Mapping[str, Any] | None = None,
     skip_unknown_labels: bool = False,
     lines: Container[int] | None = None,
-) -> Exam:
-    """The examples of a file, or of the run's own test part; of some lines only, if asked."""
+) -> TestSet:
+    """The examples of a file, or of the run's own test set; limited to `lines` if given."""
     data = run.recipe.with_settings(settings or {}).build_data()
     if file is not None:
-        found = Exam(run.task.read(file, data), file, file.name)
+        found = TestSet(run.task.read(file, data), file, file.name)
     else:
         tested = read_parts(run.task, data).test
         changed = fingerprint(run.task, data) != read_task(run.folder)["fingerprint"]
         notes = (f"the data of {run.name} has changed since it was trained",) * changed
         place = Path(data.test or data.train) if run.task.roles else None
-        found = Exam(tested, place, f"the test part of {run.name}", notes)
-    found = replace(found, notes=(*found.notes, *run.task.remarks(found.examples).values()))
+        found = TestSet(tested, place, f"the test part of {run.name}", notes)
+    found = replace(found, notes=(*found.notes, *run.task.data_warnings(found.examples).values()))
     if lines is not None:
         chosen = [example for example in found.examples if example.line in lines]
         found = replace(found, examples=chosen)
-    return _answerable(run, found, skip_unknown_labels)
+    return _with_known_labels(run, found, skip_unknown_labels)
 
 
-def _answerable(run: Run, found: Exam, skip_unknown_labels: bool) -> Exam:
-    """Without the examples whose labels the run never saw, or an error that names them."""
+def _with_known_labels(run: Run, found: TestSet, skip_unknown_labels: bool) -> TestSet:
+    """Drop examples with labels that are not in the training data, or raise an error."""
     examples, notes = found.examples, found.notes
     if unknown := run.task.unknown_labels(examples):
         if not skip_unknown_labels:
@@ -82,31 +82,31 @@ def _answerable(run: Run, found: Exam, skip_unknown_labels: bool) -> Exam:
 
 TIMED_BATCHES, TIMED_SIZE = 5, 64
 UNITS = (
-    *("task.symbols", "task.source_symbols", "task.target_symbols"),
-    *("task.vocabulary", "task.subwords", "task.tokenizer", "task.joint"),
+    *("task.tokens", "task.source_tokens", "task.target_tokens"),
+    *("task.vocab_size", "task.subwords", "task.tokenizer", "task.joint_vocab"),
 )
-Tell = Callable[[Run, int, int], None]  # which run is judged, how many are done, of how many
+Tell = Callable[[Run, int, int], None]  # run, number of evaluated examples, total
 
 
 @dataclass(frozen=True)
-class Compared:
-    """Runs with all that they are compared by, and what a fair reader must know."""
+class Comparison:
+    """The result of a comparison: evaluations, metrics, caveats and differences by slice."""
 
     runs: Sequence[Run]
-    exams: Sequence[Exam]
+    test_sets: Sequence[TestSet]
     scores: Sequence[Evaluation]
-    contenders: Sequence[Contender]
+    compared_runs: Sequence[ComparedRun]
     notes: Sequence[str]
-    where: Sequence[Where]
+    where: Sequence[SliceComparison]
 
     @property
     def metric(self) -> str:
-        """The most telling metric that all have."""
-        return common(self.contenders)[0]
+        """The primary metric that all runs have."""
+        return common_metrics(self.compared_runs)[0]
 
     def by_length(self) -> LengthView:
-        """The runs in one picture, in buckets as wide as those of the first."""
-        step = step_for(lengths_of(self.runs[0].task, self.scores[0].examples))
+        """Metrics by length in one view, with the buckets of the first run."""
+        step = bucket_width(source_lengths(self.runs[0].task, self.scores[0].examples))
         views = [
             by_length(run.task, score, run.name, self.metric, step)
             for run, score in zip(self.runs, self.scores, strict=True)
@@ -114,20 +114,20 @@ class Compared:
         return views[0].beside(*views[1:])
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything for machines, as `seqloom compare --json` prints it."""
-        found, asked = self.contenders, self.exams[0]
-        differ, equal = differences(found)
-        paired = beside_first(found)
+        """The comparison as JSON, as `seqloom compare --json` prints it."""
+        found, test_set = self.compared_runs, self.test_sets[0]
+        differ, equal = settings_diff(found)
+        paired = differences_to_first(found)
         return {
             "task": self.runs[0].recipe.task["name"],
-            "examples": asked.title,
-            "file": str(asked.file or ""),
-            "n": len(found[0].places),
+            "examples": test_set.title,
+            "file": str(test_set.file or ""),
+            "n": len(found[0].example_ids),
             "runs": [one.as_dict() for one in found],
             "differences": differ,
             "equal": equal,
             "metric": self.metric,
-            "metrics": {name: _about(METRICS[name]) for name in common(found)},
+            "metrics": {name: _about(METRICS[name]) for name in common_metrics(found)},
             "paired_difference": {
                 other: vars(pairs[self.metric]) for other, pairs in paired.items()
             },
@@ -135,8 +135,8 @@ class Compared:
                 other: {
                     metric: {
                         **vars(apart),
-                        "certain": apart.is_certain,
-                        "sentence": sentence(metric, found[0].name, other, apart),
+                        "certain": apart.is_significant,
+                        "sentence": describe_difference(metric, found[0].name, other, apart),
                     }
                     for metric, apart in pairs.items()
                 }
@@ -154,22 +154,22 @@ def compare(
     limit: int | None = None,
     search: Search | None = None,
     tell: Tell = lambda run, done, total: None,
-) -> Compared:
-    """Judge runs of one task on a file, or on the test part of the first; on `limit` examples."""
-    _must_agree(runs)
-    sought = search or Search()
-    exams = _exams(runs, file, limit)
-    scores = [_judged(run, one, sought, tell) for run, one in zip(runs, exams, strict=True)]
-    found = [_contender(run, score, sought) for run, score in zip(runs, scores, strict=True)]
+) -> Comparison:
+    """Evaluate runs of one task on a file or the first run's test set, up to `limit` examples."""
+    _require_compatible(runs)
+    search = search or Search()
+    test_sets = _test_sets(runs, file, limit)
+    scores = [_evaluated(run, one, search, tell) for run, one in zip(runs, test_sets, strict=True)]
+    found = [_compared_run(run, score, search) for run, score in zip(runs, scores, strict=True)]
     tasks = [run.task for run in runs]
     wins = []
-    if all(one.places == found[0].places for one in found):
-        wins = where(tasks, scores, [run.name for run in runs], common(found)[0])
-    return Compared(runs, exams, scores, found, _doubts(runs, exams, found), wins)
+    if all(one.example_ids == found[0].example_ids for one in found):
+        wins = compare_slices(tasks, scores, [run.name for run in runs], common_metrics(found)[0])
+    return Comparison(runs, test_sets, scores, found, _caveats(runs, test_sets, found), wins)
 
 
 def _about(metric: Metric) -> dict[str, Any]:
-    """What a reader of the numbers needs: a name, which way is better, how it is shown."""
+    """Title, direction and unit of a metric."""
     return {
         "title": metric.title,
         "lower_is_better": None if metric.aim is not None else metric.lower_is_better,
@@ -178,19 +178,19 @@ def _about(metric: Metric) -> dict[str, Any]:
 
 
 def too_few() -> UsageError:
-    """One run, or none, is nothing to compare."""
+    """The error for fewer than two runs."""
     return UsageError("U010", "compare needs at least two runs", help=["seqloom runs lists them"])
 
 
-def _judged(run: Run, asked: Exam, search: Search, tell: Tell) -> Evaluation:
-    total = len(asked.examples)
+def _evaluated(run: Run, test_set: TestSet, search: Search, tell: Tell) -> Evaluation:
+    total = len(test_set.examples)
     tell(run, 0, total)
     return evaluate(
-        run.model, run.task, asked.examples, search, lambda done: tell(run, done, total)
+        run.model, run.task, test_set.examples, search, lambda done: tell(run, done, total)
     )
 
 
-def _must_agree(runs: Sequence[Run]) -> None:
+def _require_compatible(runs: Sequence[Run]) -> None:
     if len(runs) < 2:
         raise too_few()
     tasks = {run.name: f"{run.recipe.task['name']} {run.task.variety}".strip() for run in runs}
@@ -203,49 +203,51 @@ def _must_agree(runs: Sequence[Run]) -> None:
         )
 
 
-def _exams(runs: Sequence[Run], file: Path | None, limit: int | None) -> list[Exam]:
-    """The same examples for each run, read as its own task reads them."""
-    first = exam(runs[0], file, skip_unknown_labels=True)
+def _test_sets(runs: Sequence[Run], file: Path | None, limit: int | None) -> list[TestSet]:
+    """The same examples for each run, encoded by its own task."""
+    first = load_test_set(runs[0], file, skip_unknown_labels=True)
     first = replace(first, examples=first.examples[:limit])
     if first.file is None:
         return [first for _ in runs]
-    if file is None and runs[0].task.in_time:  # each cuts its own test part from its own file
-        others = [exam(run, skip_unknown_labels=True) for run in runs[1:]]
+    if file is None and runs[0].task.splits_in_time:  # each has its own test set
+        others = [load_test_set(run, skip_unknown_labels=True) for run in runs[1:]]
         return [first, *(replace(other, examples=other.examples[:limit]) for other in others)]
     lines = {example.line for example in first.examples}
-    others = [exam(run, first.file, _reading(runs[0]), True, lines) for run in runs[1:]]
+    others = [
+        load_test_set(run, first.file, _reading_options(runs[0]), True, lines) for run in runs[1:]
+    ]
     return [first, *(replace(other, title=first.title) for other in others)]
 
 
-def _reading(run: Run) -> dict[str, object]:
-    """How the first run reads its files, for the others to read them in the same way."""
+def _reading_options(run: Run) -> dict[str, object]:
+    """The reading options of the first run, which the others use too."""
     names = ("format", "encoding", "columns", "skip_bad", "max_length")
     return {f"data.{name}": run.recipe.data[name] for name in names if name in run.recipe.data}
 
 
-def _contender(run: Run, score: Evaluation, search: Search) -> Contender:
+def _compared_run(run: Run, score: Evaluation, search: Search) -> ComparedRun:
     record = read_record(run.folder)
-    return Contender(
+    return ComparedRun(
         name=run.name,
         settings=record.settings(),
-        measured=score.measured(),
+        metrics=score.with_intervals(),
         tallies=score.tallies,
-        places=tuple(run.task.place(example) for example in score.examples),
+        example_ids=tuple(run.task.example_id(example) for example in score.examples),
         seconds=record.seconds(),
-        learned=run.model.size(),
+        num_parameters=run.model.num_parameters(),
         bytes=record.weights_bytes(),
         milliseconds=_milliseconds(run, score.examples, search),
     )
 
 
 def _milliseconds(run: Run, examples: list[object], search: Search) -> float:
-    """For one example: the median of a few batches, after one to warm up."""
+    """Inference time of one example: median over a few batches, after a warm-up batch."""
     spent = []
     for number in range(TIMED_BATCHES + 1):
         start = number * TIMED_SIZE % len(examples)
         batch = run.task.batch(examples[start : start + TIMED_SIZE])
         began = time.perf_counter()
-        with run.model.at_rest():
+        with run.model.inference_mode():
             if run.task.form is Form.NEXT:
                 run.model.log_prob(batch)
             else:
@@ -254,39 +256,39 @@ def _milliseconds(run: Run, examples: list[object], search: Search) -> float:
     return statistics.median(spent[1:])
 
 
-def _doubts(runs: Sequence[Run], exams: Sequence[Exam], found: Sequence[Contender]) -> list[str]:
-    """What a fair reader must know: other examples, learned examples, other symbols."""
-    notes = [note for one in exams for note in one.notes]
-    for run, asked in zip(runs, exams, strict=True):
-        seen = _learned(run, asked)
-        if seen:
-            notes.append(f"{run.name} has learned from {_several(seen)} of these")
-        share = run.task.unknown_share(asked.examples) if run.task.form is Form.NEXT else 0
-        if share:
+def _caveats(
+    runs: Sequence[Run], test_sets: Sequence[TestSet], found: Sequence[ComparedRun]
+) -> list[str]:
+    """Caveats: different examples, examples in the training data, different tokenization."""
+    notes = [note for one in test_sets for note in one.notes]
+    for run, test_set in zip(runs, test_sets, strict=True):
+        overlap = _num_training_examples(run, test_set)
+        if overlap:
+            notes.append(f"{run.name} was trained on {_count(overlap)} of these")
+        fraction = run.task.unknown_fraction(test_set.examples) if run.task.form is Form.NEXT else 0
+        if fraction:
             notes.append(
-                f"{run.name} reads {100 * share:.1f} % of symbols as <unk>, one symbol for all of"
-                " them: that flatters its figures"
+                f"{run.name} reads {100 * fraction:.1f} % of tokens as <unk>, one token for all of"
+                " them: that flatters its metrics"
             )
     for one in found[1:]:
-        if one.places != found[0].places:
-            count = _several(len(one.places))
-            notes.append(
-                f"{one.name} was judged on {count}, not on all the same as {found[0].name}"
-            )
-    if any(name in UNITS for name in differences(found)[0]):
-        notes.append("the runs cut texts into different symbols: rates per symbol do not compare")
+        if one.example_ids != found[0].example_ids:
+            count = _count(len(one.example_ids))
+            notes.append(f"{one.name} was evaluated on {count}, not on the same as {found[0].name}")
+    if any(name in UNITS for name in settings_diff(found)[0]):
+        notes.append("the runs tokenize texts differently: metrics per token cannot be compared")
     return notes
 
 
-def _learned(run: Run, asked: Exam) -> int:
-    """How many of the examples stand in what the run was trained on."""
+def _num_training_examples(run: Run, test_set: TestSet) -> int:
+    """How many of the examples are in the run's training data."""
     try:
         train = read_parts(run.task, run.recipe.build_data()).train
     except SeqloomError:
-        return 0  # its data is gone: nothing can be said
+        return 0  # its data is gone
     known = {run.task.key(example) for example in train}
-    return len({key for example in asked.examples if (key := run.task.key(example)) in known})
+    return len({key for example in test_set.examples if (key := run.task.key(example)) in known})
 
 
-def _several(examples: int) -> str:
+def _count(examples: int) -> str:
     return f"{examples:,} example{'s' * (examples != 1)}"

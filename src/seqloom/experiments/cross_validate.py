@@ -1,11 +1,12 @@
-"""One recipe trained several times, on folds or from several seeds: `train --folds --repeat`.
+"""Cross-validation and repeated training: `seqloom train --folds K --repeat N`.
 
-All runs are in one folder, and what is done in it stays done:
+One recipe is trained on each of K folds, from N random seeds, or both, and the metrics are averaged
+with corrected t intervals. All runs are in one folder, and an interrupted one can be resumed:
 
-folds.json           what is to be done
+folds.json           the plan
 recipes/NAME.toml    the recipe of each run
-NAME/                each run: fold-1, seed-1, or seed-1-fold-1; judged.safetensors in it
-table.json           what came of it
+NAME/                each run: fold-1, seed-1, or seed-1-fold-1; test results in judged.safetensors
+table.json           the results
 """
 
 import json
@@ -19,25 +20,25 @@ from ..errors import UsageError
 from ..recipe import Recipe
 from ..runs.run import EVENTS, RUNS
 from ..runs.splits import FILES, read_parts
-from ..runs.train import named
+from ..runs.train import recipe_by_name
 from ..tasks import TASKS
 from ..training.checkpoints import locked, write_whole
 from ..training.events import read_events
-from .queue import Ending, Onlooker, Series, series_folder
-from .results import Folded
+from .queue import QueueCallback, QueueOutcome, RunQueue, queue_folder
+from .results import CrossValidationResult
 
 PLAN, TABLE, RECIPES = "folds.json", "table.json", "recipes"
 
 
 @dataclass(frozen=True)
-class Times:
-    """How often a recipe is trained, and what differs.
+class Repetitions:
+    """The number of folds and of random seeds, and how folds are cut.
 
     Args:
-        folds: Into how many folds the file is cut, each held out once; 0 holds none out.
-        repeat: From how many seeds it is trained. Folds are cut anew for each.
-        group: A column of the file: rows with the same in it are never on both sides.
-        in_time: The file is in the order of time: a fold is learned from what came before it.
+        folds: Number of folds (k-fold cross-validation); 0 disables it.
+        repeat: Number of random seeds. The folds are different for each.
+        group: A column of the file; rows with equal values stay in one fold.
+        in_time: Rows are in time order: a fold is predicted from the rows before it.
     """
 
     folds: int = 0
@@ -46,10 +47,10 @@ class Times:
     in_time: bool = False
 
     def __bool__(self) -> bool:
-        return self != Times()
+        return self != Repetitions()
 
     def recipes(self, recipe: Recipe) -> dict[str, Recipe]:
-        """The recipe of each run, by its name; every seed follows from those of the recipe."""
+        """The recipe of each run, by name; seeds count up from those of the recipe."""
         training, data = recipe.build_training(), recipe.build_data()
         given = {"folds": self.folds, "group": self.group, "in_time": self.in_time}
         base: dict[str, Any] = {f"data.{name}": value for name, value in given.items() if value}
@@ -67,8 +68,8 @@ class Times:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What is to be done; kept in the folder, so that it can go on."""
+class CrossValidationPlan:
+    """The plan of a cross-validation, saved in its folder so that it can be resumed."""
 
     task: str
     model: str
@@ -77,9 +78,9 @@ class Plan:
     repeat: int
     runs: list[str]
 
-    def series(self, folder: Path) -> Series:
-        """The runs, all alike."""
-        return Series(folder, RECIPES, self.metric, dict.fromkeys(self.runs, 1.0))
+    def queue(self, folder: Path) -> RunQueue:
+        """The queue of runs, with equal weights."""
+        return RunQueue(folder, RECIPES, self.metric, dict.fromkeys(self.runs, 1.0))
 
 
 def cross_validate(  # noqa: PLR0913 - keyword-only but for the first two
@@ -94,113 +95,118 @@ def cross_validate(  # noqa: PLR0913 - keyword-only but for the first two
     name: str = "",
     runs: str | Path = RUNS,
     settings: Mapping[str, Any] | None = None,
-    onlooker: Onlooker | None = None,
-) -> Folded:
-    """Train a recipe on folds of its file, or from several seeds, or both, and average.
+    callback: QueueCallback | None = None,
+) -> CrossValidationResult:
+    """Cross-validation: train a recipe on each fold, from several seeds, or both, and average.
 
-    `what`, `file`, `model` and `settings` are those of `train`. With `folds=0` nothing is folded:
-    all runs are judged on the same test part. `group` is a column whose equal rows stay together;
-    `in_time` trains each fold on what stands before it in the file.
+    `what`, `file`, `model` and `settings` are those of `train`. With `folds=0` there are no folds:
+    all runs are evaluated on the same test set. Rows with equal values in the column `group` stay
+    in one fold; with `in_time`, each fold is predicted from the rows before it.
     """
-    recipe = what if isinstance(what, Recipe) else named(str(what), str(file), settings)
+    recipe = what if isinstance(what, Recipe) else recipe_by_name(str(what), str(file), settings)
     recipe = recipe.with_model(model) if model else recipe
     recipe = recipe.with_settings(settings or {}).checked()
-    folder = prepare(recipe, Times(folds, repeat, group, in_time), name, Path(runs))
-    return fold(folder, onlooker or Onlooker())
+    folder = prepare(recipe, Repetitions(folds, repeat, group, in_time), name, Path(runs))
+    return run_folds(folder, callback or QueueCallback())
 
 
-def prepare(recipe: Recipe, times: Times, name: str, runs: Path) -> Path:
-    """A folder with everything that is to be done, checked before the first run begins."""
-    if times.repeat < 1:
+def prepare(recipe: Recipe, repetitions: Repetitions, name: str, runs: Path) -> Path:
+    """Create the folder with the plan and all recipes, which are checked before training."""
+    if repetitions.repeat < 1:
         raise UsageError(
             "U107",
-            f"--repeat {times.repeat}: there is nothing to train",
-            help=["--repeat 5   trains from five seeds"],
+            f"--repeat {repetitions.repeat}: there is nothing to train",
+            help=["--repeat 5   trains with five random seeds"],
         )
     recipes = {
-        run: one.with_files(lambda path: Path(path).resolve())  # they are kept in another folder
-        for run, one in times.recipes(recipe).items()
+        run: one.with_files(
+            lambda path: Path(path).resolve()
+        )  # recipes are saved in another folder
+        for run, one in repetitions.recipes(recipe).items()
     }
     task = recipe.build_task()
     first = next(iter(recipes.values()))
-    if not read_parts(task, first.build_data()).test:  # a file that cannot be folded is told first
-        raise _nothing_to_judge()
-    if "" in recipes and not times.folds:
+    if not read_parts(task, first.build_data()).test:  # raises an error if the file cannot be split
+        raise _no_test_part()
+    if "" in recipes and not repetitions.folds:
         raise UsageError(
             "U107",
-            "one run is no average: neither folds nor repeats were asked for",
+            "a single run cannot be averaged: set folds or repeat",
             help=["--folds 5   or --repeat 5", "leave both out to train once"],
         )
-    model = str(recipe.model["name"])
-    kind = "folds" if times.folds else "seeds"
+    model = recipe.model_name
+    kind = "folds" if repetitions.folds else "seeds"
     stem = re.sub(r"[^a-z0-9]+", "-", Path(model).stem.lower()).strip("-")
-    folder = series_folder(
+    folder = queue_folder(
         name, f"{stem}-{kind}", runs, word=f"a folder of {kind}", resume="seqloom train --resume"
     )
     for run, one in recipes.items():
         write_whole(folder / RECIPES / f"{run}.toml", one.to_toml().encode())
-    plan = Plan(str(recipe.task["name"]), model, task.headline, times.folds, times.repeat,
-                list(recipes))  # fmt: skip
+    task_name, runs_of_plan = str(recipe.task["name"]), list(recipes)
+    metric, counts = task.primary_metric, (repetitions.folds, repetitions.repeat)
+    plan = CrossValidationPlan(task_name, model, metric, *counts, runs_of_plan)
     write_whole(folder / PLAN, json.dumps(vars(plan), ensure_ascii=False).encode())
     return folder
 
 
-def fold(folder: Path, onlooker: Onlooker) -> Folded:
-    """Train and judge every run that is not done yet; what is done is kept whatever happens."""
-    plan, ending = _read_plan(folder), Ending()
+def run_folds(folder: Path, callback: QueueCallback) -> CrossValidationResult:
+    """Train and evaluate every run that is not done yet; finished runs are kept on any error."""
+    plan, outcome = _read_plan(folder), QueueOutcome()
     with locked(folder):
         try:
-            ending = plan.series(folder).train(onlooker)
+            outcome = plan.queue(folder).train(callback)
         finally:
-            came = _came(folder, plan, ending)
-            write_whole(folder / TABLE, json.dumps(came.as_dict(), ensure_ascii=False).encode())
-    return came
+            result = _result(folder, plan, outcome)
+            write_whole(folder / TABLE, json.dumps(result.as_dict(), ensure_ascii=False).encode())
+    return result
 
 
 def folder_of_folds(name: str, runs: Path) -> Path | None:
-    """The folder of folds or repeats that a path or a name means, if there is one."""
+    """The folder of folds or repeats with this path or name, if there is one."""
     found = (folder for folder in (Path(name), runs / name) if (folder / PLAN).is_file())
     return next(found, None) if name else None
 
 
 def newest_folds(runs: Path) -> Path | None:
-    """The folder of folds or repeats that was begun last."""
+    """The newest folder of folds or repeats."""
     known = sorted(runs.glob(f"*/{PLAN}"), key=lambda path: path.stat().st_mtime)
     return known[-1].parent if known else None
 
 
-def _came(folder: Path, plan: Plan, ending: Ending) -> Folded:
-    """What there is so far."""
-    done = plan.series(folder).done()
-    left = [name for name in plan.runs if name not in done and name not in ending.failed]
-    return Folded(
+def _result(
+    folder: Path, plan: CrossValidationPlan, outcome: QueueOutcome
+) -> CrossValidationResult:
+    """The results so far."""
+    done = plan.queue(folder).done()
+    left = [name for name in plan.runs if name not in done and name not in outcome.failed]
+    return CrossValidationResult(
         folder, plan.task, plan.model, plan.metric, plan.folds, plan.repeat, list(done.values()),
-        _shared(folder, plan, list(done)), ending.failed, left, ending.is_stopped,
+        _test_ratio(folder, plan, list(done)), outcome.failed, left, outcome.is_stopped,
     )  # fmt: skip
 
 
-def _shared(folder: Path, plan: Plan, done: list[str]) -> float:
-    """How large what is held out is beside the rest; 0 where all runs learn from the same."""
+def _test_ratio(folder: Path, plan: CrossValidationPlan, done: list[str]) -> float:
+    """The ratio of test to training examples, for the corrected t interval; 0 without folds."""
     if not plan.folds or not done:
         return 0.0
-    if TASKS[plan.task].in_time:  # a block is held out, of which 1, 2, … come before
+    if TASKS[plan.task].splits_in_time:  # K + 1 blocks; on average half of them precede the fold
         return 2 / (plan.folds + 1)
     starts = [read_events(folder / name / EVENTS)[0]["examples"] for name in done]
     train, valid, test = (sum(start[part] for start in starts) for part in FILES)
     return float(test / max(1, train + valid))
 
 
-def _nothing_to_judge() -> UsageError:
+def _no_test_part() -> UsageError:
     return UsageError(
         "U108",
-        "there is no test part to judge the runs on",
+        "there is no test set to evaluate the runs on",
         help=["--folds 5", "--set data.test_fraction=0.1, or --test FILE"],
     )
 
 
-def _read_plan(folder: Path) -> Plan:
+def _read_plan(folder: Path) -> CrossValidationPlan:
     try:
-        return Plan(**json.loads((folder / PLAN).read_text(encoding="utf-8")))
+        return CrossValidationPlan(**json.loads((folder / PLAN).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError) as error:
         raise UsageError(
             "U109", f"{folder / PLAN} is damaged", notes=[str(error)], help=["begin anew"]

@@ -1,23 +1,23 @@
-"""The rungs of a ladder one after another, under one budget of time: the work behind `ladder`.
+"""Model ladder: train models from simple to large on one task under one time budget.
 
-A ladder is a folder, and what is done in it stays done:
+Used by `seqloom ladder`. The models of a ladder are its rungs. A ladder is a folder, and an
+interrupted one can be resumed:
 
-ladder.json          the task, the rungs, the time, and how it was shared out
+ladder.json          the plan: task, rungs, time budget and how it is divided
 rungs/NAME.toml      the recipe of each rung
-NAME/                the run of each rung; judged.safetensors in it once it was judged
-table.json           what came of it
+NAME/                the run of each rung; its test results in judged.safetensors
+table.json           the results
 
-The rungs of a task's ladder, from simple to large: a table of data, no code.
-
-recipes/ladder/TASK.toml holds, beside [task] and [training] for all rungs, a table for each:
+The rungs of each task are data, in recipes/ladder/TASK.toml. Beside [task] and [training] for all
+rungs, it has a table for each:
 
 [rungs.NAME]
 model     its [model] table
-training  its [training] table, over that of all; left out: nothing more
-share     of the time that is left once the rungs without a share are done; left out: none
+training  its [training] table, which overrides that of all rungs; optional
+share     its share of the time that the rungs without a share leave; optional
 
-Where it begins with `against = NAME`, the others are measured by that rung, and with
-`beside = { METRIC = HEADING }` the table shows these metrics, too.
+With `against = NAME` at the top, skill scores are relative to that rung; with
+`beside = { METRIC = HEADING }` the table shows these metrics too.
 """
 
 import json
@@ -34,8 +34,8 @@ from ..runs.run import RUNS
 from ..runs.splits import read_parts
 from ..training.checkpoints import locked, write_whole
 from ..training.options import Training
-from .queue import Ending, Onlooker, Series, series_folder
-from .results import Climb, read_climbed
+from .queue import QueueCallback, QueueOutcome, RunQueue, queue_folder
+from .results import LadderResult, read_result
 
 LADDERS = SHIPPED / "ladder"
 KEYS = {"model", "training", "share"}
@@ -45,7 +45,7 @@ CLOCK = "training.max_time"
 
 @dataclass(frozen=True)
 class Rung:
-    """One model of a ladder, how it learns, and its share of the time; 0: what it takes."""
+    """A model of a ladder, its training settings and its share of the time; 0: no limit."""
 
     name: str
     model: Table
@@ -55,15 +55,15 @@ class Rung:
 
 @dataclass(frozen=True)
 class Ladder:
-    """The rungs of a task, what they have in common, and which one others are measured by."""
+    """The rungs of a task, their common settings, and the reference rung of the skill score."""
 
     task: Table
     rungs: tuple[Rung, ...]
     against: str = ""
-    beside: Mapping[str, str] = field(default_factory=dict)  # metrics, and their headings
+    beside: Mapping[str, str] = field(default_factory=dict)  # additional metrics and their headings
 
-    def of(self, wanted: Iterable[str]) -> "Ladder":
-        """Only the rungs of these names, or of the models of these names; all where none is."""
+    def select(self, wanted: Iterable[str]) -> "Ladder":
+        """The ladder with only the rungs of these names or model names; all if there are none."""
         names = list(wanted)
         known = {word for rung in self.rungs for word in (rung.name, str(rung.model["name"]))}
         for name in names:
@@ -72,21 +72,21 @@ class Ladder:
         chosen = [r for r in self.rungs if not names or {r.name, r.model["name"]} & set(names)]
         return replace(self, rungs=tuple(chosen))
 
-    def simple(self) -> list[str]:
-        """The rungs that must be beaten to be worth it, where one is there to measure others by."""
+    def baselines(self) -> list[str]:
+        """The baseline rungs, if the ladder has a reference rung."""
         if not self.against:
             return []
         return [r.name for r in self.rungs if MODELS.find(str(r.model["name"])).is_baseline]
 
     def recipe(self, rung: Rung, data: Table, settings: Mapping[str, Any]) -> Recipe:
-        """What a rung trains, with what the user set for all of them."""
+        """The recipe of a rung, with the user's settings for all rungs."""
         for path in settings:
             if path.partition(".")[0] not in SETTABLE or path == CLOCK:
                 raise UsageError(
                     "U041",
-                    f"--set {path}: a ladder sets this for each rung by itself",
+                    f"--set {path}: a ladder sets this for each rung",
                     help=[
-                        f"{', '.join(SETTABLE)} can be set for all rungs; the time by --max-time"
+                        f"{', '.join(SETTABLE)} can be set for all rungs, the time by --max-time"
                     ],
                 )
         recipe = Recipe(data=data, task=self.task, model=rung.model, training=rung.training)
@@ -111,7 +111,7 @@ def ladders() -> dict[str, Path]:
 
 
 def read_ladder(path: Path) -> Ladder:
-    """The ladder in a file; its name is the task's."""
+    """The ladder in a file, whose name is that of the task."""
     tables = tomllib.loads(path.read_text(encoding="utf-8"))
     common = tables.get("training", {})
     rungs = []
@@ -122,13 +122,13 @@ def read_ladder(path: Path) -> Ladder:
         rungs.append(Rung(name, table["model"], training, float(table.get("share", 0.0))))
     against = str(tables.get("against", ""))
     if against and against not in tables["rungs"]:
-        raise ValueError(f"{path}: there is no rung {against!r} to measure others by")
+        raise ValueError(f"{path}: there is no rung {against!r} for against")
     task = {"name": path.stem, **tables.get("task", {})}
     return Ladder(task, tuple(rungs), against, tables.get("beside", {}))
 
 
 def without_missing(ladder: Ladder) -> tuple[Ladder, list[str]]:
-    """The rungs whose models are there, and the names of the others."""
+    """The ladder without rungs whose models are not installed, and the names of those."""
     known = set(MODELS)
     missing = [
         rung.name
@@ -140,33 +140,30 @@ def without_missing(ladder: Ladder) -> tuple[Ladder, list[str]]:
 
 
 PLAN, TABLE, RECIPES = "ladder.json", "table.json", "rungs"
-STEPS_SHARE = 0.85  # of the time, for the steps; the rest is reading and judging
-LEAST_SHARE = 0.1  # of the time is left to those who share it, however long counting took
-EVALUATIONS = 8  # of each rung that shares the time
+STEPS_SHARE = 0.85  # fraction of the time for training steps; the rest is reading and evaluation
+LEAST_SHARE = 0.1  # least fraction of the time for the rungs with shares
+EVALUATIONS = 8  # of each rung with a share
 
 
 @dataclass
-class Plan:
-    """What a ladder is to do; kept in its folder, so that it can go on."""
+class LadderPlan:
+    """The plan of a ladder, saved in its folder so that it can be resumed."""
 
     task: str
     metric: str
     budget: float
     shares: dict[str, float]
     notes: list[str] = field(default_factory=list)
-    seconds: dict[str, float] = field(default_factory=dict)  # of those who share, once known
-    against: str = ""  # the rung that others are measured by
-    simple: list[str] = field(default_factory=list)  # the rungs that must be beaten to be worth it
-    beside: dict[str, str] = field(default_factory=dict)  # metrics that are shown, with headings
+    seconds: dict[str, float] = field(default_factory=dict)  # of the rungs with shares, once known
+    against: str = ""  # the reference rung of the skill score
+    simple: list[str] = field(default_factory=list)  # the baseline rungs
+    beside: dict[str, str] = field(default_factory=dict)  # additional metrics and their headings
 
-    def series(self, folder: Path) -> Series:
-        """The rungs in order, by the shares of time.
-
-        Those who take what they take come first: what they leave is shared.
-        """
+    def queue(self, folder: Path) -> RunQueue:
+        """The queue of rungs: first those without a share, since the others divide the rest."""
         order = sorted(self.shares, key=lambda name: self.shares[name] > 0)
         weights = {name: self.shares[name] or 0.01 for name in order}
-        return Series(folder, RECIPES, self.metric, weights)
+        return RunQueue(folder, RECIPES, self.metric, weights)
 
 
 def ladder(  # noqa: PLR0913 - keyword-only but for the first two
@@ -178,17 +175,17 @@ def ladder(  # noqa: PLR0913 - keyword-only but for the first two
     name: str = "",
     runs: str | Path = RUNS,
     settings: Mapping[str, Any] | None = None,
-    onlooker: Onlooker | None = None,
-) -> Climb:
-    """Train the rungs of a task's ladder on the same text, split and measure, and compare them.
+    callback: QueueCallback | None = None,
+) -> LadderResult:
+    """Train the models of a task's ladder on the same data and compare them on the test set.
 
-    `models` are names of rungs, or of models; `settings` are for all rungs.
+    `models` are names of rungs or of models; `settings` are for all rungs.
     """
     folder = prepare(task, file, max_time, models, name, Path(runs), settings or {})
-    return climb(folder, onlooker or Onlooker())
+    return train_ladder(folder, callback or QueueCallback())
 
 
-def prepare(  # noqa: PLR0913, PLR0917 - all that a ladder is
+def prepare(  # noqa: PLR0913, PLR0917 - the options of a ladder
     task: str,
     file: str | Path,
     max_time: str,
@@ -197,49 +194,51 @@ def prepare(  # noqa: PLR0913, PLR0917 - all that a ladder is
     runs: Path,
     settings: Mapping[str, Any],
 ) -> Path:
-    """A folder with everything that is to be done, checked before the first rung begins."""
+    """Create the folder with the plan and all recipes, which are checked before training."""
     budget = Training(max_time=max_time).seconds()
     if not 0 < budget < float("inf"):
-        raise UsageError("U042", f"--max-time {max_time}: a ladder needs more than no time")
+        raise UsageError("U042", f"--max-time {max_time}: a ladder needs a time above 0")
     found, missing = without_missing(ladder_of(task))
-    found = found.of(models)
+    found = found.select(models)
     recipes = {
         rung.name: found.recipe(rung, {"train": str(file)}, settings).with_files(
-            lambda path: Path(path).resolve()  # they are kept in another folder
+            lambda path: Path(path).resolve()  # recipes are saved in another folder
         )
         for rung in found.rungs
     }
     lowest = next(iter(recipes.values()))
     first = lowest.build_task()
-    parts = read_parts(first, lowest.build_data())  # a file that no rung could read is told once
-    first.prepare(parts.train)  # what answers are judged by may follow from the data
-    notes = [f"left out, as their models are not here: {', '.join(missing)}"] if missing else []
+    parts = read_parts(first, lowest.build_data())  # an unreadable file is reported before training
+    first.prepare(parts.train)  # the metrics may depend on the data
+    notes = (
+        [f"left out, as their models are not installed: {', '.join(missing)}"] if missing else []
+    )
     shares = {rung.name: rung.share for rung in found.rungs}
-    plan = Plan(task, first.headline, budget, shares, notes)
-    plan.against, plan.simple, plan.beside = found.against, found.simple(), dict(found.beside)
+    plan = LadderPlan(task, first.primary_metric, budget, shares, notes)
+    plan.against, plan.simple, plan.beside = found.against, found.baselines(), dict(found.beside)
     resume = "seqloom ladder --resume"
-    folder = series_folder(name, "ladder", runs, word="a ladder", resume=resume)
+    folder = queue_folder(name, "ladder", runs, word="a ladder", resume=resume)
     for rung, recipe in recipes.items():
         write_whole(folder / RECIPES / f"{rung}.toml", recipe.to_toml().encode())
     _write_plan(folder, plan)
     return folder
 
 
-def climb(folder: Path, onlooker: Onlooker) -> Climb:
-    """Train and judge every rung that is not done yet; what is done is kept whatever happens."""
-    plan, ending = _read_plan(folder), Ending()
-    series = plan.series(folder)
+def train_ladder(folder: Path, callback: QueueCallback) -> LadderResult:
+    """Train and evaluate every rung that is not done yet; finished rungs are kept on any error."""
+    plan, outcome = _read_plan(folder), QueueOutcome()
+    queue = plan.queue(folder)
     with locked(folder):
         try:
-            ending = series.train(onlooker, lambda rung: _share_out(folder, plan, rung))
+            outcome = queue.train(callback, lambda rung: _allocate_time(folder, plan, rung))
         finally:
-            came = _came(folder, plan, ending)
-            write_whole(folder / TABLE, json.dumps(came.as_dict(), ensure_ascii=False).encode())
-    return came
+            result = _result(folder, plan, outcome)
+            write_whole(folder / TABLE, json.dumps(result.as_dict(), ensure_ascii=False).encode())
+    return result
 
 
 def find_ladder(name: str, runs: Path = RUNS) -> Path:
-    """The folder of a ladder: a path, a name in the runs folder, or else the newest."""
+    """The folder of a ladder: a path, a name in the runs folder, or the newest ladder."""
     known = sorted(runs.glob(f"*/{PLAN}"), key=lambda path: path.stat().st_mtime)
     for folder in (Path(name), runs / name) if name else [path.parent for path in known[-1:]]:
         if (folder / PLAN).is_file():
@@ -254,16 +253,16 @@ def find_ladder(name: str, runs: Path = RUNS) -> Path:
     raise UsageError("U043", what, help=hints)
 
 
-def _share_out(folder: Path, plan: Plan, rung: str) -> None:
-    """Before the first rung with a share, what is left of the time is given out once and for all.
+def _allocate_time(folder: Path, plan: LadderPlan, rung: str) -> None:
+    """Before the first rung with a share, divide the remaining time by the shares.
 
-    It is written into their recipes, so that a ladder that was stopped goes on as it began.
+    The times are written into the recipes, so that a resumed ladder uses the same.
     """
     sharing = {name: share for name, share in plan.shares.items() if share > 0}
     if plan.seconds or not sharing or plan.shares[rung] == 0:
         return
-    others = [read_climbed(folder / name) for name in plan.shares if name not in sharing]
-    spent = sum(climbed.wall for climbed in others if climbed is not None)
+    others = [read_result(folder / name) for name in plan.shares if name not in sharing]
+    spent = sum(result.wall for result in others if result is not None)
     rest = max(plan.budget - spent, LEAST_SHARE * plan.budget) * STEPS_SHARE
     for name, share in sharing.items():
         seconds = rest * share / sum(sharing.values())
@@ -279,25 +278,25 @@ def _share_out(folder: Path, plan: Plan, rung: str) -> None:
     _write_plan(folder, plan)
 
 
-def _came(folder: Path, plan: Plan, ending: Ending) -> Climb:
-    """What there is so far, in the order of the ladder."""
-    found = {name: read_climbed(folder / name) for name in plan.shares}
-    done = [climbed for climbed in found.values() if climbed is not None]
-    failed, stopped = ending.failed, ending.is_stopped
-    left = [name for name, climbed in found.items() if climbed is None and name not in failed]
-    came = Climb(
+def _result(folder: Path, plan: LadderPlan, outcome: QueueOutcome) -> LadderResult:
+    """The results so far, in the order of the ladder."""
+    found = {name: read_result(folder / name) for name in plan.shares}
+    done = [result for result in found.values() if result is not None]
+    failed, stopped = outcome.failed, outcome.is_stopped
+    left = [name for name, result in found.items() if result is None and name not in failed]
+    result = LadderResult(
         folder, plan.task, plan.metric, plan.budget, done, failed, left, plan.notes, stopped
     )
-    return replace(came, against=plan.against, simple=plan.simple, beside=plan.beside)
+    return replace(result, against=plan.against, simple=plan.simple, beside=plan.beside)
 
 
-def _write_plan(folder: Path, plan: Plan) -> None:
+def _write_plan(folder: Path, plan: LadderPlan) -> None:
     write_whole(folder / PLAN, json.dumps(vars(plan), ensure_ascii=False).encode())
 
 
-def _read_plan(folder: Path) -> Plan:
+def _read_plan(folder: Path) -> LadderPlan:
     try:
-        return Plan(**json.loads((folder / PLAN).read_text(encoding="utf-8")))
+        return LadderPlan(**json.loads((folder / PLAN).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError) as error:
         raise UsageError(
             "U043", f"{folder / PLAN} is damaged", notes=[str(error)], help=["begin a new ladder"]

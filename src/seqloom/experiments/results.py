@@ -1,6 +1,7 @@
-"""What came of a ladder: every rung's numbers, and what each one bought over those below it.
+"""Results of ladders and cross-validations: metrics, resource usage, means and verdicts.
 
-What came of folds and repeats: the numbers of every run, and their means.
+`RunResult` holds the test results of one run, `LadderResult` those of a ladder with the gain of
+each rung, `CrossValidationResult` those of folds or repeats with their means.
 """
 
 import math
@@ -8,98 +9,98 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..metrics import METRICS, Measured, Metric, Tally
-from ..metrics.bootstrap import Mean, difference, mean_of
+from ..metrics import METRICS, Metric, MetricValue, Tally
+from ..metrics.bootstrap import Mean, mean_with_interval, paired_difference
 from ..training.checkpoints import load_arrays
 from ..views import LadderView, RungPoint
 
-RESULT = "judged.safetensors"  # in the folder of a run, once it was judged on its test part
+RESULT = "judged.safetensors"  # in the folder of a run, once it is evaluated
 
 
 @dataclass(frozen=True)
-class Climbed:
-    """A rung that was trained and judged on the test part."""
+class RunResult:
+    """Test metrics, times and sizes of a run of a ladder or cross-validation."""
 
     name: str
     folder: Path
-    measured: dict[str, Measured]
+    measured: dict[str, MetricValue]
     tallies: dict[str, list[Tally]] = field(repr=False)
     examples: int
     seconds: float  # of training
     wall: float  # of everything
-    memory: int  # the most that its process held, in bytes
+    memory: int  # peak memory of its process, in bytes
     learned: int
     bytes: int
-    symbols_per_second: float  # read while it was judged
-    curve: list[tuple[float, float]]  # seconds of training, and the metric on validation
-    left_out: int = 0  # test examples whose labels training never showed
+    symbols_per_second: float  # during evaluation
+    curve: list[tuple[float, float]]  # seconds of training and the validation metric
+    left_out: int = 0  # test examples with labels that are not in training
 
     def as_dict(self) -> dict[str, Any]:
-        """The numbers for machines."""
+        """The result as JSON."""
         found = {key: value for key, value in vars(self).items() if key != "tallies"}
         measured = {name: vars(value) for name, value in self.measured.items()}
         return {**found, "folder": str(self.folder), "measured": measured}
 
 
-def read_climbed(folder: Path) -> Climbed | None:
-    """What is known of a rung; None where it is not done."""
+def read_result(folder: Path) -> RunResult | None:
+    """The saved result of a run; None if it is not done."""
     if not (folder / RESULT).exists():
         return None
     kept = load_arrays(folder / RESULT)
     facts = dict(kept.facts)
-    measured = {name: Measured(**value) for name, value in facts.pop("measured").items()}
+    measured = {name: MetricValue(**value) for name, value in facts.pop("measured").items()}
     tallies = {name: [*map(tuple, array.tolist())] for name, array in kept.arrays.items()}
     curve = [(float(x), float(y)) for x, y in facts.pop("curve")]
     ordered = {name: tallies[name] for name in measured}
-    return Climbed(folder.name, folder, measured, ordered, curve=curve, **facts)
+    return RunResult(folder.name, folder, measured, ordered, curve=curve, **facts)
 
 
 @dataclass(frozen=True)
-class Climb:
-    """A ladder as far as it was climbed; the rungs are in order, from simple to large."""
+class LadderResult:
+    """Results of a ladder so far; the rungs are in order, from simple to large."""
 
     folder: Path
     task: str
-    metric: str  # the headline of the task
+    metric: str  # the primary metric of the task
     budget: float
-    rungs: list[Climbed]
-    failed: dict[str, list[str]]  # the rungs that could not be trained, and what they said
-    left: list[str]  # the rungs that are not done
+    rungs: list[RunResult]
+    failed: dict[str, list[str]]  # failed rungs, with the end of their logs
+    left: list[str]  # unfinished rungs
     notes: list[str]
     is_stopped: bool = False
-    against: str = ""  # the rung that others are measured by
-    simple: list[str] = field(default_factory=list)  # the rungs that must be beaten to be worth it
-    beside: dict[str, str] = field(default_factory=dict)  # metrics that are shown, with headings
+    against: str = ""  # the reference rung of the skill score
+    simple: list[str] = field(default_factory=list)  # the baseline rungs
+    beside: dict[str, str] = field(default_factory=dict)  # additional metrics and their headings
 
-    def best(self) -> Climbed | None:
-        """The best rung by the headline."""
+    def best(self) -> RunResult | None:
+        """The best rung by the primary metric."""
         sign = 1 if METRICS[self.metric].lower_is_better else -1
         return min(self.rungs, key=lambda one: sign * one.measured[self.metric].value, default=None)
 
     def sentences(self) -> list[str]:
-        """What each rung bought over the best of those below it."""
+        """The gain of each rung over the best of those below it, as sentences."""
         sign = 1 if METRICS[self.metric].lower_is_better else -1
-        told = []
+        sentences = []
         for place, rung in enumerate(self.rungs[1:], start=1):
             below = self.rungs[:place]
             other = min(below, key=lambda one: sign * one.measured[self.metric].value)
-            told.append(bought(self.metric, rung, other, other is not below[-1]))
-        return told
+            sentences.append(describe_gain(self.metric, rung, other, other is not below[-1]))
+        return sentences
 
-    def skill(self, rung: Climbed) -> float | None:
-        """How much better a rung is than the one others are measured by, as a share.
+    def skill(self, rung: RunResult) -> float | None:
+        """Skill score of a rung relative to the reference rung.
 
-        1 - v / v₀ of a metric v of which less is better, v₀ being that of the other: 0 is no
-        better, 1 without any error, and below 0 it is worse. None where there is nothing to say.
+        1 - v / v₀ for a metric v where lower is better and the reference's v₀: 0 is no better than
+        the reference, 1 is perfect, below 0 is worse. None without a reference.
         """
-        other = self._yardstick()
+        other = self._reference()
         if other is None or not other.measured[self.metric].value:
             return None
         ratio = rung.measured[self.metric].value / other.measured[self.metric].value
         return 1 - ratio if METRICS[self.metric].lower_is_better else ratio - 1
 
     def verdict(self) -> str:
-        """Whether any model is better than the simple ones, said plainly."""
+        """Whether any model is significantly better than the baselines."""
         best, simple = self.best(), [rung for rung in self.rungs if rung.name in self.simple]
         if best is None or not simple or len(simple) == len(self.rungs):
             return ""
@@ -109,17 +110,19 @@ class Climb:
         sign = 1 if metric.lower_is_better else -1
         other = min(simple, key=lambda one: sign * one.measured[self.metric].value)
         amount = _share(metric, best.measured[self.metric], other.measured[self.metric])
-        found = difference(other.tallies[self.metric], best.tallies[self.metric], metric.value)
-        if found.is_certain:
+        found = paired_difference(
+            other.tallies[self.metric], best.tallies[self.metric], metric.value
+        )
+        if found.is_significant:
             return f"{best.name} is the best: {amount} than {other.name}, the best simple forecast."
-        return f"{other.name} is not beaten for certain: {amount} of {best.name} may be chance."
+        return f"{best.name} is not significantly better than {other.name}: {amount} may be chance."
 
-    def _yardstick(self) -> Climbed | None:
-        """The rung that others are measured by, if it was climbed."""
+    def _reference(self) -> RunResult | None:
+        """The reference rung, if it is done."""
         return next((rung for rung in self.rungs if rung.name == self.against), None)
 
     def view(self) -> LadderView:
-        """A picture: the headline against seconds of training."""
+        """A plot of the primary metric against seconds of training."""
         points = [
             RungPoint(
                 rung.name,
@@ -135,7 +138,7 @@ class Climb:
         return LadderView(points, metric.title, metric.lower_is_better, self.folder.name)
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything for machines."""
+        """The results as JSON."""
         best = self.best()
         return {
             "ladder": self.folder.name,
@@ -156,27 +159,27 @@ class Climb:
         }
 
 
-def bought(metric: str, rung: Climbed, other: Climbed, is_further: bool = False) -> str:
-    """A sentence: what a rung is better or worse by, or that chance alone may have made it so."""
-    found = difference(other.tallies[metric], rung.tallies[metric], METRICS[metric].value)
+def describe_gain(metric: str, rung: RunResult, other: RunResult, is_further: bool = False) -> str:
+    """The difference between two rungs as a sentence, by a paired bootstrap test."""
+    found = paired_difference(other.tallies[metric], rung.tallies[metric], METRICS[metric].value)
     lower = METRICS[metric].lower_is_better
     amount = _amount(metric, abs(found.value))
     below = f"{other.name} (the best below it)" if is_further else other.name
-    if not found.is_certain:
-        return f"{rung.name} buys nothing certain over {below}: {amount} may be chance."
+    if not found.is_significant:
+        return f"{rung.name} does not differ significantly from {below}: {amount} may be chance."
     if (found.value < 0) == lower:
         return f"{rung.name} {'saves' if lower else 'adds'} {amount} over {below}."
     return f"{rung.name} is worse than {below} by {amount}."
 
 
-def _share(metric: Metric, one: Measured, other: Measured) -> str:
-    """26 % less MASE."""
+def _share(metric: Metric, one: MetricValue, other: MetricValue) -> str:
+    """A relative difference in words: 26 % less MASE."""
     change = one.value / other.value - 1 if other.value else math.inf
     return f"{abs(100 * change):.3g} % {'less' if change < 0 else 'more'} {metric.title}"
 
 
 def _amount(metric: str, value: float) -> str:
-    """0.31 bits per character; 2.4 points of accuracy."""
+    """An absolute difference in words: 0.31 bits per character; 2.4 points of accuracy."""
     shown = METRICS[metric]
     if math.isinf(value):
         return f"{shown.title} without bound"
@@ -186,43 +189,43 @@ def _amount(metric: str, value: float) -> str:
 
 
 @dataclass(frozen=True)
-class Folded:
-    """Runs of one recipe that differ in what was held out, or in where chance began."""
+class CrossValidationResult:
+    """Results of one recipe over folds or random seeds."""
 
     folder: Path
     task: str
     model: str
-    metric: str  # the headline of the task
-    folds: int  # 0 where nothing was folded
+    metric: str  # the primary metric of the task
+    folds: int  # 0 without folds
     repeat: int
-    runs: list[Climbed]
-    shared: float  # the size of what is held out over that of what is learned from
-    failed: dict[str, list[str]]  # the runs that could not be trained, and what they said
-    left: list[str]  # the runs that are not done
+    runs: list[RunResult]
+    shared: float  # ratio of test to training examples
+    failed: dict[str, list[str]]  # failed runs, with the end of their logs
+    left: list[str]  # unfinished runs
     is_stopped: bool = False
 
     def means(self) -> dict[str, Mean]:
-        """Each metric over the runs that are done, the most telling first."""
+        """The mean of each metric over the finished runs, the primary metric first."""
         names = self.runs[0].measured if self.runs else {}
         return {name: self._mean(name) for name in names}
 
     def sentence(self) -> str:
-        """The headline in words."""
+        """The mean of the primary metric with its interval, as a sentence."""
         title, found = METRICS[self.metric].title, self._mean(self.metric)
         show, count = METRICS[self.metric].show, len(self.runs)
-        told = f"{title} {show(found.value)}, the mean of {count} runs"
+        text = f"{title} {show(found.value)}, the mean of {count} runs"
         if not found.low <= found.high:
             return f"{title} {show(found.value)}: one run has no interval."
-        return f"{told}; 95 % {show(found.low)} to {show(found.high)}."
+        return f"{text}; 95 % {show(found.low)} to {show(found.high)}."
 
     def notes(self) -> list[str]:
-        """What a fair reader must know."""
+        """Caveats."""
         count = sum(run.left_out for run in self.runs)
-        told = f"{count:,} held-out examples were not judged: training never showed their labels"
-        return [told] * bool(count)
+        note = f"{count:,} test examples were left out: their labels are not in the training data"
+        return [note] * bool(count)
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything for machines."""
+        """The results as JSON."""
         return {
             "name": self.folder.name,
             "folder": str(self.folder),
@@ -240,13 +243,13 @@ class Folded:
         }
 
     def _mean(self, name: str) -> Mean:
-        found = mean_of([run.measured[name].value for run in self.runs], self.shared)
+        found = mean_with_interval([run.measured[name].value for run in self.runs], self.shared)
         if not METRICS[name].percent or math.isnan(found.low):
             return found
-        low, high = max(0.0, found.low), min(1.0, found.high)  # no share lies beyond
+        low, high = max(0.0, found.low), min(1.0, found.high)  # the range of a fraction
         return Mean(found.value, low, high, found.deviation)
 
 
 def _plain(mean: Mean) -> dict[str, float | None]:
-    """As JSON can hold it: what is not there is null."""
+    """A mean as JSON; NaN and infinity become null."""
     return {name: value if math.isfinite(value) else None for name, value in vars(mean).items()}

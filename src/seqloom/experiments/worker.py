@@ -1,9 +1,9 @@
-"""One rung, or one fold, in a process of its own: trained, judged on the test part, measured.
+"""Worker process of a run queue: trains one run, evaluates it on the test set, measures its memory.
 
 python -m seqloom.experiments.worker FOLDER RECIPE PARENT
 
-A process of its own tells how much memory a rung needs, and a rung that fails takes no other down.
-A signal, or the end of the parent, stops it after the step; what is learned is kept.
+In a process of its own a run has a peak memory of its own, and its failure ends no other run.
+A signal, or the end of the parent, stops it after the current step; the checkpoint is kept.
 """
 
 import os
@@ -25,7 +25,7 @@ from ..model import Search
 from ..recipe import Recipe
 from ..runs.run import EVENTS, RECIPE, WEIGHTS, Run, load
 from ..runs.splits import read_parts, with_known_labels
-from ..runs.train import Watcher, resume, train
+from ..runs.train import Callback, resume, train
 from ..training.checkpoints import save_arrays
 from ..training.events import Event, read_events
 from .results import RESULT
@@ -33,88 +33,88 @@ from .results import RESULT
 STOPPED = 130
 
 
-class Stop:
-    """Whether to stop: after a signal, or because nobody waits any more."""
+class StopSignal:
+    """Stops training after SIGINT or SIGTERM, or when the parent process has ended."""
 
     def __init__(self, parent: int) -> None:
-        self.parent, self._heard, self._began = parent, False, False
+        self.parent, self._signalled, self._began = parent, False, False
         for kind in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(kind, self._hear)
+            signal.signal(kind, self._handle)
 
-    def asked(self) -> bool:
-        """After each step of training, and each batch of judging."""
-        return self._heard or os.getppid() != self.parent
+    def should_stop(self) -> bool:
+        """Whether to stop; called after each training step and each evaluation batch."""
+        return self._signalled or os.getppid() != self.parent
 
-    def tell(self, event: Event) -> None:
-        """Until training has begun there is nothing to save."""
+    def on_event(self, event: Event) -> None:
+        """Note that training has begun: before that, a signal stops the process at once."""
         self._began = self._began or event.kind in ("start", "resume")
 
     def check(self, done: int) -> None:
-        """Stop in the middle of judging: it is soon done again."""
-        if self.asked():
+        """Interrupt an evaluation, which is cheap to repeat."""
+        if self.should_stop():
             raise KeyboardInterrupt
 
-    def _hear(self, number: int, frame: FrameType | None) -> None:
-        self._heard = True
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        self._signalled = True
         if not self._began:
             raise KeyboardInterrupt
 
 
-def climb(folder: Path, recipe: Recipe, stop: Stop) -> bool:
-    """Train the rung, or go on with it, and judge it; false where it was stopped before the end."""
+def train_and_evaluate(folder: Path, recipe: Recipe, stop: StopSignal) -> bool:
+    """Train or resume the run and evaluate it; False if it was stopped before the end."""
     began = time.monotonic()
-    watcher = Watcher(stop.tell, stop.asked)
+    callback = Callback(stop.on_event, stop.should_stop)
     if is_trained(folder):
         run = load(folder)
     elif (folder / RECIPE).exists():
-        run = resume(folder, watcher=watcher)
+        run = resume(folder, callback=callback)
     else:
-        run = train(recipe, name=folder.name, runs=folder.parent, watcher=watcher)
+        run = train(recipe, name=folder.name, runs=folder.parent, callback=callback)
     if not is_trained(folder):
         return False
-    judge(run, stop, began)
+    evaluate_run(run, stop, began)
     return True
 
 
-def judge(run: Run, stop: Stop, began: float) -> None:
-    """Write down all that the ladder tells of a rung."""
+def evaluate_run(run: Run, stop: StopSignal, began: float) -> None:
+    """Evaluate the run on its test set and save the result."""
     parts = run.parts or read_parts(run.task, run.recipe.build_data())
     examples = with_known_labels(run.task, parts.test)
     if not examples:
         raise DataError(
             "D022",
-            "there is no test part to judge the runs on",
+            "there is no test set to evaluate the runs on",
             help=["--set data.test_fraction=0.05, or --test FILE"],
         )
     found = evaluate(run.model, run.task, examples, Search(), stop.check)
-    symbols = sum(len(run.task.encode(example).source) for example in found.examples)
+    tokens = sum(len(run.task.encode(example).source) for example in found.examples)
     events = run.events()
     facts: dict[str, Any] = {
-        "measured": {name: vars(value) for name, value in found.measured().items()},
+        "measured": {name: vars(value) for name, value in found.with_intervals().items()},
         "examples": len(found.examples),
         "left_out": len(parts.test) - len(examples),
         "seconds": events[-1].get("seconds", 0.0),
         "wall": time.monotonic() - began,
         "memory": peak_memory(),
-        "learned": run.model.size(),
+        "learned": run.model.num_parameters(),
         "bytes": (run.folder / WEIGHTS).stat().st_size,
-        "symbols_per_second": symbols / max(found.seconds, 1e-9),
-        "curve": list(_curve(events, run.task.headline)),
+        "symbols_per_second": tokens / max(found.seconds, 1e-9),
+        "curve": list(_curve(events, run.task.primary_metric)),
     }
     arrays = {name: np.array(tallies, dtype=np.float64) for name, tallies in found.tallies.items()}
     save_arrays(run.folder / RESULT, arrays, facts)
 
 
 def is_trained(folder: Path) -> bool:
-    """Whether training came to its end, and was not stopped on the way."""
+    """Whether training has finished and was not stopped before."""
     events = read_events(folder / EVENTS)
     return bool(events) and events[-1]["kind"] == "end" and "seconds" in events[-1]
 
 
 def peak_memory() -> int:
-    """The most memory this process has held, in bytes.
+    """Peak memory of this process, in bytes.
 
-    What getrusage says counts the parent's memory too, where a process was begun by fork.
+    VmHWM rather than getrusage, whose peak includes that of the parent after a fork.
     """
     status = Path("/proc/self/status")
     if status.exists():
@@ -126,7 +126,7 @@ def peak_memory() -> int:
 
 
 def _curve(events: list[dict[str, Any]], metric: str) -> Iterator[tuple[float, float]]:
-    """Seconds of training and the metric on validation, at every evaluation."""
+    """Seconds of training and the validation metric, at every evaluation."""
     seconds, before = 0.0, None
     for event in events:
         if before is not None and event["kind"] != "resume":
@@ -137,9 +137,13 @@ def _curve(events: list[dict[str, Any]], metric: str) -> Iterator[tuple[float, f
 
 
 def main(folder: str, recipe: str, parent: str) -> int:
-    """The exit code: 0 done, 130 stopped; what went wrong is told on stderr."""
+    """The exit code: 0 done, 130 stopped, or that of the error, which is printed on stderr."""
     try:
-        return 0 if climb(Path(folder), Recipe.read(Path(recipe)), Stop(int(parent))) else STOPPED
+        return (
+            0
+            if train_and_evaluate(Path(folder), Recipe.read(Path(recipe)), StopSignal(int(parent)))
+            else STOPPED
+        )
     except KeyboardInterrupt:
         return STOPPED
     except SeqloomError as error:

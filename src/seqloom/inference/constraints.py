@@ -1,41 +1,41 @@
-"""Rules for answers, from words to the numbers that a search knows."""
+"""Constrained decoding: allowed tokens and forced prefixes, from texts to token ids."""
 
 from collections.abc import Collection
 from dataclasses import replace
 
 from ..errors import UsageError
-from ..prediction import Search, must_search
+from ..prediction import Search, require_search
 from ..signature import UNKNOWN
 from ..task import Task
 
-NAMED = 5  # so many unknown symbols are told by name
+NAMED = 5  # unknown tokens listed in an error
 
 
-def ruled(task: Task, search: Search, allow: Collection[str], prefix: str) -> Search:
-    """The search with the symbols that answers may have, and those they begin with."""
+def constrained(task: Task, search: Search, allow: Collection[str], prefix: str) -> Search:
+    """The search limited to the tokens of `allow`, with the prefix forced."""
     if allow or prefix:
         name = "allow" if allow else "prefix"
-        must_search(task.signature(), name)
+        require_search(task.signature(), name)
     if allow:
-        numbers, unknown = known(task, allow)
+        numbers, unknown = token_ids(task, allow)
         if not numbers:
             raise UsageError(
                 "U064",
-                "none of the symbols that are allowed is known to the model",
+                "none of the allowed tokens is in the target vocabulary",
                 notes=[f"such as {_listed(unknown)}"],
-                help=["allow symbols of the training targets, one a line"],
+                help=["allow tokens of the training targets, one a line"],
             )
         search = replace(search, allow=numbers)
     if prefix:
-        search = replace(search, prefix=_begun(task, prefix))
+        search = replace(search, prefix=_prefix_ids(task, prefix))
     return search
 
 
-def known(task: Task, allow: Collection[str]) -> tuple[frozenset[int], list[str]]:
-    """The numbers of the symbols of these texts, and those that have none."""
+def token_ids(task: Task, allow: Collection[str]) -> tuple[frozenset[int], list[str]]:
+    """The token ids of these texts, and the tokens that are not in the vocabulary."""
     numbers, unknown = set[int](), dict[str, None]()
     for text in allow:
-        for number, name in zip(*task.written(text), strict=False):
+        for number, name in zip(*task.target_tokens(text), strict=False):
             if number == UNKNOWN:
                 unknown[name] = None
             else:
@@ -43,15 +43,15 @@ def known(task: Task, allow: Collection[str]) -> tuple[frozenset[int], list[str]
     return frozenset(numbers), list(unknown)
 
 
-def _begun(task: Task, prefix: str) -> tuple[int, ...]:
-    numbers, names = task.written(prefix)
+def _prefix_ids(task: Task, prefix: str) -> tuple[int, ...]:
+    numbers, names = task.target_tokens(prefix)
     if UNKNOWN in numbers:
         pairs = zip(numbers, names, strict=False)
         unknown = list(dict.fromkeys(name for number, name in pairs if number == UNKNOWN))
         raise UsageError(
             "U065",
-            f"the prefix {prefix!r} has symbols that the model cannot write: {_listed(unknown)}",
-            help=["begin with symbols of the training targets"],
+            f"the prefix {prefix!r} has tokens that are not in the vocabulary: {_listed(unknown)}",
+            help=["use tokens of the training targets"],
         )
     return tuple(numbers)
 

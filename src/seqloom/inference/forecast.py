@@ -1,4 +1,4 @@
-"""How series go on: the work behind `seqloom forecast` and `run.forecast`."""
+"""Forecasting: point forecasts, quantiles and sample paths; `seqloom forecast`, `run.forecast`."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -7,46 +7,46 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Float
 
-from ..data.series.scaling import Scale, bent
-from ..data.series.schema import Recorded
-from ..data.series.windows import Window
+from ..data.series.scaling import Scale, apply_transform
+from ..data.series.schema import TimeSeries
+from ..data.series.windows import ForecastWindow
 from ..errors import DataError, UsageError, nearest
 from ..evaluation.evaluate import predict
-from ..model import Decomposes, Model, Search
-from ..prediction import Foreseen
+from ..model import Decomposable, Model, Search
+from ..prediction import QuantileForecast
 from ..signature import Series
 from ..task import Task
-from ..views import Component, ComponentsView, Fan, ForecastView, fans_of
-from ..views.forecast import plain_fan
+from ..views import Component, ComponentsView, FanChart, ForecastView, fan_charts
+from ..views.forecast import fan_chart_json
 
-LISTED = 8  # names of series that an error lists
+LISTED = 8  # names of series listed in an error
 
 
 @runtime_checkable
-class AsksAhead(Protocol):
-    """A task whose questions are what comes after a series."""
+class ForecastTask(Protocol):
+    """A task that forecasts time series."""
 
     history: int
 
-    def ahead(self, series: Recorded, horizon: int = 0) -> Window:
-        """What comes after a series that was read; 0 steps are as many as were learned."""
+    def ahead(self, series: TimeSeries, horizon: int = 0) -> ForecastWindow:
+        """The window to forecast after a series; horizon 0 is the trained horizon."""
         ...
 
-    def scale_of(self, example: Window) -> Scale:
-        """How its numbers are written for a model."""
+    def scale_of(self, example: ForecastWindow) -> Scale:
+        """The scaling of a window's values for the model."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
-    """What is asked of a forecast.
+class ForecastRequest:
+    """Options of a forecast.
 
     Args:
-        horizon: How many steps ahead; 0: as many as were learned.
-        samples: How many futures are drawn at random.
-        seed: Where chance starts when they are drawn.
-        hold_out: Whether the last steps of each series are forecast from those before them.
-        series: The names of those that are forecast; none: all of them.
+        horizon: Forecast horizon in steps; 0 is the trained horizon.
+        samples: Number of sample paths.
+        seed: Random seed of the sample paths.
+        hold_out: Whether the last steps of each series are held out and forecast.
+        series: Names of the series to forecast; empty means all.
     """
 
     horizon: int = 0
@@ -57,17 +57,17 @@ class Asked:
 
 
 @dataclass(frozen=True, eq=False)
-class Outlook:
-    """One series and how it goes on, in the units of its file.
+class SeriesForecast:
+    """The forecast of one series, in the units of its file.
 
     Args:
-        model: who says so.
-        name: of the series.
-        names: of its numbers.
-        times: what the steps are called, of the past and then of those ahead.
-        past: the numbers up to now; NaN where one is missing.
-        foreseen: the mean, the quantiles and the futures drawn at random.
-        actual: what came, where that is known.
+        model: Name of the run.
+        name: Name of the series.
+        names: Names of its columns.
+        times: Time labels of the past and of the horizon.
+        past: The observations; NaN where one is missing.
+        forecast: Mean, quantiles and sample paths.
+        actual: The actual values of the horizon, if known.
     """
 
     model: str
@@ -75,151 +75,153 @@ class Outlook:
     names: tuple[str, ...]
     times: tuple[str, ...]
     past: Float[np.ndarray, "past width"]
-    foreseen: Foreseen
+    forecast: QuantileForecast
     actual: Float[np.ndarray, "ahead width"] | None = None
 
     @property
     def ahead(self) -> tuple[str, ...]:
-        """What the steps ahead are called."""
+        """The time labels of the horizon."""
         return self.times[len(self.past) :]
 
     @property
     def mean(self) -> Float[np.ndarray, "ahead width"]:
-        """What is expected at each step ahead."""
-        return self.foreseen.mean
+        """The mean forecast of each step."""
+        return self.forecast.mean
 
-    def band(
-        self, share: float
+    def interval(
+        self, level: float
     ) -> tuple[Float[np.ndarray, "ahead width"], Float[np.ndarray, "ahead width"]]:
-        """Where the middle share of chance begins and ends: 0.5, 0.8 or 0.95."""
-        return self.foreseen.band(share)
+        """The central prediction interval of level 0.5, 0.8 or 0.95."""
+        return self.forecast.interval(level)
 
-    def fans(self) -> list[Fan]:
-        """One for each number, named after the series and the number."""
+    def fans(self) -> list[FanChart]:
+        """A fan chart for each column, titled by series and column."""
         titles = [_title(self.name, name, len(self.names)) for name in self.names]
-        return fans_of(titles, self.past, self.foreseen, self.times, self.actual)
+        return fan_charts(titles, self.past, self.forecast, self.times, self.actual)
 
     def view(self, *, history: int = 0, dark: bool = False) -> ForecastView:
-        """The forecast as a picture, with so many steps of the past; 0: some."""
-        return view_of([self], history=history, dark=dark)
+        """The forecast as a plot, with `history` steps of the past; 0 chooses the number."""
+        return forecast_view([self], history=history, dark=dark)
 
     def as_dict(self) -> dict[str, Any]:
-        """The forecast for programs; None where a number is not known."""
-        found = []
+        """The forecast as JSON; None for missing values."""
+        columns = []
         for name, fan in zip(self.names, self.fans(), strict=True):
-            plain = plain_fan(fan)
+            plain = fan_chart_json(fan)
             kept = {key: plain[key] for key in ("mean", "quantiles", "actual")}
-            drawn = {"samples": plain["paths"]} if "paths" in plain else {}
-            found.append({"name": name, **kept, **drawn})
+            paths = {"samples": plain["paths"]} if "paths" in plain else {}
+            columns.append({"name": name, **kept, **paths})
         return {
             "run": self.model,
             "series": self.name,
             "after": self.times[len(self.past) - 1] if len(self.past) else None,
             "horizon": len(self.ahead),
             "times": list(self.ahead),
-            "numbers": found,
+            "numbers": columns,
         }
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        """What a notebook shows: the picture."""
+        """The plot, for notebooks."""
         return self.view()._repr_mimebundle_(include, exclude)
 
     def __str__(self) -> str:
         return self.view().to_text()
 
 
-def outlooks(  # noqa: PLR0913, PLR0917 - who is asked what of which series, and who is told
+def forecast_series(  # noqa: PLR0913, PLR0917 - `tell` may be left out
     model: Model,
     task: Task,
-    series: Sequence[Recorded],
-    asked: Asked,
+    series: Sequence[TimeSeries],
+    request: ForecastRequest,
     name: str,
     tell: Callable[[int], None] = lambda done: None,
-) -> list[Outlook]:
-    """How each of the series goes on, in their order."""
-    if not isinstance(task, AsksAhead):
+) -> list[SeriesForecast]:
+    """Forecast each series, in their order."""
+    if not isinstance(task, ForecastTask):
         raise TypeError(f"{type(task).__name__} forecasts nothing")
-    learned = task.signature().target
-    steps = asked.horizon or (learned.horizon if isinstance(learned, Series) else 1)
-    asked = replace(asked, horizon=steps)
-    windows = [_window(task, one, asked) for one in chosen_series(series, asked.series)]
-    search = Search(horizon=asked.horizon, samples=asked.samples, seed=asked.seed)
-    answers = predict(model, task, windows, search, tell)
-    found = [answer.value for answer in answers]
-    return [_outlook(name, *pair) for pair in zip(windows, found, strict=True)]
+    target = task.signature().target
+    steps = request.horizon or (target.horizon if isinstance(target, Series) else 1)
+    request = replace(request, horizon=steps)
+    windows = [_window(task, one, request) for one in select_series(series, request.series)]
+    search = Search(horizon=request.horizon, samples=request.samples, seed=request.seed)
+    predictions = predict(model, task, windows, search, tell)
+    found = [prediction.value for prediction in predictions]
+    return [_series_forecast(name, *pair) for pair in zip(windows, found, strict=True)]
 
 
-def view_of(found: Sequence[Outlook], *, history: int = 0, dark: bool = False) -> ForecastView:
-    """Several series as one picture."""
+def forecast_view(
+    found: Sequence[SeriesForecast], *, history: int = 0, dark: bool = False
+) -> ForecastView:
+    """Several forecasts in one plot."""
     fans = [fan for one in found for fan in one.fans()]
     names = ", ".join(dict.fromkeys(one.model for one in found))
     return ForecastView(fans, names, history=history, dark=dark)
 
 
 def components_of(
-    model: Model, task: Task, series: Recorded, name: str, notes: Sequence[str] = ()
+    model: Model, task: Task, series: TimeSeries, name: str, notes: Sequence[str] = ()
 ) -> ComponentsView:
     """What a series is made of, in the units of its file; of logarithms or roots in those."""
-    if not (isinstance(model, Decomposes) and isinstance(task, AsksAhead)):
-        raise TypeError(f"{type(model).__name__} takes no series apart")
+    if not (isinstance(model, Decomposable) and isinstance(task, ForecastTask)):
+        raise TypeError(f"{type(model).__name__} has no decomposition into components")
     window = task.ahead(series, 1)
-    rows = np.asarray(task.ask(window))[: window.cut - window.begin]
+    rows = np.asarray(task.encode_source(window))[: window.origin - window.start]
     scale = task.scale_of(window)
-    seen = bent(window.past, scale.transform)
+    observed = apply_transform(window.past, scale.transform)
     columns = getattr(task, "outline", None)
-    names = columns.names if columns is not None and seen.shape[1] > 1 else ("",)
+    names = columns.names if columns is not None and observed.shape[1] > 1 else ("",)
     parts = [
-        _component(part, number, found, scale, seen, names)
+        _component(part, number, found, scale, observed, names)
         for part, found in model.components(rows).items()
         for number in range(found[0].shape[1])
     ]
     units = {"none": [], "log": ["in natural logarithms"], "sqrt": ["in square roots"]}
-    told = [*notes, *units[scale.transform]]
-    return ComponentsView(parts, name, series.times[window.begin : window.cut], told)
+    all_notes = [*notes, *units[scale.transform]]
+    return ComponentsView(parts, name, series.times[window.start : window.origin], all_notes)
 
 
-def _component(  # noqa: PLR0913, PLR0917 - one column of what was found, and all it is told by
+def _component(  # noqa: PLR0913, PLR0917 - one column with its scaling and names
     part: str,
     number: int,
     found: tuple[np.ndarray, np.ndarray],
     scale: Scale,
-    seen: Float[np.ndarray, "time width"],
+    observed: Float[np.ndarray, "time width"],
     names: Sequence[str],
 ) -> Component:
     mean, deviation = found[0][:, number], found[1][:, number]
-    if part.startswith("state ") or found[0].shape[1] != seen.shape[1]:
-        return Component(part, mean, deviation)  # it has no unit of the file
+    if part.startswith("state ") or found[0].shape[1] != observed.shape[1]:
+        return Component(part, mean, deviation)  # not in the units of the file
     factor, shift = scale.factor[number], scale.shift[number]
     title = f"{part} · {names[number]}" if len(names) > 1 else part
     if part != "level":
         return Component(title, factor * mean, factor * deviation)
-    return Component(title, factor * mean + shift, factor * deviation, seen[:, number])
+    return Component(title, factor * mean + shift, factor * deviation, observed[:, number])
 
 
-def typed(task: Task, rows: Sequence[Any]) -> Recorded:
-    """Numbers as a series, or rows of numbers; None where one is missing."""
+def series_from_rows(task: Task, rows: Sequence[Any]) -> TimeSeries:
+    """A series from numbers, or from rows of numbers; None for missing values."""
     lines = [[row] if row is None or np.ndim(row) == 0 else row for row in rows]
     texts = [" ".join("nan" if n is None else repr(float(n)) for n in line) for line in lines]
-    window: Window = task.question("; ".join(texts))
-    return until(window)
+    window: ForecastWindow = task.question("; ".join(texts))
+    return truncate_at_origin(window)
 
 
-def until(window: Window) -> Recorded:
-    """A series up to where the future begins."""
-    series, cut = window.series, window.cut
+def truncate_at_origin(window: ForecastWindow) -> TimeSeries:
+    """The series of a window up to the forecast origin."""
+    series, cut = window.series, window.origin
     return replace(
         series, values=series.values[:cut], known=series.known[:cut], times=series.times[:cut]
     )
 
 
-def _window(task: AsksAhead, series: Recorded, asked: Asked) -> Window:
+def _window(task: ForecastTask, series: TimeSeries, request: ForecastRequest) -> ForecastWindow:
     if not np.isfinite(series.values).any():
         of = f' of "{series.name}"' if series.name else ""
-        raise DataError("D261", f"there is no number{of} to begin a forecast from")
-    if not asked.hold_out:
-        return task.ahead(series, asked.horizon)
-    seen = np.flatnonzero(np.isfinite(series.values).any(1))
-    end, steps = int(seen[-1]) + 1, asked.horizon
+        raise DataError("D261", f"there is no value{of} to forecast from")
+    if not request.hold_out:
+        return task.ahead(series, request.horizon)
+    observed = np.flatnonzero(np.isfinite(series.values).any(1))
+    end, steps = int(observed[-1]) + 1, request.horizon
     if end <= steps:
         of = f' "{series.name}"' if series.name else ""
         raise DataError(
@@ -230,12 +232,12 @@ def _window(task: AsksAhead, series: Recorded, asked: Asked) -> Window:
         )
     cut = end - steps
     begin = max(0, cut - task.history) if task.history else 0
-    return Window(series, begin, cut, end, cut)
+    return ForecastWindow(series, begin, cut, end, cut)
 
 
-def chosen_series(series: Sequence[Recorded], names: Sequence[str]) -> list[Recorded]:
-    """Those of these names, in the order of the names."""
-    found: list[Recorded] = []
+def select_series(series: Sequence[TimeSeries], names: Sequence[str]) -> list[TimeSeries]:
+    """The series with these names, in the order of the names; all without names."""
+    found: list[TimeSeries] = []
     for name in names:
         mine = [one for one in series if one.name == name]
         if not mine:
@@ -251,23 +253,23 @@ def chosen_series(series: Sequence[Recorded], names: Sequence[str]) -> list[Reco
     return found if names else list(series)
 
 
-def _outlook(model: str, window: Window, answer: Any) -> Outlook:
-    """What a model answered, beside what was known and what came."""
-    series, cut = window.series, window.cut
-    came = series.values[cut : window.end]
-    return Outlook(
+def _series_forecast(model: str, window: ForecastWindow, prediction: Any) -> SeriesForecast:
+    """A prediction as the forecast of a series, with the past and the actual values."""
+    series, cut = window.series, window.origin
+    actual = series.values[cut : window.end]
+    return SeriesForecast(
         model,
         series.name,
-        tuple(answer.names) or (series.name or "value",),
+        tuple(prediction.names) or (series.name or "value",),
         tuple(series.times[: window.end]),
         series.values[:cut],
-        Foreseen(answer.mean, answer.quantiles, answer.paths),
-        came if np.isfinite(came).any() else None,
+        QuantileForecast(prediction.mean, prediction.quantiles, prediction.paths),
+        actual if np.isfinite(actual).any() else None,
     )
 
 
 def _title(series: str, number: str, count: int) -> str:
-    """What one number of a series is called: by what tells it from the others."""
+    """The title of a column of a series: column name, series name or both."""
     if not series or series == number:
         return number
     return f"{series} · {number}" if count > 1 else series

@@ -1,4 +1,4 @@
-"""Texts that go on from prompts, drawn symbol by symbol and given out as they are drawn."""
+"""Text generation: continues prompts by sampling, streaming the text token by token."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -8,107 +8,107 @@ import numpy as np
 from jaxtyping import Float
 
 from ..batch import Sequences
-from ..decoding import Drawn, Sampling, Writer, drawing
+from ..decoding import GenerativeModel, SampledTokens, Sampling, sample_steps
 from ..errors import UsageError
 from ..signature import END
 from ..task import Task
 
-Ended = Literal["end", "stop", "limit"]
-BROKEN = "\N{REPLACEMENT CHARACTER}"  # how bytes are shown that are no character yet
-LONGEST, OVERLAP = 256, 16  # so many symbols are spelt anew with each; so many are kept for that
+EndReason = Literal["end", "stop", "limit"]
+BROKEN = "\N{REPLACEMENT CHARACTER}"  # shown for an incomplete UTF-8 sequence
+LONGEST, OVERLAP = 256, 16  # tokens that are decoded again with each new one; kept after a cut
 
 
 @dataclass(frozen=True)
-class Piece:
-    """What one more symbol adds to one of several texts, and why the text ended if it did.
+class TextChunk:
+    """The text that one sampled token adds to a row, and the reason if the row has ended.
 
-    `log_probs` are those of all symbols that could have been drawn in place of `symbol`.
+    `log_probs` are those of the whole vocabulary, from which `token` was sampled.
     """
 
     row: int
     text: str
-    ended: Ended | None = None
-    symbol: int = END
+    ended: EndReason | None = None
+    token: int = END
     log_probs: Float[np.ndarray, " vocabulary"] | None = None
 
 
-def generating(  # noqa: PLR0913 - the last three may be left out
-    model: Writer,
+def stream_generate(  # noqa: PLR0913 - the last three may be left out
+    model: GenerativeModel,
     task: Task,
     prompts: Sequence[str],
     sampling: Sampling,
     stop: Sequence[str] = (),
     streams: Sequence[np.random.Generator] = (),
     allow: frozenset[int] = frozenset(),
-) -> Iterator[Piece]:
-    """A piece of text for each symbol as it is drawn, of every prompt by turns.
+) -> Iterator[TextChunk]:
+    """Continue all prompts in one batch, yielding a chunk of text for each sampled token.
 
-    A text ends with the end of a sequence, where the task has one; before the first of the `stop`
-    texts in what was drawn; or at the limit.
+    A text ends at the end token, if the task has one; before the first of the `stop` texts; or at
+    the length limit.
     """
     for prompt in prompts:
-        _must_be_known(task, prompt)
-    prefix = Sequences.pad([task.ask(task.question(prompt)) for prompt in prompts])
-    texts = [_Text(task, prompt, sampling.limit, stop) for prompt in prompts]
-    return _pieces(
+        _require_known(task, prompt)
+    prefix = Sequences.pad([task.encode_source(task.question(prompt)) for prompt in prompts])
+    texts = [_GrowingText(task, prompt, sampling.limit, stop) for prompt in prompts]
+    return _chunks(
         texts,
-        drawing(
+        sample_steps(
             model,
             prefix,
             sampling,
             prefix,
-            streams=streams,
+            rngs=streams,
             allow=allow,
-            is_last=lambda row, symbol: texts[row].ended is not None,
+            is_last=lambda row, token: texts[row].ended is not None,
         ),
     )
 
 
-def _pieces(texts: list["_Text"], steps: Iterator[Drawn]) -> Iterator[Piece]:
-    for drawn in steps:
-        found = zip(drawn.rows.tolist(), drawn.symbols.tolist(), drawn.log_probs, strict=True)
-        for row, symbol, log_probs in found:
-            text = texts[row].add(symbol)
-            yield Piece(row, text, texts[row].ended, symbol, log_probs)
+def _chunks(texts: list["_GrowingText"], steps: Iterator[SampledTokens]) -> Iterator[TextChunk]:
+    for step in steps:
+        sampled = zip(step.rows.tolist(), step.tokens.tolist(), step.log_probs, strict=True)
+        for row, token, log_probs in sampled:
+            text = texts[row].add(token)
+            yield TextChunk(row, text, texts[row].ended, token, log_probs)
 
 
-class _Text:
-    """One text that grows: it gives out what is sure and keeps back what may still change.
+class _GrowingText:
+    """Incremental detokenization: emits the text that is final and holds back what may change.
 
-    Symbols are spelt together, as a word needs a space before it and a character may have several
-    bytes. Kept back are bytes that are no character yet, and what may be the beginning of a stop.
+    Tokens are decoded together, since words need spaces between them and a character may have
+    several bytes. Held back are incomplete characters and a possible beginning of a stop text.
     """
 
     def __init__(self, task: Task, prompt: str, limit: int, stop: Sequence[str]) -> None:
         self._task, self._left, self._stop = task, limit, [text for text in stop if text]
-        self._symbols = [int(i) for i in task.ask(task.question(prompt))]
-        read = str(task.decode(self._symbols))
-        self._given = len(read)  # so many characters of all that is spelt are out
-        # A space that was typed but is no symbol is there already: the next word needs none.
-        self._has_blank = prompt[-1:].isspace() and not read[-1:].isspace()
+        self._tokens = [int(i) for i in task.encode_source(task.question(prompt))]
+        decoded = str(task.decode(self._tokens))
+        self._emitted = len(decoded)  # number of characters that have been emitted
+        # The prompt ends with a space that is no token: the next word must not add another.
+        self._has_blank = prompt[-1:].isspace() and not decoded[-1:].isspace()
         self._ends_at_end = not getattr(task, "continuous", False)
-        self.ended: Ended | None = None
+        self.ended: EndReason | None = None
 
-    def add(self, symbol: int) -> str:
-        """What is new and sure after one more symbol."""
-        self._symbols.append(symbol)
+    def add(self, token: int) -> str:
+        """The text that has become final after one more token."""
+        self._tokens.append(token)
         self._left -= 1
-        text = str(self._task.decode(self._symbols))[self._given :]
+        text = str(self._task.decode(self._tokens))[self._emitted :]
         found = [place for stop in self._stop if (place := text.find(stop)) >= 0]
         if found:
             text, self.ended = text[: min(found)], "stop"
-        elif symbol == END and self._ends_at_end:
+        elif token == END and self._ends_at_end:
             self.ended = "end"
         elif not self._left:
             self.ended = "limit"
         else:
             text = text[: len(text) - self._unsure(text)]
-        self._given += len(text)
+        self._emitted += len(text)
         self._forget()
         return self._without_blank(text)
 
     def _unsure(self, text: str) -> int:
-        """How many of the last characters may still change, or become a stop."""
+        """The number of last characters that may still change, or begin a stop text."""
         begun = [
             size
             for stop in self._stop
@@ -118,12 +118,12 @@ class _Text:
         return max([len(text) - len(text.rstrip(BROKEN)), *begun])
 
     def _forget(self) -> None:
-        """Spell only the last symbols again, where the text is long and all of it is out."""
-        if len(self._symbols) > LONGEST:
-            is_out = self._given == len(str(self._task.decode(self._symbols)))
-            if is_out:
-                self._symbols = self._symbols[-OVERLAP:]
-                self._given = len(str(self._task.decode(self._symbols)))
+        """Keep only the last tokens of a long text, so that decoding stays linear in its length."""
+        if len(self._tokens) > LONGEST:
+            is_emitted = self._emitted == len(str(self._task.decode(self._tokens)))
+            if is_emitted:
+                self._tokens = self._tokens[-OVERLAP:]
+                self._emitted = len(str(self._task.decode(self._tokens)))
 
     def _without_blank(self, text: str) -> str:
         if self._has_blank and text:
@@ -132,12 +132,12 @@ class _Text:
         return text
 
 
-def _must_be_known(task: Task, prompt: str) -> None:
+def _require_known(task: Task, prompt: str) -> None:
     known = task.is_known(task.question(prompt))
     if known and not any(known):
         raise UsageError(
             "U031",
-            f"nothing of the prompt {prompt!r} is known",
-            notes=["Training showed none of its symbols, so the model would read only <unk>."],
-            help=["write it in symbols of the training text, or leave it out"],
+            f"all tokens of the prompt {prompt!r} are unknown",
+            notes=["None of its tokens is in the vocabulary, so the model would read only <unk>."],
+            help=["use tokens of the training text, or leave it out"],
         )

@@ -1,4 +1,4 @@
-"""How likely a model thinks texts are, symbol by symbol."""
+"""Scoring texts with a language model: log-probability, perplexity and surprisal by token."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,93 +9,93 @@ import numpy as np
 from jaxtyping import Float
 
 from ..batch import Batch, Ids, Sequences, collate
-from ..data.loading.batching import in_order_of_length
+from ..data.loading.batching import batches_by_length
 from ..errors import DataError
-from ..model import Carries, Generator, Model
+from ..model import Generator, Model, Stateful
 from ..signature import BEGIN
 from ..task import Task
 
-AT_ONCE = 64  # texts side by side: their distributions over a large vocabulary must have room
+AT_ONCE = 64  # batch size; small, since the log-probabilities of a large vocabulary need memory
 
 
 @dataclass(frozen=True)
 class Score:
-    """The probability of a text: log p(y) = Σ_t log p(y_t | y_<t), its end among the symbols."""
+    """The log-probability of a text: log p(y) = Σ_t log p(y_t | y_<t), the end token included."""
 
     text: str
-    symbols: list[str]
-    log_probs: Float[np.ndarray, " time"]  # natural, one for each symbol
-    unknown: list[str]  # symbols that training never showed: the model scored <unk> for each
+    tokens: list[str]
+    log_probs: Float[np.ndarray, " time"]  # natural, one for each token
+    unknown: list[str]  # tokens that are not in the vocabulary, scored as <unk>
 
     @property
     def log_prob(self) -> float:
-        """The natural log-probability of the whole."""
+        """The natural log-probability of the text."""
         return float(self.log_probs.sum())
 
     @property
     def bits(self) -> float:
-        """How much the whole surprises: -log2 p."""
+        """The surprisal of the text in bits: -log2 p."""
         return -self.log_prob / log(2)
 
     @property
-    def bits_per_symbol(self) -> float:
-        """How much a symbol surprises in the mean."""
-        return self.bits / max(1, len(self.symbols))
+    def bits_per_token(self) -> float:
+        """The mean surprisal of a token in bits."""
+        return self.bits / max(1, len(self.tokens))
 
     @property
     def perplexity(self) -> float:
-        """Among how many equally likely symbols the model might as well have chosen each time."""
-        nats = -self.log_prob / max(1, len(self.symbols))
+        """Perplexity: exp of the mean negative log-probability of a token."""
+        nats = -self.log_prob / max(1, len(self.tokens))
         return exp(nats) if nats < 700 else inf
 
-    def surprise(self) -> list[tuple[str, float]]:
-        """Each symbol with how many bits it surprises by: -log2 p(y_t | y_<t)."""
+    def surprisal(self) -> list[tuple[str, float]]:
+        """Each token with its surprisal in bits: -log2 p(y_t | y_<t)."""
         bits = (-self.log_probs / log(2)).tolist()
-        return list(zip(self.symbols, bits, strict=True))
+        return list(zip(self.tokens, bits, strict=True))
 
 
 def score(model: Model, task: Task, texts: Sequence[str]) -> list[Score]:
-    """The score of each text, read from its beginning to its end."""
+    """The score of each text."""
     return _scores(model, task, texts, [task.question(text) for text in texts])
 
 
 def score_of(model: Model, task: Task, example: Any) -> Score:
     """The score of one example."""
-    return _scores(model, task, [task.shown_question(example)], [example])[0]
+    return _scores(model, task, [task.show_question(example)], [example])[0]
 
 
 def _scores(model: Model, task: Task, texts: Sequence[str], examples: Sequence[Any]) -> list[Score]:
     items = [task.encode(example) for example in examples]
     for number, item in enumerate(items, start=1):
-        if not len(item.target):  # a blank line still has its end, unless the text goes on
+        if not len(item.target):  # only a continuous text has no end token
             raise DataError("D023", f"sentence {number} is empty", help=["leave it out"])
     found: dict[int, Float[np.ndarray, " _"]] = {}
-    for which in in_order_of_length([len(item.target) for item in items], AT_ONCE):
+    for which in batches_by_length([len(item.target) for item in items], AT_ONCE):
         batch = collate([items[i] for i in which])
-        with model.at_rest():
-            log_probs = symbol_log_probs(model, batch)
+        with model.inference_mode():
+            log_probs = token_log_probs(model, batch)
         for i, row, length in zip(which.tolist(), log_probs, batch.target.lengths, strict=True):
             found[i] = row[:length]
     return [
-        Score(text, _names(task, example, item.target), found[i], task.unknown_symbols(example))
+        Score(text, _names(task, example, item.target), found[i], task.unknown_tokens(example))
         for i, (text, example, item) in enumerate(zip(texts, examples, items, strict=True))
     ]
 
 
-def symbol_log_probs(model: Model, batch: Batch) -> Float[np.ndarray, "batch time"]:
-    """Log-probability of every target symbol of a model of the next; 0 beyond a row's length."""
-    if isinstance(model, Carries):
-        window = Batch(batch.target.late(BEGIN), batch.target)
+def token_log_probs(model: Model, batch: Batch) -> Float[np.ndarray, "batch time"]:
+    """The log-probability of every target token under a language model; 0 for padding."""
+    if isinstance(model, Stateful):
+        window = Batch(batch.target.shift_right(BEGIN), batch.target)
         log_probs, _ = model.log_probs_from(window, model.begin(window.source))
         return np.asarray(log_probs, dtype=np.float64)
     if isinstance(model, Generator):
         return _by_steps(model, batch.target)
-    raise TypeError(f"{type(model).__name__} does not say what is next")
+    raise TypeError(f"{type(model).__name__} is no language model")
 
 
 def _by_steps(model: Generator, target: Sequences) -> Float[np.ndarray, "batch time"]:
     state, rows = model.begin(target), np.arange(len(target))
-    read: np.ndarray = target.late(BEGIN).values
+    read: np.ndarray = target.shift_right(BEGIN).values
     found = np.zeros(read.shape)
     for time in range(read.shape[1]):
         log_probs, state = model.step(read[:, time], state)
@@ -104,6 +104,6 @@ def _by_steps(model: Generator, target: Sequences) -> Float[np.ndarray, "batch t
 
 
 def _names(task: Task, example: Any, target: Ids) -> list[str]:
-    """What each symbol is called: as it was typed, also where the model read it as unknown."""
-    names = task.symbols(example, "")[1]
-    return names if len(names) == len(target) else [task.shown_symbol(int(i)) for i in target]
+    """The tokens as texts, as they were typed even if they are unknown to the model."""
+    names = task.show_tokens(example, "")[1]
+    return names if len(names) == len(target) else [task.show_token(int(i)) for i in target]

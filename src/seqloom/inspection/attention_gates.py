@@ -1,90 +1,93 @@
-"""Views of what blocks record while they work: attention, hierarchy, gates."""
+"""Views of attention weights, of hierarchical attention, and of gate activations."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
 from ..views import AttentionView, GatesView, HeadsView, HierarchyView
-from ..views.heads import Head, Layer
-from .base import Kind
-from .context import Looking, Subject
-from .layers import Seen, can_look, can_step, chosen, looks, names_on, names_read, steps
+from ..views.heads import AttentionHead, AttentionLayer
+from .base import ViewKind
+from .context import InspectedModel, Inspection
+from .layers import (
+    activation_layers,
+    attention_layers,
+    has_activations,
+    has_attention,
+    input_names,
+    position_names,
+    resolve_index,
+)
 from .options import LAST
 
 GATES_FAMILY = "gate.*"
 
 
-def _attention(looking: Looking) -> AttentionView:
-    """One layer, one head or the mean of all."""
-    layers, options = looks(looking), looking.options
+def _attention(inspection: Inspection) -> AttentionView:
+    """The weights of one layer: of one head, or the mean over heads."""
+    layers, options = attention_layers(inspection), inspection.options
     names = [layer.name for layer in layers]
-    number = chosen(options.layer, names, "layer")
+    number = resolve_index(options.layer, names, "layer")
     layer = layers[number]
     heads = len(layer.weights)
     head = LAST
     if options.head != LAST:
-        head = chosen(options.head, [f"head {n}" for n in range(heads)], "head")
+        head = resolve_index(options.head, [f"head {n}" for n in range(heads)], "head")
     weights = layer.weights.mean(0) if head == LAST else layer.weights[head]
-    told = f"the mean of its {heads} heads" if heads > 1 else ""
-    told = f"head {head} of {heads}" if head != LAST and heads > 1 else told
-    notes = [", ".join(filter(None, [layer.path, told]))] if told or len(layers) > 1 else []
-    notes += ["a long text is read in blocks, of which none sees another"] * layer.in_blocks
+    which = f"the mean of its {heads} heads" if heads > 1 else ""
+    which = f"head {head} of {heads}" if head != LAST and heads > 1 else which
+    notes = [", ".join(filter(None, [layer.path, which]))] if which or len(layers) > 1 else []
+    notes += ["a long text is read in blocks, each of which attends to itself"] * layer.in_blocks
     return AttentionView(
-        _columns(looking, layer),
-        names_on(looking, layer.rows),
+        input_names(inspection, layer.keys),
+        position_names(inspection, layer.queries),
         weights,
-        looking.name,
+        inspection.name,
         notes,
         layers=names,
         layer=number,
         heads=heads,
         head=head,
-        rail="tgt" if layer.rows == "target" else "src",
+        axis="tgt" if layer.queries == "target" else "src",
     )
 
 
-def _columns(looking: Looking, layer: Seen) -> list[str]:
-    """What is looked at: a decoder that looks at itself sees what it has read."""
-    return names_read(looking, layer.columns)
-
-
-def _heads(looking: Looking) -> HeadsView:
+def _heads(inspection: Inspection) -> HeadsView:
     layers = [
-        Layer(
-            one.name,
-            _columns(looking, one),
-            names_on(looking, one.rows),
-            [Head.of(w, is_same=one.rows == one.columns) for w in one.weights],
+        AttentionLayer(
+            layer.name,
+            input_names(inspection, layer.keys),
+            position_names(inspection, layer.queries),
+            [AttentionHead.of(w, is_same=layer.queries == layer.keys) for w in layer.weights],
         )
-        for one in looks(looking)
+        for layer in attention_layers(inspection)
     ]
-    return HeadsView(layers, looking.source, looking.target, looking.name)
+    return HeadsView(layers, inspection.source, inspection.target, inspection.name)
 
 
-def _hierarchy(looking: Looking) -> HierarchyView:
-    """How much each sentence counts, and each word of it."""
+def _hierarchy(inspection: Inspection) -> HierarchyView:
+    """The attention weights of sentences, and of words within sentences."""
     words, sentences, numbers = (
-        looking.trace.of_kind(f"hierarchy.{kind}")[-1].value[0]
+        inspection.trace.of_kind(f"hierarchy.{kind}")[-1].value[0]
         for kind in ("words", "sentences", "numbers")
     )
-    source = looking.source
-    cuts = [np.flatnonzero(numbers[: len(source)] == n) for n in np.unique(numbers)]
-    weights = sentences[: len(cuts)]
-    read = [[source[place] for place in places] for places in cuts]
-    return HierarchyView(read, weights, [words[places] for places in cuts], looking.name)
+    source = inspection.source
+    groups = [np.flatnonzero(numbers[: len(source)] == n) for n in np.unique(numbers)]
+    weights = sentences[: len(groups)]
+    tokens = [[source[position] for position in group] for group in groups]
+    return HierarchyView(tokens, weights, [words[group] for group in groups], inspection.name)
 
 
-def _gates(looking: Looking) -> GatesView:
-    """The gates of one layer: of the last that reads from the left, unless another is chosen."""
-    layers = steps(looking, GATES_FAMILY)
+def _gates(inspection: Inspection) -> GatesView:
+    """The gates of one layer: by default the last that reads from the left."""
+    layers = activation_layers(inspection, GATES_FAMILY)
     names = [layer.name for layer in layers]
-    number = chosen(looking.options.layer, names, "layer")
-    if looking.options.layer == LAST:
+    number = resolve_index(inspection.options.layer, names, "layer")
+    if inspection.options.layer == LAST:
         number = last_forward(names)
     layer = layers[number]
-    symbols = names_read(looking, layer.side)
+    tokens = input_names(inspection, layer.side)
     notes = (f"cell {layer.path}",)
-    return GatesView(symbols, layer.values, looking.name, notes, layers=names, layer=number)
+    return GatesView(tokens, layer.values, inspection.name, notes, layers=names, layer=number)
 
 
 def last_forward(names: Sequence[str]) -> int:
@@ -92,38 +95,38 @@ def last_forward(names: Sequence[str]) -> int:
     return max(n for n, name in enumerate(names) if "backward" not in name)
 
 
-def _has_hierarchy(subject: Subject) -> bool:
-    return bool(subject.sample.of_kind("hierarchy.*"))
+def _has_hierarchy(subject: InspectedModel) -> bool:
+    return bool(subject.sample_trace.of_kind("hierarchy.*"))
 
 
-ATTENTION = Kind(
+ATTENTION = ViewKind(
     "attention",
     "Attention",
-    "Where each symbol looks while the model reads or writes, by layer and head.",
-    can_look,
+    "Attention weights: the tokens that each position attends to, by layer and head.",
+    has_attention,
     _attention,
     ("layer", "head", "beam"),
 )
-HEADS = Kind(
+HEADS = ViewKind(
     "heads",
     "All heads",
-    "Every head of every layer side by side, each with what it does in a word.",
-    can_look,
+    "The attention heads of all layers side by side, each with its pattern in a word.",
+    has_attention,
     _heads,
     ("beam",),
 )
-HIERARCHY = Kind(
+HIERARCHY = ViewKind(
     "hierarchy",
     "Sentences and words",
-    "How much each sentence counts for the answer, and each word in its sentence.",
+    "Hierarchical attention: the weight of each sentence, and of each word in its sentence.",
     _has_hierarchy,
     _hierarchy,
 )
-GATES = Kind(
+GATES = ViewKind(
     "gates",
     "Gates",
-    "How the gates of a recurrent layer open and shut while it reads.",
-    lambda subject: can_step(subject, GATES_FAMILY),
+    "Gate activations of a recurrent layer at each step.",
+    lambda subject: has_activations(subject, GATES_FAMILY),
     _gates,
     ("layer", "beam"),
 )

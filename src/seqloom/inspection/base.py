@@ -1,4 +1,4 @@
-"""What a kind of view is: what it is called, what it says, who has it, and how it is made."""
+"""What a kind of view is: its name, its title, which models have it, and how it is made."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,35 +6,35 @@ from dataclasses import dataclass
 from ..config import Option, options
 from ..signature import Form
 from ..views import View
-from .context import Looking, Subject
-from .options import Inspecting
+from .context import InspectedModel, Inspection
+from .options import InspectionOptions
 
 
 @dataclass(frozen=True)
-class Kind:
-    """One kind of view; `about` is a sentence for people, `takes` names its options.
+class ViewKind:
+    """One kind of view: `about` is a sentence on it, `takes` names its options.
 
-    A view of which `edits` is true can also be had of a model that is changed inside.
+    Where `edits` is true it can also be had of a model under interventions.
     """
 
     view: str
     title: str
     about: str
-    can: Callable[[Subject], bool]
-    make: Callable[[Looking], View]
+    can: Callable[[InspectedModel], bool]
+    make: Callable[[Inspection], View]
     takes: tuple[str, ...] = ()
     edits: bool = True
 
-    def of(self, looking: Looking) -> View:
-        """The view of a question; of a series with the numbers that were observed."""
-        view = self.make(looking)
-        if looking.subject.form is Form.FORECAST:
-            view.numbers = looking.past.shown()
+    def of(self, inspection: Inspection) -> View:
+        """The view of an input; for time series, with the observations."""
+        view = self.make(inspection)
+        if inspection.subject.form is Form.FORECAST:
+            view.observations = inspection.series_context.shown()
         return view
 
     def options(self) -> list[Option]:
-        """Its options, in the order of all of them."""
-        return [option for option in options(Inspecting) if option.name in self.allowed]
+        """Its options, in the order of `InspectionOptions`."""
+        return [option for option in options(InspectionOptions) if option.name in self.allowed]
 
     @property
     def allowed(self) -> tuple[str, ...]:

@@ -1,110 +1,112 @@
-"""The tree of a search: what was kept at each step, what was dropped, and why."""
+"""View of a beam search tree: which hypotheses were kept at each step, which dropped, and why."""
 
 from dataclasses import replace
 
-from ..evaluation.evaluate import Answer, predict
-from ..inference.constraints import ruled
-from ..prediction import Node, Search, Tree
+from ..evaluation.evaluate import ExamplePrediction, predict
+from ..inference.constraints import constrained
+from ..prediction import Search, SearchNode, SearchTree
 from ..signature import END, Form, Tokens
 from ..views import BeamView
-from ..views.beam import Candidate, Written
-from .base import Kind
-from .context import Looking
-from .next_token import names_of, writes_symbols
-from .options import CANDIDATES
+from ..views.beam import BeamNode, DecodedText
+from .base import ViewKind
+from .context import Inspection
+from .next_token import generates_tokens, output_names
+from .options import DEFAULT_BEAM
 
-GOES_ON, ANSWERS = 12, 100  # symbols that a search may write, where nobody says how many
+# Default limits on the length of a continuation, and of an output.
+CONTINUATION, OUTPUT = 12, 100
 
 
-def _beam(looking: Looking) -> BeamView:
-    search = _search(looking)
-    wide = predict(looking.model, looking.task, [looking.question], search)[0]
-    alone = replace(search, beam=1, nbest=1, tree=False)
-    greedy = predict(looking.model, looking.task, [looking.question], alone)[0]
-    tree = wide.tree or Tree((), ())
-    most = max([node.symbol for node in tree.nodes] or [0]) + 1
-    target = looking.subject.target
-    names = names_of(looking, max(most, target.size if isinstance(target, Tokens) else 0))
+def _beam(inspection: Inspection) -> BeamView:
+    search = _search(inspection)
+    best = predict(inspection.model, inspection.task, [inspection.question], search)[0]
+    greedy_search = replace(search, beam=1, nbest=1, tree=False)
+    greedy = predict(inspection.model, inspection.task, [inspection.question], greedy_search)[0]
+    tree = best.tree or SearchTree((), ())
+    most = max([node.token for node in tree.nodes] or [0]) + 1
+    target = inspection.subject.target
+    names = output_names(inspection, max(most, target.size if isinstance(target, Tokens) else 0))
+    prefix = _prefix_length(inspection)
     nodes = [
-        Candidate(
+        BeamNode(
             node.parent,
-            node.step - _before(looking),
-            names[node.symbol],
+            node.step - prefix,
+            names[node.token],
             node.log_prob,
-            node.fate,
-            _why(node, tree, search, _before(looking)),
+            node.status,
+            _reason(node, tree, search, prefix),
             node.score,
         )
         for node in tree.nodes
     ]
-    nodes, answers = _without_given(nodes, tree)
+    nodes, ends = _without_prefix(nodes, tree)
     return BeamView(
-        looking.source,
+        inspection.source,
         nodes,
-        answers,
-        [_written(looking, one) for one in (wide, *wide.others)],
-        _written(looking, greedy),
-        looking.name,
+        ends,
+        [_decoded(inspection, one) for one in (best, *best.others)],
+        _decoded(inspection, greedy),
+        inspection.name,
         beam=search.beam,
-        notes=[f"every answer begins with “{looking.options.prefix}”"]
-        * bool(looking.options.prefix),
+        notes=[f"every output begins with “{inspection.options.prefix}”"]
+        * bool(inspection.options.prefix),
     )
 
 
-def _search(looking: Looking) -> Search:
-    options, target = looking.options, looking.subject.target
-    size = target.size - 2 if isinstance(target, Tokens) else CANDIDATES
-    beam = options.beam or max(1, min(CANDIDATES, size))
-    is_next = looking.subject.form is Form.NEXT
-    limit = options.limit or (GOES_ON if is_next else ANSWERS)
+def _search(inspection: Inspection) -> Search:
+    options, target = inspection.options, inspection.subject.target
+    size = target.size - 2 if isinstance(target, Tokens) else DEFAULT_BEAM
+    beam = options.beam or max(1, min(DEFAULT_BEAM, size))
+    is_next = inspection.subject.form is Form.NEXT
+    limit = options.limit or (CONTINUATION if is_next else OUTPUT)
     search = Search(
         beam=beam, nbest=beam, length_penalty=options.length_penalty, limit=limit, tree=True
     )
-    return ruled(looking.task, search, (), options.prefix)
+    return constrained(inspection.task, search, (), options.prefix)
 
 
-def _before(looking: Looking) -> int:
-    """How many symbols of a text that goes on are given: they are no part of the tree."""
-    return len(looking.read) - 1 if looking.subject.is_next else 0
+def _prefix_length(inspection: Inspection) -> int:
+    """The tokens of the text that a language model continues, which are no part of the tree."""
+    return len(inspection.inputs) - 1 if inspection.subject.is_language_model else 0
 
 
-def _written(looking: Looking, answer: Answer) -> Written:
-    return Written(looking.task.show(answer.value), answer.log_prob)
+def _decoded(inspection: Inspection, prediction: ExamplePrediction) -> DecodedText:
+    return DecodedText(inspection.task.show(prediction.value), prediction.log_prob)
 
 
-def _without_given(nodes: list[Candidate], tree: Tree) -> tuple[list[Candidate], list[int]]:
-    """The nodes of the answer alone, and the places among them of those with which answers end."""
+def _without_prefix(nodes: list[BeamNode], tree: SearchTree) -> tuple[list[BeamNode], list[int]]:
+    """The nodes of the outputs alone, and the indices of those that end hypotheses."""
     kept = [number for number, node in enumerate(nodes) if node.step >= 0]
-    places = {number: place for place, number in enumerate(kept)}
-    found = [replace(nodes[number], parent=places.get(nodes[number].parent, -1)) for number in kept]
-    return found, [places[number] for number in tree.answers if number in places]
+    index = {number: place for place, number in enumerate(kept)}
+    outputs = [replace(nodes[n], parent=index.get(nodes[n].parent, -1)) for n in kept]
+    return outputs, [index[number] for number in tree.ends if number in index]
 
 
-def _why(node: Node, tree: Tree, search: Search, before: int) -> str:
+def _reason(node: SearchNode, tree: SearchTree, search: Search, prefix: int) -> str:
     """What became of a candidate, in words."""
-    if node.fate == "grows":
-        return "kept, and goes on"
-    if node.fate == "ended":
+    if node.status == "grows":
+        return "kept in the beam"
+    if node.status == "ended":
         score = "" if node.score is None else f", with the score {node.score:.2f}"
         return f"ended{score}"
-    if node.fate == "cut":
-        if node.step + 1 - before >= search.limit:
-            return f"cut off: {search.limit} symbols are the limit"
-        return "cut off: enough had ended, or nothing better could come"
-    kept = [one for one in tree.nodes if one.step == node.step and one.fate != "dropped"]
+    if node.status == "cut":
+        if node.step + 1 - prefix >= search.limit:
+            return f"cut off at the limit of {search.limit} tokens"
+        return "cut off: enough hypotheses had ended, or no better one was possible"
+    kept = [one for one in tree.nodes if one.step == node.step and one.status != "dropped"]
     least = min((one.log_prob for one in kept), default=node.log_prob)
-    if node.symbol == END and node.log_prob >= least:
+    if node.token == END and node.log_prob >= least:
         return f"dropped: it ends, and is not among the best {search.beam}"
     return (
-        f"dropped: {len(kept)} better ones, the last with {least:.2f}, this has {node.log_prob:.2f}"
+        f"dropped: {len(kept)} are better, the last with {least:.2f}; this has {node.log_prob:.2f}"
     )
 
 
-BEAM = Kind(
+BEAM = ViewKind(
     "beam",
     "Search tree",
-    "What a search for the best answer looked at, what it dropped and why.",
-    writes_symbols,
+    "Beam search: the hypotheses at each step, which were dropped, and why.",
+    generates_tokens,
     _beam,
     ("beam", "length_penalty", "prefix", "limit"),
 )

@@ -1,45 +1,55 @@
-"""Views of series: how they go on, and what they are made of."""
+"""Views of time series: the forecast with its intervals, and the components of a series."""
 
-from ..inference.forecast import Asked, chosen_series, components_of, outlooks, view_of
-from ..model import Decomposes
+from ..inference.forecast import (
+    ForecastRequest,
+    components_of,
+    forecast_series,
+    forecast_view,
+    select_series,
+)
+from ..model import Decomposable
 from ..signature import Form
 from ..views import View
-from .base import Kind
-from .context import Looking, Subject
+from .base import ViewKind
+from .context import InspectedModel, Inspection
 
 
-def _forecast(looking: Looking) -> View:
-    asked = Asked(series=looking.series)
-    return view_of(outlooks(looking.model, looking.task, looking.question, asked, looking.name))
+def _forecast(inspection: Inspection) -> View:
+    asked = ForecastRequest(series=inspection.series)
+    return forecast_view(
+        forecast_series(
+            inspection.model, inspection.task, inspection.question, asked, inspection.name
+        )
+    )
 
 
-def _components(looking: Looking) -> View:
-    chosen = chosen_series(looking.question, looking.series)
+def _components(inspection: Inspection) -> View:
+    chosen = select_series(inspection.question, inspection.series)
     notes = [f"the first of {len(chosen)} series"] if len(chosen) > 1 else []
-    return components_of(looking.model, looking.task, chosen[0], looking.name, notes)
+    return components_of(inspection.model, inspection.task, chosen[0], inspection.name, notes)
 
 
-def _is_ahead(subject: Subject) -> bool:
+def _forecasts(subject: InspectedModel) -> bool:
     return subject.form is Form.FORECAST
 
 
-def _is_made_of_parts(subject: Subject) -> bool:
-    """A number called components, which some models have, is no such ability."""
+def _is_decomposable(subject: InspectedModel) -> bool:
+    """Protocols match by name: a model's option `components`, a number, is not this method."""
     model = subject.model
-    return _is_ahead(subject) and isinstance(model, Decomposes) and callable(model.components)
+    return _forecasts(subject) and isinstance(model, Decomposable) and callable(model.components)
 
 
-FORECAST = Kind(
+FORECAST = ViewKind(
     "forecast",
     "Forecast",
-    "How a series goes on: the mean and the bands that hold half, 80 and 95 % of futures.",
-    _is_ahead,
+    "The forecast of a series: its mean and its 50, 80 and 95 % prediction intervals.",
+    _forecasts,
     _forecast,
 )
-COMPONENTS = Kind(
+COMPONENTS = ViewKind(
     "components",
     "Components",
-    "What a series is made of, such as its level, its trend and its season.",
-    _is_made_of_parts,
+    "The components of a series, such as level, trend and seasonality.",
+    _is_decomposable,
     _components,
 )

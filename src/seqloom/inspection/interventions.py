@@ -1,8 +1,8 @@
-"""What is changed inside a model, or in what it reads, to see what that does.
+"""Interventions: ablate attention heads, clamp cells, or replace inputs, and compare.
 
-mute layer=0 head=1            a head finds nothing; without a head, all of the layer
-clamp layer=0 cell=5 value=0   a cell holds a value at every step
-replace at=3 by=word           another word, or another number, is read at a place
+mute layer=0 head=1            set the attention weights of a head to 0; without head, of the layer
+clamp layer=0 cell=5 value=0   hold a cell at a value at every step
+replace at=3 by=word           replace the input token, or the observation, at a position
 """
 
 import shlex
@@ -13,172 +13,176 @@ from typing import Any
 import numpy as np
 
 from ..errors import UsageError
-from ..inference.forecast import chosen_series
+from ..inference.forecast import select_series
 from ..signature import Form
-from ..trace import Change
+from ..trace import Intervention
 from ..views.draw.text import visible
-from .context import Looking, Subject, written
-from .layers import chosen, sampled_looks, sampled_steps
-from .neurons import FAMILY, held
+from .context import InspectedModel, Inspection, format_value
+from .layers import resolve_index, sample_activation_layers, sample_attention_layers
+from .neurons import FAMILY, layer_states
 from .options import LAST
 
 EXAMPLES = ["mute layer=0 head=1", "clamp layer=0 cell=5 value=0", "replace at=3 by=word"]
-Given = dict[str, str]
+Arguments = dict[str, str]
 
 
 @dataclass(frozen=True)
 class Edit:
-    """What blocks go on with, what is read instead, and both in words."""
+    """Interventions on modules, the input to read instead, and a description of both."""
 
-    changes: tuple[Change, ...]
+    interventions: tuple[Intervention, ...]
     question: Any
-    told: str
+    description: str
 
 
-def edit_of(looking: Looking) -> Edit:
-    """The edits that are asked for, read and found in the model."""
-    changes: list[Change] = []
-    told, question = [], looking.question
-    for verb, given in _parsed(looking.options.edit):
+def parse_edit(inspection: Inspection) -> Edit:
+    """The requested edit, resolved in the model."""
+    interventions: list[Intervention] = []
+    descriptions, question = [], inspection.question
+    for verb, arguments in _parsed(inspection.options.edit):
         if verb == "replace":
-            question, words = _replaced(looking, question, given)
+            question, description = _replaced(inspection, question, arguments)
         else:
-            more, words = _INSIDE[verb](looking.subject, given)
-            changes += more
-        told.append(words)
-    return Edit(tuple(changes), question, "; ".join(told))
+            more, description = _VERBS[verb](inspection.subject, arguments)
+            interventions += more
+        descriptions.append(description)
+    return Edit(tuple(interventions), question, "; ".join(descriptions))
 
 
-def _parsed(text: str) -> list[tuple[str, Given]]:
-    """Each verb with what stands behind it."""
+def _parsed(text: str) -> list[tuple[str, Arguments]]:
+    """Each verb with its arguments."""
     try:
         words = shlex.split(text)
     except ValueError as error:
         raise _unreadable(text, "a quotation mark is not closed") from error
-    found: list[tuple[str, Given]] = []
+    verbs: list[tuple[str, Arguments]] = []
     for word in words:
-        name, is_given, value = word.partition("=")
-        if not is_given and name in _TAKES:
-            found.append((name, {}))
-        elif not found or not is_given or name not in _TAKES[found[-1][0]]:
+        name, has_value, value = word.partition("=")
+        if not has_value and name in _TAKES:
+            verbs.append((name, {}))
+        elif not verbs or not has_value or name not in _TAKES[verbs[-1][0]]:
             raise _unreadable(text, f"{word!r} is not known here")
         else:
-            found[-1][1][name] = value
-    if not found:
-        raise _unreadable(text, "nothing is to be done")
-    return found
+            verbs[-1][1][name] = value
+    if not verbs:
+        raise _unreadable(text, "it is empty")
+    return verbs
 
 
-def _muted(subject: Subject, given: Given) -> tuple[list[Change], str]:
-    layers = sampled_looks(subject)
-    number = _layer(given, [layer.name for layer in layers], subject, "looks anywhere")
+def _muted(subject: InspectedModel, arguments: Arguments) -> tuple[list[Intervention], str]:
+    layers = sample_attention_layers(subject)
+    number = _layer(arguments, [layer.name for layer in layers], subject, "has attention")
     layer = layers[number]
     heads = len(layer.weights)
-    if "head" not in given:
-        return [Change(layer.path, "attention", lambda weights: 0 * weights)], (
-            f"{layer.name} finds nothing"
+    if "head" not in arguments:
+        return [Intervention(layer.path, "attention", lambda weights: 0 * weights)], (
+            f"the attention of {layer.name} is mute"
         )
-    head = chosen(_whole(given, "head"), [f"head {n}" for n in range(heads)], "head")
+    head = resolve_index(_whole(arguments, "head"), [f"head {n}" for n in range(heads)], "head")
 
     def without(weights: Any) -> Any:
-        """Weights of a single head have no place for others."""
-        found = weights.clone()
-        (found[:, head] if weights.ndim == 4 else found).zero_()
-        return found
+        """Weights of a single head have no dimension for heads."""
+        muted = weights.clone()
+        (muted[:, head] if weights.ndim == 4 else muted).zero_()
+        return muted
 
-    return [Change(layer.path, "attention", without)], f"head {head} of {layer.name} is mute"
+    return [Intervention(layer.path, "attention", without)], f"head {head} of {layer.name} is mute"
 
 
-def _clamped(subject: Subject, given: Given) -> tuple[list[Change], str]:
-    layers = held(sampled_steps(subject, FAMILY))
-    number = _layer(given, [layer.name for layer in layers], subject, "holds states")
+def _clamped(subject: InspectedModel, arguments: Arguments) -> tuple[list[Intervention], str]:
+    layers = layer_states(sample_activation_layers(subject, FAMILY))
+    number = _layer(arguments, [layer.name for layer in layers], subject, "has cells")
     layer = layers[number]
     cells = [f"cell {n}" for n in range(layer.values.shape[1])]
-    if "cell" not in given:
+    if "cell" not in arguments:
         raise _unreadable("clamp", "it takes a cell")
-    cell, value = chosen(_whole(given, "cell"), cells, "cell"), _number(given, "value", "0")
+    cell = resolve_index(_whole(arguments, "cell"), cells, "cell")
+    value = _number(arguments, "value", "0")
 
-    def still(state: Any) -> Any:
-        found = state.clone()
-        found[..., cell] = value
-        return found
+    def clamp(state: Any) -> Any:
+        clamped = state.clone()
+        clamped[..., cell] = value
+        return clamped
 
-    told = f"cell {cell} of {layer.name} is held at {value:g}"
-    return [Change(layer.path, layer.kind, still)], told
+    description = f"cell {cell} of {layer.name} is held at {value:g}"
+    return [Intervention(layer.path, layer.kind, clamp)], description
 
 
-def _replaced(looking: Looking, question: Any, given: Given) -> tuple[Any, str]:
-    names = looking.source
-    at, by = _whole(given, "at"), given.get("by", "")
-    place = chosen(at, names, "at") if at != LAST else LAST
-    if place == LAST or "by" not in given:
-        raise _unreadable(looking.options.edit, "replace takes a place and what stands there")
-    if looking.subject.form is Form.FORECAST:
-        return _other_number(looking, question, place, _number(given, "by", "")), (
-            f"{names[place]} is {by} instead of {written(looking.past.numbers[place])}"
+def _replaced(inspection: Inspection, question: Any, arguments: Arguments) -> tuple[Any, str]:
+    names = inspection.source
+    at, by = _whole(arguments, "at"), arguments.get("by", "")
+    position = resolve_index(at, names, "at") if at != LAST else LAST
+    if position == LAST or "by" not in arguments:
+        raise _unreadable(inspection.options.edit, "replace takes at=POSITION and by=TOKEN")
+    if inspection.subject.form is Form.FORECAST:
+        value = _number(arguments, "by", "")
+        before = format_value(inspection.series_context.values[position])
+        return _other_value(inspection, question, position, value), (
+            f"{names[position]} is {by} instead of {before}"
         )
-    text = looking.task.shown_question(question)
-    begin, end = place_in(text, names, place)
-    told = f'"{visible(names[place])}" is "{visible(by)}"' if by else f'"{names[place]}" is gone'
-    return looking.task.question(text[:begin] + by + text[end:]), told
+    text = inspection.task.show_question(question)
+    begin, end = token_span(text, names, position)
+    name = visible(names[position])
+    description = f'"{name}" is "{visible(by)}"' if by else f'"{name}" is removed'
+    return inspection.task.question(text[:begin] + by + text[end:]), description
 
 
-def place_in(text: str, names: Sequence[str], place: int) -> tuple[int, int]:
-    """Where a symbol begins and ends in its text: symbols come in the order of the text."""
+def token_span(text: str, names: Sequence[str], position: int) -> tuple[int, int]:
+    """Where a token begins and ends in its text, as tokens are in the order of the text."""
     is_folded = len(text.lower()) == len(text)
     begin = end = 0
-    for number, name in enumerate(names[: place + 1]):
-        found = text.lower().find(name.lower(), end) if is_folded else text.find(name, end)
-        if found >= 0:
-            begin, end = found, found + len(name)
-        elif number == place:
+    for number, name in enumerate(names[: position + 1]):
+        start = text.lower().find(name.lower(), end) if is_folded else text.find(name, end)
+        if start >= 0:
+            begin, end = start, start + len(name)
+        elif number == position:
             raise UsageError(
                 "U353",
-                f'the text has no "{visible(name)}" of its own at place {place}',
-                help=["replace another symbol, or give another text"],
+                f'the text does not contain the token "{visible(name)}" of position {position}',
+                help=["replace another token, or give another text"],
             )
     return begin, end
 
 
-def _other_number(looking: Looking, question: Any, place: int, number: float) -> Any:
-    """The series with another number in the rows that a place stands for."""
-    series = chosen_series(question, looking.series)[0]
-    rows = looking.past.rows[place]
+def _other_value(inspection: Inspection, question: Any, position: int, value: float) -> Any:
+    """The series with another value in the rows of a position."""
+    series = select_series(question, inspection.series)[0]
+    rows = inspection.series_context.rows[position]
     values = np.array(series.values)
-    values[rows[0] : rows[-1] + 1, 0] = number
+    values[rows[0] : rows[-1] + 1, 0] = value
     return [replace(series, values=values)]
 
 
-def _layer(given: Given, names: list[str], subject: Subject, does: str) -> int:
+def _layer(arguments: Arguments, names: list[str], subject: InspectedModel, has: str) -> int:
     if not names:
         raise UsageError(
             "U353",
-            f"nothing in {subject.name} {does}",
-            help=["seqloom inspect RUN --views   lists what it shows"],
+            f"no layer of {subject.name} {has}",
+            help=["seqloom inspect RUN --views   lists the views it has"],
         )
-    return chosen(_whole(given, "layer"), names, "layer")
+    return resolve_index(_whole(arguments, "layer"), names, "layer")
 
 
-def _whole(given: Given, name: str) -> int:
-    text = given.get(name, str(LAST))
+def _whole(arguments: Arguments, name: str) -> int:
+    text = arguments.get(name, str(LAST))
     if text != str(LAST) and not text.isdecimal():
-        raise _unreadable(f"{name}={text}", "a whole number from 0 on is expected")
+        raise _unreadable(f"{name}={text}", "expected a whole number of at least 0")
     return int(text)
 
 
-def _number(given: Given, name: str, otherwise: str) -> float:
+def _number(arguments: Arguments, name: str, otherwise: str) -> float:
     try:
-        found = float(given.get(name, otherwise))
+        value = float(arguments.get(name, otherwise))
     except ValueError:
-        found = float("nan")
-    if not np.isfinite(found):
-        raise _unreadable(f"{name}={given.get(name, '')}", "a number is expected")
-    return found
+        value = float("nan")
+    if not np.isfinite(value):
+        raise _unreadable(f"{name}={arguments.get(name, '')}", "expected a number")
+    return value
 
 
-def _unreadable(text: str, why: str) -> UsageError:
+def _unreadable(text: str, problem: str) -> UsageError:
     help = [f'--edit "{example}"' for example in EXAMPLES]
-    return UsageError("U353", f"edit {text!r}: {why}", help=help)
+    return UsageError("U353", f"edit {text!r}: {problem}", help=help)
 
 
 _TAKES = {
@@ -186,7 +190,7 @@ _TAKES = {
     "clamp": ("layer", "cell", "value"),
     "replace": ("at", "by"),
 }
-_INSIDE: dict[str, Callable[[Subject, Given], tuple[list[Change], str]]] = {
+_VERBS: dict[str, Callable[[InspectedModel, Arguments], tuple[list[Intervention], str]]] = {
     "mute": _muted,
     "clamp": _clamped,
 }

@@ -1,6 +1,7 @@
-"""From what blocks recorded to layers with names, each with the side of the question it is on.
+"""Attention weights and activations by layer: from recorded arrays to named layers.
 
-Which side that is, the sample tells: there, what is read and what is written differ in length.
+Each array belongs to the source or to the target of the input. Which one, its length on the sample
+tells, where source and target differ in length.
 """
 
 import re
@@ -11,35 +12,35 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Float
 
-from ..data.text.vocabulary import SPECIAL
+from ..data.text.vocabulary import SPECIAL_TOKENS
 from ..errors import UsageError
 from ..signature import BEGIN, Form
-from ..trace import Record, Trace
-from .attribution.attention import assembled
-from .context import WRITTEN, Looking, Subject
+from ..trace import Trace, TraceRecord
+from .attribution.attention import join_blocks
+from .context import TARGET_LENGTH, InspectedModel, Inspection
 from .options import LAST
 
 Side = Literal["source", "target", "whole"]
 Matrix = Float[np.ndarray, "rows columns"]
-_SILENT = {"body", "layers", "cell", "attention", "blocks"}
-_WORDS = {"cross_attention": "at the source", "sentence_attention": "sentences"}
+_SILENT = {"body", "layers", "cell", "attention", "blocks"}  # parts of paths that say nothing
+_WORDS = {"cross_attention": "cross-attention", "sentence_attention": "sentences"}
 
 
 @dataclass(frozen=True)
-class Seen:
-    """What one layer looked at: the weights of each head, and the sides of rows and columns."""
+class LayerAttention:
+    """The attention weights of one layer, by head, and the sides of its queries and keys."""
 
     name: str
     path: str
-    weights: Float[np.ndarray, "heads rows columns"]
-    rows: Side
-    columns: Side
-    in_blocks: bool = False  # whether a long text was read in pieces that see only themselves
+    weights: Float[np.ndarray, "heads queries keys"]
+    queries: Side
+    keys: Side
+    in_blocks: bool = False  # whether a long text was read in blocks
 
 
 @dataclass(frozen=True)
-class Steps:
-    """What one layer recorded at each step, by kind, and the side that the steps are on."""
+class LayerActivations:
+    """The activations of one layer at each step, by kind, and the side of the steps."""
 
     name: str
     path: str
@@ -47,85 +48,88 @@ class Steps:
     side: Side
 
 
-def looks(looking: Looking) -> list[Seen]:
-    """All layers that look at symbols, in the order of the computation."""
-    sides = dict(_look_sides(looking.subject))
-    found = []
-    for key, record in _numbered(looking.trace.of_kind("attention")):
+def attention_layers(inspection: Inspection) -> list[LayerAttention]:
+    """All layers that attend to tokens, in the order of the computation."""
+    sides = dict(_attention_sides(inspection.subject))
+    layers = []
+    for key, record in _numbered(inspection.trace.of_kind("attention")):
         if key in sides:
-            weights = _whole(record, len(looking.source))
-            if weights.shape[1:] == tuple(len(names_on(looking, one)) for one in sides[key]):
+            weights = _by_head(record, len(inspection.source))
+            lengths = tuple(len(position_names(inspection, side)) for side in sides[key])
+            if weights.shape[1:] == lengths:
                 in_blocks = len(record.value) > 1
-                found.append(Seen("", record.path, weights, *sides[key], in_blocks))
-    return _named_looks(found)
+                layers.append(LayerAttention("", record.path, weights, *sides[key], in_blocks))
+    return _with_attention_names(layers)
 
 
-def sampled_looks(subject: Subject) -> list[Seen]:
-    """The same layers while they read the sample."""
-    sides = dict(_look_sides(subject))
-    records = _numbered(subject.sample.of_kind("attention"))
-    return _named_looks(
+def sample_attention_layers(subject: InspectedModel) -> list[LayerAttention]:
+    """The same layers on the sample."""
+    sides = dict(_attention_sides(subject))
+    records = _numbered(subject.sample_trace.of_kind("attention"))
+    return _with_attention_names(
         [
-            Seen("", record.path, _whole(record, subject.sample_places), *sides[key])
+            LayerAttention("", record.path, _by_head(record, subject.sample_length), *sides[key])
             for key, record in records
             if key in sides
         ]
     )
 
 
-def can_look(subject: Subject) -> bool:
-    """Whether anything in the model looks at symbols one by one."""
-    return any(True for _ in _look_sides(subject))
+def has_attention(subject: InspectedModel) -> bool:
+    """Whether any layer attends to tokens."""
+    return any(True for _ in _attention_sides(subject))
 
 
-def steps(looking: Looking, family: str) -> list[Steps]:
-    """All layers that recorded something of a family, as gate.*, at each step of a side."""
-    sides = _step_sides(looking.subject, family)
-    grouped = _grouped(looking.trace, family, _length(looking.subject, len(looking.source)))
-    found = []
+def activation_layers(inspection: Inspection, family: str) -> list[LayerActivations]:
+    """All layers that record a family of kinds, such as gate.*, at each step of a side."""
+    sides = _activation_sides(inspection.subject, family)
+    length = _block_length(inspection.subject, len(inspection.source))
+    grouped = _grouped(inspection.trace, family, length)
+    layers = []
     for path, (side, calls) in sides.items():
-        time = len(names_on(looking, side))
+        time = len(position_names(inspection, side))
         kinds = grouped.get(path, {})
         if not any(len(values) != calls * time for values in kinds.values()):
-            found += _passes(path, kinds, side, calls)
-    return _named_steps(found)
+            layers += _by_call(path, kinds, side, calls)
+    return _with_activation_names(layers)
 
 
-def sampled_steps(subject: Subject, family: str) -> list[Steps]:
-    """The same layers while they read the sample."""
-    grouped = _grouped(subject.sample, family, _length(subject, subject.sample_places))
-    found: list[Steps] = []
-    for path, (side, calls) in _step_sides(subject, family).items():
-        found += _passes(path, grouped[path], side, calls)
-    return _named_steps(found)
+def sample_activation_layers(subject: InspectedModel, family: str) -> list[LayerActivations]:
+    """The same layers on the sample."""
+    length = _block_length(subject, subject.sample_length)
+    grouped = _grouped(subject.sample_trace, family, length)
+    layers: list[LayerActivations] = []
+    for path, (side, calls) in _activation_sides(subject, family).items():
+        layers += _by_call(path, grouped[path], side, calls)
+    return _with_activation_names(layers)
 
 
-def can_step(subject: Subject, family: str) -> bool:
-    """Whether any layer records something of this family at each step."""
-    return bool(_step_sides(subject, family))
+def has_activations(subject: InspectedModel, family: str) -> bool:
+    """Whether any layer records this family of kinds at each step."""
+    return bool(_activation_sides(subject, family))
 
 
-def names_on(looking: Looking, side: Side) -> list[str]:
-    """What the places of a side are called."""
+def position_names(inspection: Inspection, side: Side) -> list[str]:
+    """Names of the positions of a side."""
     if side == "whole":
-        return [looking.task.show(looking.answer)]
-    return looking.source if side == "source" else looking.target
+        return [inspection.task.show(inspection.answer)]
+    return inspection.source if side == "source" else inspection.target
 
 
-def names_read(looking: Looking, side: Side) -> list[str]:
-    """What is read at the places of a side: a decoder reads what it has written, one late."""
+def input_names(inspection: Inspection, side: Side) -> list[str]:
+    """Names of the inputs at the positions of a side: a decoder's are its outputs, shifted."""
     if side == "target":
-        return [SPECIAL[BEGIN], *looking.target[:-1]]
-    return names_on(looking, side)
+        return [SPECIAL_TOKENS[BEGIN], *inspection.target[:-1]]
+    return position_names(inspection, side)
 
 
-def chosen(number: int, names: Sequence[str], what: str) -> int:
-    """The place of a layer, a head or a cell that was asked for by its number."""
+def resolve_index(number: int, names: Sequence[str], what: str) -> int:
+    """The index of a layer, head or cell that was chosen by number; LAST is the last."""
     if number == LAST:
         return len(names) - 1
     if number < len(names):
         return number
-    listed = ", ".join(f"{place} {name}" for place, name in enumerate(names[:12]))
+    listed = ", ".join(f"{index} {name}" for index, name in enumerate(names[:12]))
     more = f" and {len(names) - 12} more" if len(names) > 12 else ""
     raise UsageError(
         "U351",
@@ -134,123 +138,126 @@ def chosen(number: int, names: Sequence[str], what: str) -> int:
     )
 
 
-def _passes(path: str, kinds: dict[str, np.ndarray], side: Side, calls: int) -> list[Steps]:
-    """What a layer recorded each time that it went over a side."""
+def _by_call(
+    path: str, kinds: dict[str, np.ndarray], side: Side, calls: int
+) -> list[LayerActivations]:
+    """The activations of each call of a layer: one that is shared runs several times."""
     if not kinds:
         return []
     time = len(next(iter(kinds.values()))) // calls
-    found = []
+    layers = []
     for call in range(calls):
-        here = slice(call * time, (call + 1) * time)
-        values = {kind: values[here] for kind, values in kinds.items()}
-        found.append(Steps(_step_name(path, call, calls), path, values, side))
-    return found
+        steps = slice(call * time, (call + 1) * time)
+        values = {kind: values[steps] for kind, values in kinds.items()}
+        layers.append(LayerActivations(_activation_name(path, call, calls), path, values, side))
+    return layers
 
 
-def _named_looks(found: list[Seen]) -> list[Seen]:
-    names = _unique([_look_name(one) for one in found])
-    return [replace(one, name=name) for name, one in zip(names, found, strict=True)]
+def _with_attention_names(layers: list[LayerAttention]) -> list[LayerAttention]:
+    names = _unique([_attention_name(layer) for layer in layers])
+    return [replace(layer, name=name) for name, layer in zip(names, layers, strict=True)]
 
 
-def _named_steps(found: list[Steps]) -> list[Steps]:
-    names = _unique([one.name for one in found])
-    return [replace(one, name=name) for name, one in zip(names, found, strict=True)]
+def _with_activation_names(layers: list[LayerActivations]) -> list[LayerActivations]:
+    names = _unique([layer.name for layer in layers])
+    return [replace(layer, name=name) for name, layer in zip(names, layers, strict=True)]
 
 
-def _look_sides(subject: Subject) -> Iterator[tuple[tuple[str, int], tuple[Side, Side]]]:
-    """For each look of the sample, the sides of its rows and columns; none that fits no side."""
-    known = set(subject.sample.paths.values())
-    for key, record in _numbered(subject.sample.of_kind("attention")):
-        *_, time, places = record.value.shape
-        in_blocks = subject.goes_on and len(record.value) > 1
-        rows = "source" if in_blocks else _side(time, subject)
-        columns = "source" if in_blocks else _side(places, subject)
+def _attention_sides(
+    subject: InspectedModel,
+) -> Iterator[tuple[tuple[str, int], tuple[Side, Side]]]:
+    """The sides of queries and keys of each attention on the sample; none that fits no side."""
+    known = set(subject.sample_trace.paths.values())
+    for key, record in _numbered(subject.sample_trace.of_kind("attention")):
+        *_, queries, keys = record.value.shape
+        in_blocks = subject.is_causal and len(record.value) > 1
+        rows = "source" if in_blocks else _side(queries, subject)
+        columns = "source" if in_blocks else _side(keys, subject)
         if record.path in known and rows and columns and columns != "whole":
             yield key, (rows, columns)
 
 
-def _step_sides(subject: Subject, family: str) -> dict[str, tuple[Side, int]]:
-    """By its path the side on which a layer goes, and how often it goes over it."""
-    found: dict[str, tuple[Side, int]] = {}
-    for path, kinds in _grouped(
-        subject.sample, family, _length(subject, subject.sample_places)
-    ).items():
+def _activation_sides(subject: InspectedModel, family: str) -> dict[str, tuple[Side, int]]:
+    """The side of each layer by path, and how many times the layer runs over it."""
+    sides: dict[str, tuple[Side, int]] = {}
+    length = _block_length(subject, subject.sample_length)
+    for path, kinds in _grouped(subject.sample_trace, family, length).items():
         counts = {len(values) for values in kinds.values()}
         if len(counts) == 1:
             (count,) = counts
             for calls in range(1, count + 1):
                 side = _side(count // calls, subject) if count % calls == 0 else None
                 if side and side != "whole":
-                    found[path] = (side, calls)
+                    sides[path] = (side, calls)
                     break
-    return found
+    return sides
 
 
-def _side(places: int, subject: Subject) -> Side | None:
-    sides: dict[int, Side] = {subject.sample_places: "source"}
+def _side(length: int, subject: InspectedModel) -> Side | None:
+    sides: dict[int, Side] = {subject.sample_length: "source"}
     if subject.form is Form.TRANSDUCE:
-        sides[WRITTEN] = "target"
+        sides[TARGET_LENGTH] = "target"
     if subject.form is Form.WHOLE:
         sides[1] = "whole"
-    return sides.get(places)
+    return sides.get(length)
 
 
-def _length(subject: Subject, read: int) -> int:
-    """How long a text is that may be read in blocks; 0 where there are no blocks."""
-    return read if subject.goes_on else 0
+def _block_length(subject: InspectedModel, length: int) -> int:
+    """The length of a text that may be read in blocks; 0 where there are no blocks."""
+    return length if subject.is_causal else 0
 
 
-def _grouped(trace: Trace, family: str, read: int) -> dict[str, dict[str, np.ndarray]]:
-    """By path and kind, all that was recorded one after another of a single sequence.
+def _grouped(trace: Trace, family: str, length: int) -> dict[str, dict[str, np.ndarray]]:
+    """By path and kind, all rows that were recorded of a single sequence, concatenated.
 
-    Of a text that was read in blocks, which overlap by half, all but the first count from there.
+    Blocks of a long text overlap by half: of all but the first only the second half counts.
     """
-    found: dict[str, dict[str, list[np.ndarray]]] = {}
+    grouped: dict[str, dict[str, list[np.ndarray]]] = {}
     several = set()
     for record in trace.of_kind(family):
         value = np.asarray(record.value, dtype=np.float64)
         rows = value[0] if value.ndim == 3 else value
-        if len(value) != 1 and read and value.ndim == 3:
+        if len(value) != 1 and length and value.ndim == 3:
             half = value.shape[1] // 2
-            rows = np.concatenate([rows, *(block[half:] for block in value[1:])])[:read]
-        elif len(value) != 1:  # several sequences side by side, as the letters of words
+            rows = np.concatenate([rows, *(block[half:] for block in value[1:])])[:length]
+        elif len(value) != 1:  # a batch of several sequences, such as the characters of words
             several.add(record.path)
             continue
-        found.setdefault(record.path, {}).setdefault(record.kind, []).extend(rows)
+        grouped.setdefault(record.path, {}).setdefault(record.kind, []).extend(rows)
     return {
         path: {kind: np.stack(values) for kind, values in kinds.items()}
-        for path, kinds in found.items()
+        for path, kinds in grouped.items()
         if path not in several
     }
 
 
-def _numbered(records: Sequence[Record]) -> Iterator[tuple[tuple[str, int], Record]]:
-    """Each record with its path and how many came before it from there."""
-    seen: dict[str, int] = {}
+def _numbered(records: Sequence[TraceRecord]) -> Iterator[tuple[tuple[str, int], TraceRecord]]:
+    """Each record with its path and the number of records before it with this path."""
+    counts: dict[str, int] = {}
     for record in records:
-        number = seen.get(record.path, 0)
-        seen[record.path] = number + 1
+        number = counts.get(record.path, 0)
+        counts[record.path] = number + 1
         yield (record.path, number), record
 
 
-def _whole(record: Record, read: int) -> Float[np.ndarray, "heads rows columns"]:
-    """The weights of each head; of a text that was read in blocks, put together."""
+def _by_head(record: TraceRecord, length: int) -> Float[np.ndarray, "heads queries keys"]:
+    """The weights of each head; those of a text that was read in blocks are joined."""
     value = np.asarray(record.value, dtype=np.float64)
     heads = value if value.ndim == 4 else value[:, None]
     if len(heads) == 1:
         return np.asarray(heads[0])
-    return np.stack([assembled(heads[:, head], read) for head in range(heads.shape[1])])
+    return np.stack([join_blocks(heads[:, head], length) for head in range(heads.shape[1])])
 
 
-def _look_name(one: Seen) -> str:
-    name = _plain_name(one.path)
-    is_across = one.rows == "target" and one.columns == "source"
-    if is_across and "source" not in name:
-        return f"{name} at the source" if name != "layer" else "decoder at the source"
+def _attention_name(layer: LayerAttention) -> str:
+    name = _plain_name(layer.path)
+    is_cross = layer.queries == "target" and layer.keys == "source"
+    if is_cross and "cross-attention" not in name:
+        return f"{name} cross-attention" if name != "layer" else "decoder cross-attention"
     return name
 
 
-def _step_name(path: str, call: int, calls: int) -> str:
+def _activation_name(path: str, call: int, calls: int) -> str:
     name = _plain_name(path)
     return f"{name}, pass {call + 1}" if calls > 1 else name
 
@@ -258,20 +265,20 @@ def _step_name(path: str, call: int, calls: int) -> str:
 def _plain_name(path: str) -> str:
     """body.layers.0.cell is layer 1, encoder.backward_layers.1.cell is encoder 2 backward."""
     words: list[str] = []
-    back = False
+    is_backward = False
     for part in path.split("."):
-        back |= part.startswith("backward")
+        is_backward |= part.startswith("backward")
         if re.fullmatch(r"\d+", part):
             words += ["layer"] * (not words) + [str(int(part) + 1)]
         elif part not in _SILENT and not part.startswith("backward"):
             words.append(_WORDS.get(part, part.replace("_", " ")))
-    return " ".join([*(words or ["layer"]), *["backward"] * back])
+    return " ".join([*(words or ["layer"]), *["backward"] * is_backward])
 
 
 def _unique(names: list[str]) -> list[str]:
     """The names, with a number where several are the same."""
-    found: list[str] = []
+    unique: list[str] = []
     for name in names:
-        same = sum(other == name or other.startswith(f"{name} (") for other in found)
-        found.append(f"{name} ({same + 1})" if same else name)
-    return found
+        same = sum(other == name or other.startswith(f"{name} (") for other in unique)
+        unique.append(f"{name} ({same + 1})" if same else name)
+    return unique

@@ -1,6 +1,7 @@
-"""Which cells follow something that can be said in words, found by mutual information.
+"""Views of hidden states: all cells of a layer, and cells that follow a feature of the input.
 
-What layers hold while they read: all cells of one, or one of them behind the text.
+Interpretable cells (Karpathy et al., 2015) are found by mutual information with features such as
+"inside quotation marks".
 """
 
 from collections.abc import Sequence
@@ -10,116 +11,137 @@ import numpy as np
 from jaxtyping import Float
 
 from ..signature import Form, Labels
-from ..views import CellView, StatesView
-from ..views.neuron import Story
+from ..views import ActivationsView, NeuronView
+from ..views.neuron import NeuronFeature
 from .attention_gates import last_forward
-from .base import Kind
-from .context import Looking
-from .layers import Side, Steps, can_step, chosen, names_read, steps
-from .neuron_features import Feature, features, features_of_series
-from .next_token import names_of
+from .base import ViewKind
+from .context import Inspection
+from .layers import (
+    LayerActivations,
+    Side,
+    activation_layers,
+    has_activations,
+    input_names,
+    resolve_index,
+)
+from .neuron_features import Feature, series_features, token_features
+from .next_token import output_names
 from .options import LAST
 
-MOST = 12  # stories that are told
-FEWEST = 3  # places at which something must hold, and must not hold
-PARTS = 4  # into which numbers are cut
-DOUBT = 0.05  # the chance with which any cell may seem to have a story that has none
+MAX_FEATURES = 12  # cells that are listed
+MIN_COUNT = 3  # positions at which a feature must hold, and must not hold
+QUANTILES = 4  # bins of real-valued activations and features
+SIGNIFICANCE = 0.05  # probability that any cell seems to follow a feature by chance
 
-Bins = Float[np.ndarray, "parts time columns"]
+Bins = Float[np.ndarray, "bins time columns"]
 
 
-def stories(values: Float[np.ndarray, "time cells"], features: Sequence[Feature]) -> list[Story]:
-    """The clearest story of each cell that has one, the clearest first.
+def cell_features(
+    values: Float[np.ndarray, "time cells"], features: Sequence[Feature]
+) -> list[NeuronFeature]:
+    """The feature that each cell follows most clearly, if any; the clearest cells first.
 
-    I(c; f) = Σ p(c, f) log2 [p(c, f) / p(c) p(f)]     bits that the cell tells of the feature
+    I(c; f) = Σ p(c, f) log2 [p(c, f) / p(c) p(f)]     mutual information, in bits
 
-    c is whether the cell is above its middle, f whether the feature holds; of numbers both are cut
-    in quarters. From I the mean of what chance alone would give is taken away (Miller, 1955). What
-    chance could still give, with so many cells and features tried, is no story.
+    c is whether the cell is above its middle, f whether the feature holds; real-valued features and
+    cells are binned by quartiles. I is corrected for its bias, the mean under independence (Miller,
+    1955). What independence could still produce, with all cells and features tried, is left out.
     """
     time, cells = values.shape
     tests = max(1, cells * len(features))
-    best: dict[int, Story] = {}
+    best: dict[int, NeuronFeature] = {}
     for feature in features:
-        parts = _quarters if feature.is_number else _halves
-        states, held = parts(values), _feature(feature)
+        split = _quartiles if feature.is_number else _halves
+        states, held = split(values), _feature_bins(feature)
         if held is None:
             continue
         information, entropy = _information(states, held)
+        # Under independence 2 n ln2 I is χ² with (a - 1)(b - 1) degrees of freedom. Its tail is
+        # bounded as by Laurent & Massart (2000), with Bonferroni's correction for all tests.
         freedom = (len(states) - 1) * (len(held) - 1)
-        doubt = np.log(tests / DOUBT)
-        least = (freedom + 2 * np.sqrt(freedom * doubt) + 2 * doubt) / (2 * time * np.log(2))
+        log_tests = np.log(tests / SIGNIFICANCE)
+        least = (freedom + 2 * np.sqrt(freedom * log_tests) + 2 * log_tests) / (
+            2 * time * np.log(2)
+        )
         gained = information - freedom / (2 * time * np.log(2))
         for cell in np.flatnonzero(information > least).tolist():
-            share = float(gained[cell] / entropy)
-            if cell not in best or share > best[cell].share:
-                best[cell] = _story(cell, feature, values[:, cell], float(gained[cell]), share)
-    return sorted(best.values(), key=lambda one: -one.share)[:MOST]
+            fraction = float(gained[cell] / entropy)
+            if cell not in best or fraction > best[cell].fraction:
+                best[cell] = _describe(
+                    cell, feature, values[:, cell], float(gained[cell]), fraction
+                )
+    return sorted(best.values(), key=lambda one: -one.fraction)[:MAX_FEATURES]
 
 
 def _information(states: Bins, held: Float[np.ndarray, "kinds time"]) -> tuple[np.ndarray, float]:
-    """Bits that each cell tells of the feature, and all that there are to tell."""
+    """The mutual information of each cell with the feature, and the feature's entropy, in bits."""
     time = held.shape[1]
     joint = np.einsum("ptc,ft->pfc", states, held) / time
-    apart = joint.sum(1, keepdims=True) * joint.sum(0, keepdims=True)
+    independent = joint.sum(1, keepdims=True) * joint.sum(0, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
-        terms = np.where(joint > 0, joint * np.log2(joint / apart), 0.0)
-    chances = held.mean(1)
-    chances = chances[chances > 0]
-    return terms.sum((0, 1)), float(-(chances * np.log2(chances)).sum())
+        terms = np.where(joint > 0, joint * np.log2(joint / independent), 0.0)
+    probs = held.mean(1)
+    probs = probs[probs > 0]
+    return terms.sum((0, 1)), float(-(probs * np.log2(probs)).sum())
 
 
 def _halves(values: Float[np.ndarray, "time cells"]) -> Bins:
-    """Above the middle and below it: 0, or the median of a cell that keeps to one side."""
-    share = (values > 0).mean(0)
-    middle = np.where((share > 0.1) & (share < 0.9), 0.0, np.median(values, axis=0))
+    """Above and below the middle: 0, or the median of a cell that keeps to one sign."""
+    positive = (values > 0).mean(0)
+    is_mixed = (positive > 0.1) & (positive < 0.9)
+    middle = np.where(is_mixed, 0.0, np.median(values, axis=0))
     above = values > middle
     return np.stack([above, ~above]).astype(np.float64)
 
 
-def _quarters(values: Float[np.ndarray, "time cells"]) -> Bins:
+def _quartiles(values: Float[np.ndarray, "time cells"]) -> Bins:
     ranks = values.argsort(0, kind="stable").argsort(0, kind="stable")
-    which = ranks * PARTS // len(values)
-    return np.stack([which == part for part in range(PARTS)]).astype(np.float64)
+    which = ranks * QUANTILES // len(values)
+    return np.stack([which == part for part in range(QUANTILES)]).astype(np.float64)
 
 
-def _feature(feature: Feature) -> Float[np.ndarray, "kinds time"] | None:
-    """Where each kind of it is; nothing where one is too rare."""
+def _feature_bins(feature: Feature) -> Float[np.ndarray, "kinds time"] | None:
+    """Where the feature has each of its values or quartiles; None where one is too rare."""
     if not feature.is_number:
         held = np.stack([feature.values > 0, feature.values <= 0])
     else:
-        cuts = np.unique(np.quantile(feature.values, np.arange(1, PARTS) / PARTS))
+        cuts = np.unique(np.quantile(feature.values, np.arange(1, QUANTILES) / QUANTILES))
         which = np.searchsorted(cuts, feature.values, side="left")
         held = np.stack([which == kind for kind in np.unique(which)])
-    return held.astype(np.float64) if len(held) > 1 and held.sum(1).min() >= FEWEST else None
+    return held.astype(np.float64) if len(held) > 1 and held.sum(1).min() >= MIN_COUNT else None
 
 
-def _story(
-    cell: int, feature: Feature, values: Float[np.ndarray, " time"], bits: float, share: float
-) -> Story:
+def _describe(
+    cell: int, feature: Feature, values: Float[np.ndarray, " time"], bits: float, fraction: float
+) -> NeuronFeature:
+    """The feature of a cell with a sentence."""
     if feature.is_number:
-        low, high = np.quantile(feature.values, [1 / PARTS, 1 - 1 / PARTS])
+        low, high = np.quantile(feature.values, [1 / QUANTILES, 1 - 1 / QUANTILES])
         inside, outside = (
             values[feature.values >= high].mean(),
             values[feature.values <= low].mean(),
         )
         verb = "rises with the" if inside > outside else "falls with the"
         small, large = feature.ends
-        told = f"Cell {cell} {verb} {feature.words} ({outside:.2f} {small}, {inside:.2f} {large})."
+        ends = f"({outside:.2f} {small}, {inside:.2f} {large})"
+        sentence = f"Cell {cell} {verb} {feature.words} {ends}."
     else:
         inside, outside = values[feature.values > 0].mean(), values[feature.values <= 0].mean()
         level = "high" if inside > outside else "low"
-        told = f"Cell {cell} is {level} {feature.words} ({inside:.2f}, elsewhere {outside:.2f})."
-    return Story(cell, feature.words, bits, share, float(inside), float(outside), told)
+        means = f"({inside:.2f}, elsewhere {outside:.2f})"
+        sentence = f"Cell {cell} is {level} {feature.words} {means}."
+    return NeuronFeature(
+        cell, feature.words, bits, fraction, float(inside), float(outside), sentence
+    )
 
 
 FAMILY = "state.*"
-NEXT = 5  # of the likeliest symbols after each
+NEXT_TOKENS = 5  # most probable next tokens that are listed at each position
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
-    """What a layer shows, or what stays inside of it, at each step."""
+class LayerStates:
+    """The hidden state of a layer at each step, or its memory cells."""
 
     name: str
     path: str
@@ -128,99 +150,101 @@ class Held:
     side: Side
 
 
-def held(layers: Sequence[Steps]) -> list[Held]:
-    """What each layer shows, and beside it what stays inside."""
-    found = []
+def layer_states(layers: Sequence[LayerActivations]) -> list[LayerStates]:
+    """The hidden state of each layer, and its other states after it, such as memory cells."""
+    states = []
     for layer in layers:
         for kind, values in layer.values.items():
             word = kind.removeprefix("state.")
             name = layer.name if word == "hidden" else f"{layer.name} {word}"
-            found.append(Held(name, layer.path, kind, values, layer.side))
-    return found
+            states.append(LayerStates(name, layer.path, kind, values, layer.side))
+    return states
 
 
-def _chosen(looking: Looking) -> tuple[list[str], int, Held]:
-    """The names of all layers, and the one that was asked for with its number."""
-    layers = held(steps(looking, FAMILY))
+def _chosen(inspection: Inspection) -> tuple[list[str], int, LayerStates]:
+    """The names of all layers, the number of the chosen one, and its states."""
+    layers = layer_states(activation_layers(inspection, FAMILY))
     names = [layer.name for layer in layers]
-    number = chosen(looking.options.layer, names, "layer")
-    if looking.options.layer == LAST:
+    number = resolve_index(inspection.options.layer, names, "layer")
+    if inspection.options.layer == LAST:
         number = last_forward(names)
     return names, number, layers[number]
 
 
-def _states(looking: Looking) -> StatesView:
-    names, number, layer = _chosen(looking)
+def _states(inspection: Inspection) -> ActivationsView:
+    names, number, layer = _chosen(inspection)
     notes = [f"of {layer.path}"]
-    symbols = names_read(looking, layer.side)
-    return StatesView(symbols, layer.values, looking.name, layers=names, layer=number, notes=notes)
+    tokens = input_names(inspection, layer.side)
+    return ActivationsView(
+        tokens, layer.values, inspection.name, layers=names, layer=number, notes=notes
+    )
 
 
-def _cell(looking: Looking) -> CellView:
-    """One cell; left to itself, the one with the clearest story."""
-    names, number, layer = _chosen(looking)
-    options, values = looking.options, layer.values
-    symbols = names_read(looking, layer.side)
-    found = stories(values, _features(looking, symbols))
+def _cell(inspection: Inspection) -> NeuronView:
+    """One cell; by default the one that follows a feature most clearly."""
+    names, number, layer = _chosen(inspection)
+    options, values = inspection.options, layer.values
+    tokens = input_names(inspection, layer.side)
+    followed = cell_features(values, _features(inspection, tokens))
     if options.cell != LAST:
-        cell = chosen(options.cell, [f"cell {n}" for n in range(values.shape[1])], "cell")
+        cell = resolve_index(options.cell, [f"cell {n}" for n in range(values.shape[1])], "cell")
     else:
-        cell = found[0].cell if found else int(values.std(0).argmax())
-    what = "steps" if looking.subject.form is Form.FORECAST else "symbols"
-    notes = [f"of {layer.path}; stories are of these {len(symbols)} {what} alone"]
-    return CellView(
-        symbols,
+        cell = followed[0].cell if followed else int(values.std(0).argmax())
+    what = "steps" if inspection.subject.form is Form.FORECAST else "tokens"
+    notes = [f"of {layer.path}; features are found on these {len(tokens)} {what} alone"]
+    return NeuronView(
+        tokens,
         values[:, cell],
-        looking.name,
+        inspection.name,
         layers=names,
         layer=number,
         cell=cell,
         cells=values.shape[1],
-        stories=found,
-        predictions=_predictions(looking),
+        features=followed,
+        predictions=_predictions(inspection),
         notes=notes,
     )
 
 
-def _features(looking: Looking, symbols: list[str]) -> list[Feature]:
-    """What a cell may follow: of series their numbers, of texts their symbols and labels."""
-    if looking.subject.form is Form.FORECAST:
-        return features_of_series(looking.past.numbers)
-    return features(symbols, _labels(looking))
+def _features(inspection: Inspection, tokens: list[str]) -> list[Feature]:
+    """The features that a cell may follow: of a series its values, of a text tokens and labels."""
+    if inspection.subject.form is Form.FORECAST:
+        return series_features(inspection.series_context.values)
+    return token_features(tokens, _labels(inspection))
 
 
-def _labels(looking: Looking) -> list[str]:
-    """The labels that were answered, where each place has one."""
-    is_labelled = isinstance(looking.subject.target, Labels)
-    return looking.target if looking.subject.form is Form.EACH and is_labelled else []
+def _labels(inspection: Inspection) -> list[str]:
+    """The predicted labels, where each position has one."""
+    has_labels = isinstance(inspection.subject.target, Labels)
+    return inspection.target if inspection.subject.form is Form.EACH and has_labels else []
 
 
-def _predictions(looking: Looking) -> list[list[tuple[str, float]]] | None:
-    """At each place the likeliest next symbols."""
-    if not looking.subject.is_next:
+def _predictions(inspection: Inspection) -> list[list[tuple[str, float]]] | None:
+    """The most probable next tokens at each position, of a language model."""
+    if not inspection.subject.is_language_model:
         return None
-    chances = np.exp(looking.after)
-    names = names_of(looking, chances.shape[1])
-    order = np.argsort(-chances, axis=1, kind="stable")[:, :NEXT]
+    probs = np.exp(inspection.next_log_probs)
+    names = output_names(inspection, probs.shape[1])
+    order = np.argsort(-probs, axis=1, kind="stable")[:, :NEXT_TOKENS]
     return [
         [(names[n], float(row[n])) for n in best.tolist()]
-        for row, best in zip(chances, order, strict=True)
+        for row, best in zip(probs, order, strict=True)
     ]
 
 
-STATES = Kind(
+STATES = ViewKind(
     "states",
-    "States",
-    "What every cell of a layer holds while the model reads.",
-    lambda subject: can_step(subject, FAMILY),
+    "Hidden states of a layer",
+    "The activation of every cell of a layer at each step.",
+    lambda subject: has_activations(subject, FAMILY),
     _states,
     ("layer", "beam"),
 )
-CELL = Kind(
+CELL = ViewKind(
     "cell",
-    "By one cell",
-    "What was read, coloured by one cell; and the cells that follow what words can tell.",
-    lambda subject: can_step(subject, FAMILY),
+    "Single cells",
+    "The input coloured by one cell, and the cells that follow a feature of it.",
+    lambda subject: has_activations(subject, FAMILY),
     _cell,
     ("layer", "cell", "beam"),
 )

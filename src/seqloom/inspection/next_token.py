@@ -1,138 +1,151 @@
-"""What comes next, how much a text surprises, and which labels are likely."""
+"""Views of output distributions: next-token probabilities, surprisal, and label probabilities."""
 
 import numpy as np
 from jaxtyping import Float
 
 from ..batch import Sequences
-from ..data.text.vocabulary import SPECIAL
-from ..decoding.sampling import kept
+from ..data.text.vocabulary import SPECIAL_TOKENS
+from ..decoding.sampling import truncated_distribution
 from ..errors import UsageError
 from ..inference.score import score_of
 from ..model import Generator, Search
 from ..signature import BEGIN, END, Bits, Form, Labels, Tokens
-from ..views import ChoicesView, NextView, SurpriseView
-from ..views.next_token import Drawn
-from .base import Kind
-from .context import Looking, Subject
-from .options import LAST, Inspecting
+from ..views import LabelProbabilitiesView, NextTokenView, SurprisalView
+from ..views.next_token import SamplingDistribution
+from .base import ViewKind
+from .context import InspectedModel, Inspection
+from .options import LAST, InspectionOptions
 
-BITS = np.log(2)
-Chances = Float[np.ndarray, "time symbols"]
-
-
-def writes_symbols(subject: Subject) -> bool:
-    """Whether it writes one symbol after another."""
-    is_writing = subject.form in (Form.NEXT, Form.TRANSDUCE)
-    return (
-        is_writing and isinstance(subject.target, Tokens) and isinstance(subject.model, Generator)
-    )
+NATS_PER_BIT = np.log(2)
 
 
-def names_of(looking: Looking, count: int) -> list[str]:
-    """What all symbols are called, those beyond the vocabulary being of this question."""
-    target = looking.subject.target
+def generates_tokens(subject: InspectedModel) -> bool:
+    """Whether it generates one token after another."""
+    has_form = subject.form in (Form.NEXT, Form.TRANSDUCE)
+    return has_form and isinstance(subject.target, Tokens) and isinstance(subject.model, Generator)
+
+
+def output_names(inspection: Inspection, count: int) -> list[str]:
+    """Names of all output tokens; those beyond the vocabulary are copied from this input."""
+    target = inspection.subject.target
     known = target.size if isinstance(target, Tokens | Labels) else 0
-    names = [looking.subject.label(number) for number in range(min(known, count))]
+    names = [inspection.subject.output_name(number) for number in range(min(known, count))]
     if count > known:
         unknown = dict.fromkeys(
-            symbol
-            for symbol, number in zip(looking.source, looking.read.tolist(), strict=False)
-            if number >= known
+            name
+            for name, token in zip(inspection.source, inspection.inputs.tolist(), strict=False)
+            if token >= known
         )
         names += [*unknown, *["<unk>"] * count][: count - known]
     return names
 
 
-def _next(looking: Looking) -> NextView:
-    """The symbols at one place; where a model writes, the place that it was least sure of."""
-    log_probs, options = looking.after, looking.options
-    chances = np.exp(log_probs)
-    if looking.subject.is_next:
-        at = place(options.at, looking.source, "the text")
-        came = int(looking.read[at + 1]) if at + 1 < len(looking.read) else None
-        rail, source, notes, here = looking.source, None, [], at
+def _next(inspection: Inspection) -> NextTokenView:
+    """The distribution at one position: of an output, by default the least certain one."""
+    log_probs, options = inspection.next_log_probs, inspection.options
+    probs = np.exp(log_probs)
+    if inspection.subject.is_language_model:
+        at = position(options.at, inspection.source, "the text")
+        inputs = inspection.inputs
+        actual = int(inputs[at + 1]) if at + 1 < len(inputs) else None
+        context, source, notes, row = inspection.source, None, [], at
     else:
-        written = looking.batch.target.values[0]
-        here = place(options.at, looking.target, "the answer")
+        output = inspection.batch.target.values[0]
+        row = position(options.at, inspection.target, "the output")
         if options.at == LAST:
-            here = int(chances[np.arange(len(written)), written].argmin())
-        came, source = int(written[here]), looking.source
-        rail, at = [SPECIAL[BEGIN], *looking.target], here
-        notes = [f"the place at which it writes symbol {here + 1} of its answer"]
-        notes += ["of all places the one it was least sure of"] * (options.at == LAST)
-    drawn = drawn_with(log_probs[here], options)
-    names = names_of(looking, len(chances[here]))
-    return NextView(
-        rail, at, names, chances[here], drawn, looking.name, came=came, source=source, notes=notes
+            row = int(probs[np.arange(len(output)), output].argmin())
+        actual, source = int(output[row]), inspection.source
+        context, at = [SPECIAL_TOKENS[BEGIN], *inspection.target], row
+        notes = [f"the position of token {row + 1} of the output"]
+        notes += ["the least certain of all positions"] * (options.at == LAST)
+    sampling = sampling_distribution(log_probs[row], options)
+    names = output_names(inspection, len(probs[row]))
+    return NextTokenView(
+        context,
+        at,
+        names,
+        probs[row],
+        sampling,
+        inspection.name,
+        actual=actual,
+        source=source,
+        notes=notes,
     )
 
 
-def drawn_with(log_probs: Float[np.ndarray, " symbols"], options: Inspecting) -> Drawn:
-    """The chance with which each symbol is drawn; 0 where it is cut off."""
+def sampling_distribution(
+    log_probs: Float[np.ndarray, " tokens"], options: InspectionOptions
+) -> SamplingDistribution:
+    """The probability with which each token is sampled; 0 where it is truncated."""
     sampling = options.sampling()
-    found, shares = kept(log_probs, sampling)
+    kept, probs = truncated_distribution(log_probs, sampling)
     after = np.zeros(len(log_probs))
-    after[found] = shares
-    return Drawn(after, sampling.temperature, sampling.top_k, sampling.top_p, sampling.min_p)
+    after[kept] = probs
+    return SamplingDistribution(
+        after, sampling.temperature, sampling.top_k, sampling.top_p, sampling.min_p
+    )
 
 
-def place(at: int, names: list[str], where: str) -> int:
-    """A place by its number, the last where none is asked for."""
+def position(at: int, names: list[str], where: str) -> int:
+    """A position by its number; the last where none is requested."""
     if at == LAST:
         return len(names) - 1
     if at < len(names):
         return at
     raise UsageError(
         "U351",
-        f"at {at}: {where} has {len(names)} places, the first being 0",
+        f"at {at}: {where} has {len(names)} positions, the first being 0",
         help=[f"at {len(names) - 1}   is the last of them"],
     )
 
 
-def _surprise(looking: Looking) -> SurpriseView:
-    """Each symbol of a text as `score` has it, and how many symbols were likelier."""
-    log_probs, found = looking.after, score_of(looking.model, looking.task, looking.question)
-    numbers = [*looking.read[1:].tolist(), END][: len(found.log_probs)]
+def _surprisal(inspection: Inspection) -> SurprisalView:
+    """The surprisal of each token of a text, as `score` has it, and its rank."""
+    log_probs = inspection.next_log_probs
+    scored = score_of(inspection.model, inspection.task, inspection.question)
+    tokens = [*inspection.inputs[1:].tolist(), END][: len(scored.log_probs)]
     ranks = [
-        int((row > row[number]).sum()) + 1 for row, number in zip(log_probs, numbers, strict=False)
+        int((row > row[token]).sum()) + 1 for row, token in zip(log_probs, tokens, strict=False)
     ]
     with np.errstate(divide="ignore"):
-        bits = [np.nan, *(-found.log_probs / BITS)]
-    symbols = [*looking.source[:1], *found.symbols]
-    notes = [f"never seen in training: {', '.join(found.unknown)}"] if found.unknown else []
-    return SurpriseView(symbols, bits, [0, *ranks], looking.name, notes)
+        bits = [np.nan, *(-scored.log_probs / NATS_PER_BIT)]
+    names = [*inspection.source[:1], *scored.tokens]
+    notes = [f"not in the training data: {', '.join(scored.unknown)}"] if scored.unknown else []
+    return SurprisalView(names, bits, [0, *ranks], inspection.name, notes)
 
 
-def _choices(looking: Looking) -> ChoicesView:
-    subject = looking.subject
-    source = Sequences.pad([looking.read])
-    with looking.model.at_rest():
-        found = looking.model.predict(source, Search(chances=True)).chances
-    chances = np.asarray(found, dtype=np.float64)[0, 0]
-    labels = [subject.label(number) for number in range(len(chances))]
+def _label_probabilities(inspection: Inspection) -> LabelProbabilitiesView:
+    subject = inspection.subject
+    source = Sequences.pad([inspection.inputs])
+    with inspection.model.inference_mode():
+        prediction = inspection.model.predict(source, Search(chances=True))
+    probs = np.asarray(prediction.probabilities, dtype=np.float64)[0, 0]
+    labels = [subject.output_name(number) for number in range(len(probs))]
     several = isinstance(subject.target, Bits)
-    return ChoicesView(looking.source, labels, chances, looking.name, several=several)
+    return LabelProbabilitiesView(
+        inspection.source, labels, probs, inspection.name, several=several
+    )
 
 
-NEXT = Kind(
+NEXT = ViewKind(
     "next",
-    "What comes next",
-    "The likeliest symbols after a place, and what temperature, top-k and top-p cut off.",
-    writes_symbols,
+    "Next token",
+    "The most probable next tokens, and what temperature, top-k, top-p and min-p cut off.",
+    generates_tokens,
     _next,
     ("at", "temperature", "top_k", "top_p", "min_p", "beam"),
 )
-SURPRISE = Kind(
+SURPRISE = ViewKind(
     "surprise",
-    "Surprise",
-    "How many bits each symbol surprises by, and how many symbols were likelier.",
-    lambda subject: subject.is_next,
-    _surprise,
+    "Surprisal",
+    "The surprisal of each token in bits, and its rank among all tokens.",
+    lambda subject: subject.is_language_model,
+    _surprisal,
 )
-CHOICES = Kind(
+CHOICES = ViewKind(
     "choices",
-    "Labels of the whole",
-    "How likely every label of the whole is.",
+    "Label probabilities",
+    "The probability of every label of the whole input.",
     lambda subject: subject.form is Form.WHOLE and isinstance(subject.target, Labels | Bits),
-    _choices,
+    _label_probabilities,
 )

@@ -1,4 +1,4 @@
-"""What of the inside is shown, and how: the options of all views in one place."""
+"""Options of all views: which one, of which layer, head, cell or position, and how."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -9,40 +9,40 @@ from ..decoding import Sampling
 from ..errors import UsageError
 from ..prediction import Search
 
-LAST = -1  # a number that leaves the choice to the view
+LAST = -1  # leaves the choice to the view
 NUMBERED = ("layer", "head", "cell", "at")
-CANDIDATES = 4  # that a tree has, where nobody says how many
+DEFAULT_BEAM = 4  # of the view beam
 
 
 @dataclass(frozen=True, kw_only=True)
-class Inspecting:
-    """What of the inside is shown, and how.
+class InspectionOptions:
+    """Which view of a model is made, and how.
 
     Args:
-        view: The kind of picture, such as attention; empty takes the first that a run has.
+        view: The kind of view, such as attention; empty takes the first that a run has.
         layer: Which of the layers that a view lists, the first being 0; -1 takes the last.
-        head: Which head of the layer, the first being 0; -1 takes the mean of all.
-        cell: Which cell of the layer, the first being 0; -1 takes the one with the clearest story.
-        at: Which place of what is read, or of what is written, the first being 0; -1 takes the
-            last, or all of them.
-        by: How influence is found out: posterior, occlusion, gradient or attention; empty takes the
-            best there is.
-        temperature: Below 1 the likely becomes likelier, above 1 the choice becomes wilder; 0
-            always takes the likeliest.
-        top_k: Only so many of the likeliest symbols are drawn from; 0 draws from all.
-        top_p: Only the likeliest symbols that have this share of the probability together are
-            drawn from; 1 draws from all.
-        min_p: Only symbols that have at least this share of the likeliest one's probability are
-            drawn from; 0 draws from all.
-        beam: How many candidates are kept where an answer is searched for; 0 keeps one, and in the
-            view beam as many as 4.
-        length_penalty: Scores are divided by length to this power; 0 favours short answers.
-        prefix: The text that every answer of the view beam begins with.
-        limit: The most symbols an answer has in the view beam; 0 allows 100, and 12 where a text
-            goes on.
-        edit: What is changed inside, or in what is read, and compared with before: mute layer=0
-            head=1, clamp layer=0 cell=5 value=0, or replace at=3 by=word; several one after
-            another.
+        head: Which attention head of the layer, the first being 0; -1 takes the mean of all.
+        cell: Which cell of the layer, the first being 0; -1 takes the one that follows a feature
+            of the input most clearly.
+        at: Which position of the input, or of the output, the first being 0; -1 takes the last, or
+            all of them.
+        by: Attribution method: posterior, occlusion, gradient or attention; empty takes the best
+            that applies.
+        temperature: Sampling temperature; below 1 is more conservative, above 1 more diverse; 0
+            always takes the most probable token.
+        top_k: Sample among the k most probable tokens only; 0 disables it.
+        top_p: Sample among the fewest most probable tokens whose probabilities sum to this
+            (nucleus sampling); 1 disables it.
+        min_p: Sample among tokens that are at least this fraction as probable as the most probable
+            one; 0 disables it.
+        beam: Beam size of the search for a prediction; 0 is 1, and up to 4 in the view beam.
+        length_penalty: Log-probabilities are divided by length to this power; 0 favours short
+            outputs.
+        prefix: Text that every output of the view beam begins with.
+        limit: Maximum number of tokens of an output in the view beam; 0 is 100, and 12 for the
+            continuation of a text.
+        edit: Interventions, to compare with the model as it is: mute layer=0 head=1, clamp layer=0
+            cell=5 value=0, or replace at=3 by=word; several one after another.
     """
 
     view: str = ""
@@ -72,14 +72,14 @@ class Inspecting:
         self.search()
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> "Inspecting":
-        """From options by name; all that is wrong with them is told at once."""
+    def of(cls, given: Mapping[str, Any]) -> "InspectionOptions":
+        """From options by name; one error reports all that are wrong."""
         if wrong := problems(cls, given):
             raise UsageError("U350", wrong[0], notes=wrong[1:])
         return cls(**{name: _number(cls, name, value) for name, value in given.items()})
 
-    def given(self) -> list[str]:
-        """The options that are not as they would be by themselves, but for the view."""
+    def changed(self) -> list[str]:
+        """The options that differ from their defaults, except for the view."""
         return [
             field.name
             for field in fields(self)
@@ -87,17 +87,17 @@ class Inspecting:
         ]
 
     def sampling(self) -> Sampling:
-        """How a symbol would be drawn."""
+        """The sampling options."""
         return Sampling(
             temperature=self.temperature, top_k=self.top_k, top_p=self.top_p, min_p=self.min_p
         )
 
     def search(self) -> Search:
-        """How an answer is looked for."""
+        """The search options."""
         return Search(beam=self.beam or 1, length_penalty=self.length_penalty)
 
 
 def _number(kind: type, name: str, value: Any) -> Any:
-    """A whole number where a number is wanted is one."""
+    """The value, as a float where the option is one: JSON has whole numbers for both."""
     is_real = any(field.name == name and field.type is float for field in fields(kind))
     return float(value) if is_real else value

@@ -1,4 +1,4 @@
-"""From the JSON of a view back to the view: what probes keep can be drawn again."""
+"""Rebuilding of views from their JSON, as which snapshots of training are stored."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,58 +7,58 @@ import numpy as np
 
 from ..prediction import LEVELS
 from ..views import (
+    ActivationsView,
     AttentionView,
-    ChoicesView,
-    Fan,
+    FanChart,
     ForecastView,
     GatesView,
     HierarchyView,
-    NextView,
-    StatesView,
-    SurpriseView,
+    LabelProbabilitiesView,
+    NextTokenView,
+    SurprisalView,
     TagsView,
     TrellisView,
     View,
 )
-from ..views.next_token import Drawn
-from ..views.tags import Labelled
+from ..views.next_token import SamplingDistribution
+from ..views.tags import TaggedToken
 
-Told = dict[str, Any]
+Json = dict[str, Any]
 
 
-def rebuilt(told: Told) -> View:
-    """The view that has this JSON, with its sentence and its notes as they were."""
-    view = REBUILT[told["view"]](told)
-    view.caption, view.notes = told["caption"], tuple(told["notes"])
-    view.as_kept = told
+def rebuild_view(json: Json) -> View:
+    """The view that has this JSON, with its caption and its notes as they were."""
+    view = VIEW_BUILDERS[json["view"]](json)
+    view.caption, view.notes = json["caption"], tuple(json["notes"])
+    view.stored_json = json
     return view
 
 
-def _attention(told: Told) -> View:
-    tokens, head = told["tokens"], told["head"]
+def _attention(json: Json) -> View:
+    tokens, head = json["tokens"], json["head"]
     return AttentionView(
         tokens["src"],
         tokens["tgt"],
-        told["weights"],
-        told["model"],
-        layers=told["layers"],
-        layer=told["layer"],
-        heads=told["heads"],
+        json["weights"],
+        json["model"],
+        layers=json["layers"],
+        layer=json["layer"],
+        heads=json["heads"],
         head=-1 if head == "mean" else head,
-        rail=told["rail"],
+        axis=json["rail"],
     )
 
 
-def _choices(told: Told) -> View:
-    choices = told["choices"]
-    labels, chances = [one["label"] for one in choices], [one["p"] for one in choices]
-    source = told["tokens"]["src"]
-    return ChoicesView(source, labels, chances, told["model"], several=told["several"])
+def _label_probabilities(json: Json) -> View:
+    choices = json["choices"]
+    labels, probs = [one["label"] for one in choices], [one["p"] for one in choices]
+    source = json["tokens"]["src"]
+    return LabelProbabilitiesView(source, labels, probs, json["model"], several=json["several"])
 
 
-def _forecast(told: Told) -> View:
+def _forecast(json: Json) -> View:
     fans = [
-        Fan(
+        FanChart(
             one["name"],
             _numbers(one["past"]),
             _numbers(one["mean"]),
@@ -66,76 +66,76 @@ def _forecast(told: Told) -> View:
             (*one["times"]["past"], *one["times"]["ahead"]),
             None if one["actual"] is None else _numbers(one["actual"]),
         )
-        for one in told["series"]
+        for one in json["series"]
     ]
-    return ForecastView(fans, told["model"])
+    return ForecastView(fans, json["model"])
 
 
-def _gates(told: Told) -> View:
-    gates = {name: one["values"] for name, one in told["gates"].items()}
-    layers, symbols = told["layers"], told["tokens"]["src"]
-    return GatesView(symbols, gates, told["model"], layers=layers, layer=told["layer"])
+def _gates(json: Json) -> View:
+    gates = {name: one["values"] for name, one in json["gates"].items()}
+    layers, tokens = json["layers"], json["tokens"]["src"]
+    return GatesView(tokens, gates, json["model"], layers=layers, layer=json["layer"])
 
 
-def _hierarchy(told: Told) -> View:
-    found = told["sentences"]
-    words = [one["words"] for one in found]
-    weights = [one["weights"] for one in found]
-    return HierarchyView(words, [one["weight"] for one in found], weights, told["model"])
+def _hierarchy(json: Json) -> View:
+    sentences = json["sentences"]
+    words = [one["words"] for one in sentences]
+    weights = [one["weights"] for one in sentences]
+    return HierarchyView(words, [one["weight"] for one in sentences], weights, json["model"])
 
 
-def _next(told: Told) -> View:
-    """What was not listed is one symbol without a name."""
-    choices = told["choices"]
+def _next(json: Json) -> View:
+    """The distribution over the listed tokens: the JSON has no others."""
+    choices = json["choices"]
     names = [one["symbol"] for one in choices]
-    chances = np.array([one["p"] for one in choices])
-    drawn = Drawn(
+    probs = np.array([one["p"] for one in choices])
+    sampling = SamplingDistribution(
         np.array([one["after"] for one in choices]),
-        told["temperature"],
-        told["top_k"],
-        told["top_p"],
-        told["min_p"],
+        json["temperature"],
+        json["top_k"],
+        json["top_p"],
+        json["min_p"],
     )
-    came = told["came"] and told["came"]["symbol"]
-    number = names.index(came) if came in names else None
-    is_read = told["rail"] == "src"
-    rail = told["tokens"][told["rail"]]
-    source = None if is_read else told["tokens"]["src"]
-    return NextView(
-        rail, told["at"], names, chances, drawn, told["model"], came=number, source=source
+    actual = json["came"] and json["came"]["symbol"]
+    number = names.index(actual) if actual in names else None
+    is_read = json["rail"] == "src"
+    context = json["tokens"][json["rail"]]
+    source = None if is_read else json["tokens"]["src"]
+    return NextTokenView(
+        context, json["at"], names, probs, sampling, json["model"], actual=number, source=source
     )
 
 
-def _states(told: Told) -> View:
-    names, symbols = told["layers"], told["tokens"]["src"]
-    return StatesView(symbols, told["values"], told["model"], layers=names, layer=told["layer"])
+def _states(json: Json) -> View:
+    names, tokens = json["layers"], json["tokens"]["src"]
+    return ActivationsView(tokens, json["values"], json["model"], layers=names, layer=json["layer"])
 
 
-def _surprise(told: Told) -> View:
-    ranks = [rank or 0 for rank in told["ranks"]]
-    return SurpriseView(told["tokens"]["src"], _numbers(told["bits"]), ranks, told["model"])
+def _surprise(json: Json) -> View:
+    ranks = [rank or 0 for rank in json["ranks"]]
+    return SurprisalView(json["tokens"]["src"], _numbers(json["bits"]), ranks, json["model"])
 
 
-def _tags(told: Told) -> View:
+def _tags(json: Json) -> View:
     tags = [
-        Labelled(one["label"], one["p"], tuple((label, p) for label, p in one["alternatives"]))
-        for one in told["tags"]
+        TaggedToken(one["label"], one["p"], tuple((label, p) for label, p in one["alternatives"]))
+        for one in json["tags"]
     ]
-    spans = [(one["label"], one["start"], one["end"]) for one in told["spans"]]
-    return TagsView(told["tokens"]["src"], tags, told["labels"], spans, told["model"])
+    spans = [(one["label"], one["start"], one["end"]) for one in json["spans"]]
+    return TagsView(json["tokens"]["src"], tags, json["labels"], spans, json["model"])
 
 
-def _trellis(told: Told) -> View:
+def _trellis(json: Json) -> View:
     return TrellisView(
-        told["tokens"]["src"],
-        told["states"],
-        told["filtered"],
-        told["smoothed"],
-        told["path"],
-        told["model"],
-        moves=np.array(told["moves"]) if "moves" in told else None,
-        shows=[[(name, p) for name, p in row] for row in told.get("shows", [])],
-        offset=told["offset"],
+        json["tokens"]["src"],
+        json["states"],
+        json["filtered"],
+        json["smoothed"],
+        json["path"],
+        json["model"],
+        transitions=np.array(json["moves"]) if "moves" in json else None,
+        emissions=[[(name, p) for name, p in row] for row in json.get("shows", [])],
+        offset=json["offset"],
     )
 
 
@@ -143,9 +143,9 @@ def _numbers(values: list[float | None]) -> np.ndarray:
     return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
 
 
-REBUILT: dict[str, Callable[[Told], View]] = {
+VIEW_BUILDERS: dict[str, Callable[[Json], View]] = {
     "attention": _attention,
-    "choices": _choices,
+    "choices": _label_probabilities,
     "forecast": _forecast,
     "gates": _gates,
     "hierarchy": _hierarchy,

@@ -1,4 +1,4 @@
-"""What happens inside while a model learns: views of the same few inputs, kept at evaluations.
+"""Snapshots of training: views of a model on the same few inputs, saved at evaluations.
 
 RUN/probes/step-00000400.json     {step, inputs: [{text, answer, views: {kind: view}}]}
 """
@@ -11,134 +11,137 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ModelError, SeqloomError, UsageError
-from ..inference.forecast import until
+from ..inference.forecast import truncate_at_origin
 from ..model import Model
 from ..signature import Form
 from ..task import Task
 from ..training.checkpoints import write_whole
-from ..training.options import worked
+from ..training.options import cpu_seconds
 from ..views import View
-from .context import Looking, Subject
-from .options import Inspecting
-from .registry import KINDS
-from .replay import REBUILT, rebuilt
+from .context import InspectedModel, Inspection
+from .options import InspectionOptions
+from .registry import VIEW_KINDS
+from .replay import VIEW_BUILDERS, rebuild_view
 
 FOLDER = "probes"
-STEPS = 40  # files that are kept: the first, the last, and an even choice of those between
-SYMBOLS, CELLS, PAST = 64, 32, 64  # of an input, of a layer and of a series
-SHARE, ALLOWANCE = 0.02, 10.0  # of the work of training that probes may take, and seconds beside
+MAX_SNAPSHOTS = 40  # files: the first, the last, and evenly spaced ones between
+MAX_TOKENS, MAX_CELLS, MAX_PAST = 64, 32, 64  # of an input, of a layer, of a series
+# Snapshots may take this fraction of the time of training, and these seconds beside.
+TIME_FRACTION, EXTRA_SECONDS = 0.02, 10.0
 DIGITS = 4
 
 
-class Prober:
-    """Keeps views of a few inputs in a folder, whenever it is told that a model was judged."""
+class SnapshotWriter:
+    """Saves views of a few inputs in a run folder at every evaluation."""
 
     def __init__(
         self, folder: Path, model: Model, task: Task, examples: Sequence[Any], count: int
     ) -> None:
         self.folder = folder / FOLDER
-        self.subject = Subject(model, task, folder.name)
+        self.subject = InspectedModel(model, task, folder.name)
         self.questions = _questions(task, examples, count)
-        self._began, self._spent = worked(), 0.0
+        self._began, self._spent = cpu_seconds(), 0.0
 
-    def keep(self, step: int) -> None:
-        """Views of all inputs, unless that has taken too much time already."""
-        began = worked()
-        allowed = ALLOWANCE + SHARE * (began - self._began)
+    def save(self, step: int) -> None:
+        """Save views of all inputs, unless snapshots have taken too much time already."""
+        began = cpu_seconds()
+        allowed = EXTRA_SECONDS + TIME_FRACTION * (began - self._began)
         if not self.questions or self._spent > allowed:
             return
-        inputs = [self._kept(text, question, step) for text, question in self.questions]
-        told = json.dumps({"step": step, "inputs": inputs}, ensure_ascii=False, allow_nan=False)
-        content = told.encode("utf-8", "backslashreplace")
+        inputs = [self._views(text, question, step) for text, question in self.questions]
+        text = json.dumps({"step": step, "inputs": inputs}, ensure_ascii=False, allow_nan=False)
+        content = text.encode("utf-8", "backslashreplace")
         write_whole(self.folder / f"step-{step:08}.json", content)
-        thin(self.folder)
-        self._spent += worked() - began
+        thin_out(self.folder)
+        self._spent += cpu_seconds() - began
 
-    def _kept(self, text: str, question: Any, step: int) -> dict[str, Any]:
-        looking = Looking(self.subject, question, Inspecting())
+    def _views(self, text: str, question: Any, step: int) -> dict[str, Any]:
+        inspection = Inspection(self.subject, question, InspectionOptions())
         views = {}
         for kind in self._kinds():
             try:
-                view = KINDS[kind].of(looking).to_json()
+                view = VIEW_KINDS[kind].of(inspection).to_json()
             except (SeqloomError, ValueError, ArithmeticError):
-                continue  # what cannot be shown must not stop what is learned
+                continue  # a view that cannot be made must not stop training
             views[kind] = {**_small(view), "step": step}
-        is_told = self.subject.form not in (Form.NEXT, Form.FORECAST)
-        answer = self.subject.task.show(looking.answer) if is_told else ""
+        has_answer = self.subject.form not in (Form.NEXT, Form.FORECAST)
+        answer = self.subject.task.show(inspection.answer) if has_answer else ""
         return {"text": text, "answer": answer, "views": views}
 
     def _kinds(self) -> list[str]:
-        """Those that can be drawn again."""
-        return [kind for kind in REBUILT if KINDS[kind].can(self.subject)]
+        """The kinds that can be rebuilt from JSON."""
+        return [kind for kind in VIEW_BUILDERS if VIEW_KINDS[kind].can(self.subject)]
 
 
-def forget_after(folder: Path, step: int) -> None:
-    """Take away what a training kept that goes back to an earlier step."""
+def delete_after(folder: Path, step: int) -> None:
+    """Delete the snapshots after a step, from which training is resumed."""
     for path in _files(folder / FOLDER):
         if _step(path) > step:
             path.unlink()
 
 
-def thin(folder: Path) -> None:
-    """Take away files until there are few enough: those that stand closest to their neighbours."""
+def thin_out(folder: Path) -> None:
+    """Delete snapshots until there are few enough: those closest to their neighbours."""
     paths = _files(folder)
-    while len(paths) > STEPS:
+    while len(paths) > MAX_SNAPSHOTS:
         gaps = [_step(paths[n + 1]) - _step(paths[n - 1]) for n in range(1, len(paths) - 1)]
         paths.pop(gaps.index(min(gaps)) + 1).unlink()
 
 
-def kept(folder: Path) -> dict[str, Any]:
-    """The steps of which there are probes, and the texts of the inputs."""
+def saved_snapshots(folder: Path) -> dict[str, Any]:
+    """The steps of the snapshots, and the texts of their inputs."""
     paths = _files(folder / FOLDER)
     inputs = [one["text"] for one in _read(paths[-1])["inputs"]] if paths else []
     return {"steps": [_step(path) for path in paths], "inputs": inputs}
 
 
-def probed(folder: Path, name: str, text: str, asked: Inspecting, step: int) -> View:
-    """The view of an input as it was at a step."""
+def load_snapshot(
+    folder: Path, name: str, text: str, options: InspectionOptions, step: int
+) -> View:
+    """The view of an input as it was at a step of training."""
     path = folder / FOLDER / f"step-{step:08}.json"
-    steps = kept(folder)["steps"]
+    steps = saved_snapshots(folder)["steps"]
     if not path.is_file():
         listed = ", ".join(map(str, steps)) if len(steps) <= 8 else f"{steps[0]} … {steps[-1]}"
         help = f"there are: {listed}" if steps else "train with training.probes above 0"
-        raise UsageError("U352", f"no probes of step {step} were kept of {name}", help=[help])
+        raise UsageError("U352", f"{name} has no snapshot of step {step}", help=[help])
     inputs = {one["text"]: one["views"] for one in _read(path)["inputs"]}
     if text not in inputs:
         known = [f"--text {other!r}" for other in inputs]
-        raise UsageError("U352", f"{text!r} is none of the inputs that were probed", help=known)
+        raise UsageError("U352", f"{text!r} is not an input of the snapshots", help=known)
     views = inputs[text]
-    view = asked.view or next(iter(views), "")
+    view = options.view or next(iter(views), "")
     if view not in views:
         able = ", ".join(views) or "nothing"
         raise ModelError(
-            "M114", f"the probes of {name} show no {view}", help=[f"they show: {able}"]
+            "M114", f"the snapshots of {name} have no view {view}", help=[f"they have: {able}"]
         )
-    told = views[view]
-    if strange := [n for n in asked.given() if told.get(n) != getattr(asked, n)]:
-        raise UsageError("U352", f"{strange[0]}: probes are kept as a view shows itself", help=[])
-    return rebuilt(told)
+    stored = views[view]
+    if other := [name for name in options.changed() if stored.get(name) != getattr(options, name)]:
+        raise UsageError("U352", f"{other[0]}: snapshots are saved with default options", help=[])
+    return rebuild_view(stored)
 
 
 def _questions(task: Task, examples: Sequence[Any], count: int) -> list[tuple[str, Any]]:
-    """A few examples from all over, none of them long, each with the text it is called by."""
-    found: dict[str, Any] = {}
+    """A few short examples, evenly spaced over the file, by their text."""
+    chosen: dict[str, Any] = {}
     if not count:
         return []
     stride = max(1, len(examples) // (4 * count))
     for example in list(examples)[::stride]:
         text, question = _question(task, example)
-        if text.strip() and text not in found and question is not None:
-            found[text] = question
-        if len(found) == count:
+        if text.strip() and text not in chosen and question is not None:
+            chosen[text] = question
+        if len(chosen) == count:
             break
-    return list(found.items())
+    return list(chosen.items())
 
 
 def _question(task: Task, example: Any) -> tuple[str, Any]:
-    """The text of an example, and the example as a question; none where it is too long."""
+    """The text of an example, and the example as a question; None where it is too long."""
     if task.form is Form.FORECAST:
-        series = until(example)
-        late = slice(-PAST, None)
+        series = truncate_at_origin(example)
+        late = slice(-MAX_PAST, None)
         last = series.times[-1] if series.times else str(len(series))
         cut = replace(
             series,
@@ -147,26 +150,26 @@ def _question(task: Task, example: Any) -> tuple[str, Any]:
             times=series.times[late],
         )
         return f"{series.name or 'series'} up to {last}", [cut] if len(series) else None
-    text = task.shown_question(example)
+    text = task.show_question(example)
     if task.form is Form.NEXT and task.continuous:
-        text = text[:SYMBOLS]
+        text = text[:MAX_TOKENS]
         return text, task.question(text)
-    return text, example if 0 < task.length(example) < SYMBOLS else None
+    return text, example if 0 < task.length(example) < MAX_TOKENS else None
 
 
-def _small(told: dict[str, Any]) -> dict[str, Any]:
-    """With fewer cells and digits."""
-    if told["view"] == "states":
-        told = {**told, "values": [row[:CELLS] for row in told["values"]]}
-        told["order"] = [cell for cell in told["order"] if cell < CELLS]
-    if told["view"] == "gates":
+def _small(view: dict[str, Any]) -> dict[str, Any]:
+    """The JSON of a view with fewer cells and digits."""
+    if view["view"] == "states":
+        view = {**view, "values": [row[:MAX_CELLS] for row in view["values"]]}
+        view["order"] = [cell for cell in view["order"] if cell < MAX_CELLS]
+    if view["view"] == "gates":
         gates = {
-            name: {**one, "values": [row[:CELLS] for row in one["values"]]}
-            for name, one in told["gates"].items()
+            name: {**one, "values": [row[:MAX_CELLS] for row in one["values"]]}
+            for name, one in view["gates"].items()
         }
-        told = {**told, "gates": gates, "order": [c for c in told["order"] if c < CELLS]}
-    found: dict[str, Any] = _rounded(told)
-    return found
+        view = {**view, "gates": gates, "order": [c for c in view["order"] if c < MAX_CELLS]}
+    rounded: dict[str, Any] = _rounded(view)
+    return rounded
 
 
 def _rounded(value: Any) -> Any:
@@ -190,11 +193,11 @@ def _step(path: Path) -> int:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(found, dict) or not isinstance(found["inputs"], list):
+        snapshot = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(snapshot, dict) or not isinstance(snapshot["inputs"], list):
             raise ValueError("it lacks a part")
     except (OSError, ValueError, KeyError) as error:
         raise ModelError(
-            "M113", f"{path} is damaged", notes=[str(error)], help=["take the file away"]
+            "M113", f"{path} is damaged", notes=[str(error)], help=["delete the file"]
         ) from error
-    return found
+    return snapshot

@@ -1,34 +1,34 @@
-"""From predictions and references to numbers: every metric is a function of sums over examples."""
+"""Evaluation metrics: each is a function of sums of sufficient statistics over examples."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from . import entities, forecasts, labels, translation
-from .bootstrap import Measured, Ratio, Sums, Tally, Value, measure, share
+from .bootstrap import MetricValue, Ratio, Tally, TallySums, Value, measure, ratio
 
-__all__ = ["METRICS", "Measured", "Metric", "Ratio", "Tally", "measure", "value_of"]
+__all__ = ["METRICS", "MetricValue", "Metric", "Ratio", "Tally", "measure", "value_of"]
 
 
 @dataclass(frozen=True)
 class Metric:
-    """What sums come to, and how that is shown: its title, which way is better, its form."""
+    """A metric: the function of its sums, its title, which direction is better, its format."""
 
     title: str
     lower_is_better: bool
     percent: bool = False
-    value: Value = share
-    decimals: int | None = None  # left out: four figures
-    aim: float | None = None  # where the value is neither better low nor high, but near this
+    value: Value = ratio
+    decimals: int | None = None  # None: four significant digits
+    aim: float | None = None  # for metrics that are best near a value, neither low nor high
 
     def rank(self, value: float) -> float:
-        """The less, the better."""
+        """A key for sorting: smaller is better."""
         if self.aim is not None:
             return abs(value - self.aim)
         return value if self.lower_is_better else -value
 
     def show(self, value: float) -> str:
-        """The value as people read it."""
+        """The value formatted for people."""
         if math.isinf(value):
             return "infinite"
         if self.percent:
@@ -37,14 +37,14 @@ class Metric:
 
 
 def _perplexity(sums: Sequence[float]) -> float:
-    """e to the nats per symbol, where a float can hold it."""
-    nats = share(sums)
+    """Perplexity: exp of the cross-entropy in nats per token, where a float can hold it."""
+    nats = ratio(sums)
     return math.inf if math.isinf(nats) else math.exp(min(nats, 700.0))
 
 
 METRICS: dict[str, Metric] = {
     "sequence_error": Metric("sequence error rate", True, percent=True),
-    "symbol_error": Metric("symbol error rate", True, percent=True),
+    "symbol_error": Metric("token error rate", True, percent=True),
     "word_error": Metric("word error rate", True, percent=True),
     "bleu": Metric("BLEU", False, value=translation.bleu, decimals=2),
     "chrf": Metric("chrF", False, value=translation.chrf, decimals=2),
@@ -63,24 +63,24 @@ METRICS: dict[str, Metric] = {
     "calibration_error": Metric(
         "expected calibration error", True, percent=True, value=labels.calibration_error
     ),
-    "sentence_accuracy": Metric("sentences all right", False, percent=True),
+    "sentence_accuracy": Metric("sentence accuracy", False, percent=True),
     "mase": Metric("MASE", True, decimals=3),
     "mae": Metric("mean absolute error", True),
-    "rmse": Metric("root mean squared error", True, value=forecasts.root),
+    "rmse": Metric("root mean squared error", True, value=forecasts.root_mean),
     "smape": Metric("sMAPE", True, decimals=3),
     "pinball": Metric("pinball loss", True),
     "crps": Metric("CRPS", True),
-    "coverage_80": Metric("values in 80 % bands", False, percent=True, aim=0.8),
-    "coverage_95": Metric("values in 95 % bands", False, percent=True, aim=0.95),
+    "coverage_80": Metric("coverage of 80 % intervals", False, percent=True, aim=0.8),
+    "coverage_95": Metric("coverage of 95 % intervals", False, percent=True, aim=0.95),
     "scaled_mse": Metric("scaled mean squared error", True),
     "scaled_mae": Metric("scaled mean absolute error", True),
     "bits_per_character": Metric("bits per character", True),
     "bits_per_byte": Metric("bits per byte", True),
-    "perplexity": Metric("perplexity per symbol", True, value=_perplexity),
-    "loss": Metric("loss, nats per symbol", True),
+    "perplexity": Metric("perplexity per token", True, value=_perplexity),
+    "loss": Metric("loss, nats per token", True),
 }
 
 
 def value_of(name: str, tallies: Sequence[Tally]) -> float:
-    """A metric over all examples; of none there is none."""
-    return METRICS[name].value(Sums(tallies).all()) if tallies else math.nan
+    """A metric over all examples; not a number where there are none."""
+    return METRICS[name].value(TallySums(tallies).all()) if tallies else math.nan

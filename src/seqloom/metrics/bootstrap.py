@@ -1,10 +1,9 @@
-"""What examples add up to, the metric of the sums, and how far chance could have moved it.
+"""Confidence intervals and significance: bootstrap, paired bootstrap, Student's t, Wilson.
 
-The mean of a metric over several runs, and how far chance could have moved it.
-
-How far two models differ that were asked the same.
-
-The share of things that are so, and how far chance could have moved it.
+A metric is a function of sums of tallies, the sufficient statistics of its examples. So a bootstrap
+sample needs only sums (`measure`), and two models are compared on the same samples
+(`paired_difference`). Means over runs have Student's t intervals (`mean_with_interval`), and
+proportions Wilson's (`wilson_interval`).
 """
 
 import math
@@ -18,7 +17,7 @@ from jaxtyping import Float, Int
 
 @dataclass(frozen=True)
 class Mean:
-    """The mean of several values, its 95 % interval, and the standard deviation of the values.
+    """The mean of several runs, its 95 % confidence interval, and their standard deviation.
 
     Of one value there is no interval.
     """
@@ -29,36 +28,39 @@ class Mean:
     deviation: float
 
 
-def mean_of(values: Sequence[float], shared: float = 0.0) -> Mean:
-    """The mean of runs with its 95 % interval, by Student's t:
+def mean_with_interval(values: Sequence[float], test_train_ratio: float = 0.0) -> Mean:
+    """The mean of runs with its 95 % confidence interval, by Student's t distribution.
 
     m ± t(n - 1) s √(1/n + r)        s² = Σ (v - m)² / (n - 1)
 
-    `shared` is r, the size of the test part over that of the training part, where runs were trained
-    on overlapping parts of one file: folds are no independent samples, and without r repeating
-    them would narrow the interval without end (Nadeau and Bengio, 2003). Where only seeds differ
-    it is 0, and the interval speaks of seeds alone.
+    r is the size of the test part over that of the training part, where runs were trained on
+    overlapping parts of one file, as in cross-validation: folds are not independent, and without r
+    repeating them would narrow the interval without end (Nadeau and Bengio, 2003). Where only
+    random seeds differ it is 0, and the interval is about seeds alone.
     """
-    found, size = np.array(values, dtype=np.float64), len(values)
-    middle = float(found.mean())
-    if size < 2 or not np.isfinite(found).all():
-        return Mean(middle, math.nan, math.nan, math.nan)
-    deviation = float(found.std(ddof=1))
-    reach = quantile(size - 1) * deviation * math.sqrt(1 / size + shared)
-    return Mean(middle, middle - reach, middle + reach, deviation)
+    array, size = np.array(values, dtype=np.float64), len(values)
+    mean = float(array.mean())
+    if size < 2 or not np.isfinite(array).all():
+        return Mean(mean, math.nan, math.nan, math.nan)
+    deviation = float(array.std(ddof=1))
+    reach = student_t_quantile(size - 1) * deviation * math.sqrt(1 / size + test_train_ratio)
+    return Mean(mean, mean - reach, mean + reach, deviation)
 
 
-def quantile(freedom: int, share: float = 0.95) -> float:
-    """Where Student's distribution holds so much of itself between -t and t."""
+def student_t_quantile(freedom: int, probability: float = 0.95) -> float:
+    """The t for which Student's t distribution has this probability between -t and t."""
+    # Bisection in θ of t = √n tan θ, which is bounded where t is not; no SciPy is needed for it.
     low, high = 0.0, math.pi / 2
     for _ in range(80):
         angle = (low + high) / 2
-        low, high = (angle, high) if _within(angle, freedom) < share else (low, angle)
+        low, high = (
+            (angle, high) if _central_probability(angle, freedom) < probability else (low, angle)
+        )
     return math.sqrt(freedom) * math.tan(low)
 
 
-def _within(angle: float, freedom: int) -> float:
-    """The share of Student's distribution between -t and t, where t = √n tan θ.
+def _central_probability(angle: float, freedom: int) -> float:
+    """The probability of Student's t distribution between -t and t, where t = √n tan θ.
 
     n odd   2/π (θ + sin θ (cos θ + 2/3 cos³θ + … + (2·4…(n-3)) / (3·5…(n-2)) cosⁿ⁻²θ))
     n even  sin θ (1 + 1/2 cos²θ + … + (1·3…(n-3)) / (2·4…(n-2)) cosⁿ⁻²θ)
@@ -75,49 +77,49 @@ def _within(angle: float, freedom: int) -> float:
     return math.sin(angle) * total
 
 
-Tally = tuple[float, ...]  # what one example adds to each of the sums of a metric
+Tally = tuple[float, ...]  # sufficient statistics: what one example adds to the sums of a metric
 Value = Callable[[Sequence[float]], float]  # the metric, from the sums over examples
-_AT_ONCE = 1_000_000  # examples drawn
+_INDICES_AT_ONCE = 1_000_000  # of bootstrap samples, which bounds their memory
 
 
 class Ratio(NamedTuple):
-    """The tally of most metrics: what one example adds above and below the line."""
+    """The tally of most metrics: what one example adds to numerator and denominator."""
 
     top: float
     bottom: float
 
 
 @dataclass(frozen=True)
-class Measured:
-    """A metric with its 95 % bootstrap interval over examples."""
+class MetricValue:
+    """The value of a metric with its 95 % bootstrap confidence interval over examples."""
 
     value: float
     low: float
     high: float
 
 
-def share(sums: Sequence[float]) -> float:
+def ratio(sums: Sequence[float]) -> float:
     """The value of most metrics: a ratio of two sums."""
     top, bottom = sums
     return top / max(bottom, 1e-12)
 
 
-class Sums:
-    """What examples add up to, whichever of them are drawn and however often.
+class TallySums:
+    """Sums of tallies over all examples, or over bootstrap samples of them.
 
-    Examples that add the same are counted, not added one by one: of labels there are few different
-    tallies, however many examples there are and however many labels a row has a place for.
+    Where many examples have equal tallies, these are counted and the distinct ones multiplied by
+    their counts: of labels there are few distinct tallies, and each has as many columns as labels.
     """
 
     def __init__(self, tallies: Sequence[Tally]) -> None:
-        place: dict[Tally, int] = {}
-        kinds = np.array([place.setdefault(tally, len(place)) for tally in tallies], dtype=np.int64)
-        self._rows = as_rows(list(place))
-        # What is drawn no times counts nothing, but 0 · ∞ is no number.
-        is_counted = 2 * len(place) <= len(tallies) and bool(np.isfinite(self._rows).all())
+        index: dict[Tally, int] = {}
+        kinds = np.array([index.setdefault(tally, len(index)) for tally in tallies], dtype=np.int64)
+        self._rows = as_matrix(list(index))
+        # Counting would be wrong with infinite tallies: a count of 0 times ∞ is not a number.
+        is_counted = 2 * len(index) <= len(tallies) and bool(np.isfinite(self._rows).all())
         self._kinds = kinds if is_counted else None
         if not is_counted:
-            self._rows = as_rows(tallies)
+            self._rows = as_matrix(tallies)
 
     def all(self) -> list[float]:
         """The sums over every example once."""
@@ -126,59 +128,60 @@ class Sums:
         counts = np.bincount(self._kinds, minlength=len(self._rows))
         return list((counts @ self._rows).tolist())
 
-    def of(self, drawn: Int[np.ndarray, "draws examples"]) -> list[list[float]]:
-        """The sums over the examples of each draw."""
+    def of(self, samples: Int[np.ndarray, "samples examples"]) -> list[list[float]]:
+        """The sums over the examples of each bootstrap sample."""
         if self._kinds is None:
-            return [self._rows[which].sum(0).tolist() for which in drawn]
-        kinds, size = self._kinds[drawn], len(self._rows)
-        # All draws are counted at once: the kinds of each have numbers of their own.
-        apart = kinds + size * np.arange(len(drawn))[:, None]
-        counts = np.bincount(apart.ravel(), minlength=size * len(drawn)).reshape(-1, size)
+            return [self._rows[indices].sum(0).tolist() for indices in samples]
+        kinds, size = self._kinds[samples], len(self._rows)
+        # One bincount for all samples: the kinds of each sample get numbers of their own.
+        offset = kinds + size * np.arange(len(samples))[:, None]
+        counts = np.bincount(offset.ravel(), minlength=size * len(samples)).reshape(-1, size)
         return list((counts @ self._rows).tolist())
 
 
 def measure(
-    tallies: Sequence[Tally], value: Value = share, repeats: int = 1000, seed: int = 1
-) -> Measured:
-    """The metric, and the middle 95 % of it over examples drawn again with repetition."""
-    sums = Sums(tallies)
-    draws = [
-        value(found)
-        for drawn in drawn_again(len(tallies), repeats, seed)
-        for found in sums.of(drawn)
+    tallies: Sequence[Tally], value: Value = ratio, repeats: int = 1000, seed: int = 1
+) -> MetricValue:
+    """A metric with its 95 % interval by the percentile bootstrap over examples (Efron, 1979)."""
+    sums = TallySums(tallies)
+    values = [
+        value(sample)
+        for samples in bootstrap_samples(len(tallies), repeats, seed)
+        for sample in sums.of(samples)
     ]
-    return Measured(value(sums.all()), *middle(draws))
+    return MetricValue(value(sums.all()), *percentile_interval(values))
 
 
-def drawn_again(
+def bootstrap_samples(
     size: int, repeats: int, seed: int = 1
-) -> Iterator[Int[np.ndarray, "draws examples"]]:
-    """Which examples are drawn each time, some draws at once."""
-    chance = np.random.default_rng(seed)
-    at_once = max(1, min(repeats, _AT_ONCE // max(1, size)))
+) -> Iterator[Int[np.ndarray, "samples examples"]]:
+    """Indices of examples sampled with replacement, a batch of bootstrap samples at a time."""
+    rng = np.random.default_rng(seed)
+    at_once = max(1, min(repeats, _INDICES_AT_ONCE // max(1, size)))
     for begin in range(0, repeats, at_once):
-        yield chance.integers(size, size=(min(at_once, repeats - begin), size))
+        yield rng.integers(size, size=(min(at_once, repeats - begin), size))
 
 
-def as_rows(tallies: Sequence[Tally]) -> Float[np.ndarray, "examples sums"]:
+def as_matrix(tallies: Sequence[Tally]) -> Float[np.ndarray, "examples sums"]:
     """A row for each example."""
     return np.array(tallies, dtype=np.float64)
 
 
-def middle(draws: Sequence[float]) -> tuple[float, float]:
-    """Where the middle 95 % begin and end."""
-    # Between a number and infinity there is nothing to interpolate.
-    way: Literal["linear", "nearest"] = "linear" if np.isfinite(draws).all() else "nearest"
-    low, high = np.quantile(draws, [0.025, 0.975], method=way)
+def percentile_interval(values: Sequence[float]) -> tuple[float, float]:
+    """The central 95 % of bootstrap values."""
+    # Interpolating between a finite value and infinity would give not a number.
+    method: Literal["linear", "nearest"] = "linear" if np.isfinite(values).all() else "nearest"
+    low, high = np.quantile(values, [0.025, 0.975], method=method)
     return float(low), float(high)
 
 
-FEWEST = 6  # five that differ all fall to one side by chance in 2 of 2⁵ cases, which is over 5 %
+# Five examples that differ all favour one side by chance in 2 of 2⁵ cases, which is over 5 %.
+MIN_DIFFERING = 6
 
 
 @dataclass(frozen=True)
-class Difference(Measured):
-    """How far a metric of one model lies above that of another, with its 95 % interval.
+class Difference(MetricValue):
+    """The difference of a metric between two models, with its 95 % interval.
 
     Args:
         differing: how many examples the two were not equally good at.
@@ -187,52 +190,49 @@ class Difference(Measured):
     differing: int = 0
 
     @property
-    def is_certain(self) -> bool:
-        """Whether it is more than chance: 0 lies outside, and more than a few examples say so.
-
-        Of a few examples, drawing them again tells too little.
-        """
-        return self.differing >= FEWEST and not self.low <= 0 <= self.high
+    def is_significant(self) -> bool:
+        """Whether 0 lies outside the interval, and enough examples differ to trust that."""
+        return self.differing >= MIN_DIFFERING and not self.low <= 0 <= self.high
 
 
-def difference(
-    first: Sequence[Tally], second: Sequence[Tally], value: Value = share, repeats: int = 1000
+def paired_difference(
+    first: Sequence[Tally], second: Sequence[Tally], value: Value = ratio, repeats: int = 1000
 ) -> Difference:
-    """The second's metric minus the first's, drawing the same examples again for both.
+    """Paired bootstrap resampling: the second's metric minus the first's on the same samples.
 
     d = v(Σᵢ bᵢ) - v(Σᵢ aᵢ)       a, b: tallies;  v: the metric, a function of their sums
 
-    The interval is the middle 95 % of d over samples of the examples with repetition, the same
-    for both (Efron, 1979; Koehn, 2004). Hard examples are hard for both, so this is narrower than
-    the two intervals suggest.
+    The interval is the central 95 % of d over bootstrap samples of the examples, the same for both
+    (Efron, 1979; Koehn, 2004). Hard examples are hard for both, so this is narrower than the two
+    intervals suggest.
     """
     if len(first) != len(second) or not first:
         raise ValueError(f"expected the same examples, not {len(first)} and {len(second)}")
-    one, other = Sums(first), Sums(second)
-    draws = [
-        _apart(value(before), value(after))
-        for drawn in drawn_again(len(first), repeats)
-        for before, after in zip(one.of(drawn), other.of(drawn), strict=True)
+    one, other = TallySums(first), TallySums(second)
+    values = [
+        _difference(value(before), value(after))
+        for samples in bootstrap_samples(len(first), repeats)
+        for before, after in zip(one.of(samples), other.of(samples), strict=True)
     ]
     differing = sum(before != after for before, after in zip(first, second, strict=True))
-    whole = _apart(value(one.all()), value(other.all()))
-    return Difference(whole, *middle(draws), differing)
+    whole = _difference(value(one.all()), value(other.all()))
+    return Difference(whole, *percentile_interval(values), differing)
 
 
-def _apart(first: float, second: float) -> float:
-    """How far the second is above the first; two that are both without bound are equal."""
+def _difference(first: float, second: float) -> float:
+    """The second minus the first; two infinite values are equal."""
     return 0.0 if first == second else second - first
 
 
-NORMAL = 1.959963984540054  # what lies between -z and z of a normal distribution is 95 %
+Z_95 = 1.959963984540054  # P(-z < Z < z) = 0.95 for a standard normal Z
 
 
-def share_of(count: int, size: int) -> Measured:
-    """A share with its 95 % interval (Wilson, 1927), which none of few still has:
+def wilson_interval(count: int, size: int) -> MetricValue:
+    """A proportion with its 95 % score interval (Wilson, 1927), which is valid for small samples.
 
     (p + z²/2n ± z √(p (1 - p)/n + z²/4n²)) / (1 + z²/n)
     """
-    p, square = count / size, NORMAL**2 / size
-    reach = NORMAL * math.sqrt(p * (1 - p) / size + square / (4 * size))
+    p, square = count / size, Z_95**2 / size
+    reach = Z_95 * math.sqrt(p * (1 - p) / size + square / (4 * size))
     low, high = (p + square / 2 + sign * reach for sign in (-1, 1))
-    return Measured(p, max(0.0, low / (1 + square)), min(1.0, high / (1 + square)))
+    return MetricValue(p, max(0.0, low / (1 + square)), min(1.0, high / (1 + square)))

@@ -1,4 +1,4 @@
-"""How many entities were found: precision, recall and F1, as conlleval counts them.
+"""Entity F1: precision, recall and F1 of whole entities, as conlleval and seqeval count them.
 
 P = hits / guessed      R = hits / right      F1 = 2 P R / (P + R) = 2 hits / (guessed + right)
 
@@ -10,28 +10,28 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple
 
 
-class Found(NamedTuple):
-    """What one example adds: entities found and right, all found, all right."""
+class EntityCounts(NamedTuple):
+    """The tally of one example: true positives, predicted entities, true entities."""
 
     hits: float
     guessed: float
     right: float
 
 
-def found(guessed: Iterable[Hashable], right: Iterable[Hashable]) -> Found:
-    """The counts of one example."""
-    ours, theirs = set(guessed), set(right)
-    return Found(len(ours & theirs), len(ours), len(theirs))
+def entity_counts(guessed: Iterable[Hashable], right: Iterable[Hashable]) -> EntityCounts:
+    """The counts of one example, from its predicted and its true entities."""
+    predicted, true = set(guessed), set(right)
+    return EntityCounts(len(predicted & true), len(predicted), len(true))
 
 
 def precision(sums: Sequence[float]) -> float:
-    """The share of what was found that is right."""
+    """The fraction of predicted entities that are right."""
     hits, guessed, _ = sums
     return hits / guessed if guessed else 0.0
 
 
 def recall(sums: Sequence[float]) -> float:
-    """The share of what is right that was found."""
+    """The fraction of true entities that are predicted."""
     hits, _, right = sums
     return hits / right if right else 0.0
 

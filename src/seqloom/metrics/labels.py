@@ -1,13 +1,15 @@
-"""How well labels are found, and how far the chances a model gives them can be trusted.
+"""Classification metrics: precision, recall, macro and micro F1, confusion matrix, calibration.
 
-P = hits / guessed      precision: how much of what is guessed is right
-R = hits / right        recall: how much of what is right is guessed
+P = hits / guessed      precision: the fraction of predicted labels that are right
+R = hits / right        recall: the fraction of true labels that are predicted
 F1 = 2 P R / (P + R) = 2 hits / (guessed + right)
 
-macro F1   the mean of F1 over all labels that are right somewhere, or guessed
+macro F1   the mean of F1 over all labels that occur, as true or as predicted ones
 micro F1   the F1 of the sums over labels; where each text has one label it is the accuracy
 ECE        Σ_b n_b/n · |accuracy of b - mean confidence of b|      (Naeini et al., 2015)
-           b: answers of about the same confidence; 0 where 80 % sure means right in 80 of 100
+           expected calibration error; b: bins of predictions of about the same confidence
+
+hits, guessed and right are the numbers of true positives, of predicted and of true labels.
 """
 
 import math
@@ -22,12 +24,12 @@ from jaxtyping import Int
 
 from .bootstrap import Ratio, Tally
 
-NONE = ""  # stands for no label: nothing is right, or nothing was guessed
-BINS = 10  # of confidence, equally wide
+NONE = ""  # no label: there is no true one, or none was predicted
+BINS = 10  # of confidence, of equal width
 
 
 class Decision(NamedTuple):
-    """One label of an answer beside the right one, and how sure the model was of it."""
+    """One predicted label with the true one, and the probability the model gave it."""
 
     right: str
     guessed: str
@@ -35,11 +37,11 @@ class Decision(NamedTuple):
 
 
 @lru_cache(maxsize=1 << 16)
-def per_label(pairs: tuple[tuple[int, int], ...], size: int) -> Tally:
-    """The tally of macro F1: hits, guesses and right ones of each of `size` labels.
+def label_counts(pairs: tuple[tuple[int, int], ...], size: int) -> Tally:
+    """The tally of macro F1: true positives, predicted and true counts of each of `size` labels.
 
-    `pairs` are the numbers of a right label and its guess, -1 standing for none. Examples that are
-    alike share one tally, so that hundreds of labels cost no memory for each example.
+    `pairs` are ids of a true label and its prediction, -1 for none. Equal examples share one cached
+    tally, so that hundreds of labels cost no memory for each example.
     """
     counts = [0.0] * (3 * size)
     for right, guess in pairs:
@@ -53,36 +55,36 @@ def per_label(pairs: tuple[tuple[int, int], ...], size: int) -> Tally:
 
 
 def macro_f1(sums: Sequence[float]) -> float:
-    """The mean F1 of the labels that there are."""
+    """The mean F1 of the labels that occur."""
     hits, guessed, right = np.asarray(sums).reshape(3, -1)
     known = guessed + right > 0
     return float((2 * hits[known] / (guessed + right)[known]).mean()) if known.any() else 0.0
 
 
 def micro_f1(pairs: Iterable[tuple[int, int]]) -> Ratio:
-    """What an example adds to 2 hits / (guessed + right); -1 stands for no label."""
-    found = [(right, guess) for right, guess in pairs if right >= 0 or guess >= 0]
-    hits = sum(right == guess for right, guess in found)
-    return Ratio(2 * hits, sum((right >= 0) + (guess >= 0) for right, guess in found))
+    """The tally of micro F1: 2 hits over guessed + right; -1 is no label."""
+    counted = [(right, guess) for right, guess in pairs if right >= 0 or guess >= 0]
+    hits = sum(right == guess for right, guess in counted)
+    return Ratio(2 * hits, sum((right >= 0) + (guess >= 0) for right, guess in counted))
 
 
-def in_bins(confidence: float, is_right: bool, bins: int = BINS) -> Tally:
-    """The tally of the calibration error: for each bin how sure, how often right, and how many."""
+def calibration_bins(confidence: float, is_right: bool, bins: int = BINS) -> Tally:
+    """The tally of the calibration error: confidence, number right and count of each bin."""
     counts = [0.0] * (3 * bins)
-    place = min(int(confidence * bins), bins - 1)
-    counts[place], counts[bins + place], counts[2 * bins + place] = confidence, float(is_right), 1
+    index = min(int(confidence * bins), bins - 1)
+    counts[index], counts[bins + index], counts[2 * bins + index] = confidence, float(is_right), 1
     return tuple(counts)
 
 
 def calibration_error(sums: Sequence[float]) -> float:
-    """How far confidence and accuracy lie apart, on average over answers."""
-    sure, right, count = np.asarray(sums).reshape(3, -1)
-    return float(np.abs(sure - right).sum() / max(count.sum(), 1e-12))
+    """Expected calibration error: |accuracy - confidence| of bins, averaged over predictions."""
+    confidence, right, count = np.asarray(sums).reshape(3, -1)
+    return float(np.abs(confidence - right).sum() / max(count.sum(), 1e-12))
 
 
 @dataclass(frozen=True)
 class LabelScore:
-    """How well one label is found."""
+    """Precision, recall and F1 of one label, from its counts."""
 
     label: str
     hits: int
@@ -91,12 +93,12 @@ class LabelScore:
 
     @property
     def precision(self) -> float:
-        """How much of what is guessed is right; 0 where nothing is guessed."""
+        """The fraction of predictions that are right; 0 where there are none."""
         return self.hits / max(self.guessed, 1)
 
     @property
     def recall(self) -> float:
-        """How much of what is right is guessed; 0 where nothing is right."""
+        """The fraction of true labels that are predicted; 0 where there are none."""
         return self.hits / max(self.right, 1)
 
     @property
@@ -105,33 +107,33 @@ class LabelScore:
         return 2 * self.hits / max(self.guessed + self.right, 1)
 
     def as_dict(self) -> dict[str, str | int | float]:
-        """The same for machines."""
+        """Counts and scores for JSON."""
         scores = {"precision": self.precision, "recall": self.recall, "f1": self.f1}
         return {**vars(self), **scores}
 
 
-class Confusion:
-    """How often each label was guessed where each was right.
+class ConfusionMatrix:
+    """Confusion matrix: how often each label was predicted where each was true.
 
-    A label that was overlooked is guessed as NONE, and one that stands for nothing has NONE as the
-    right one; where both are NONE there is nothing to count.
+    A true label that was missed is predicted as NONE, and a predicted label too many has NONE as
+    the true one; pairs of two NONE are not counted.
     """
 
     def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
         self.counts = Counter(pair for pair in pairs if pair != (NONE, NONE))
-        found = {label for pair in self.counts for label in pair}
-        self.labels = sorted(found - {NONE}) + [NONE] * (NONE in found)  # that of none last
+        labels = {label for pair in self.counts for label in pair}
+        self.labels = sorted(labels - {NONE}) + [NONE] * (NONE in labels)  # NONE last
 
     def matrix(self) -> Int[np.ndarray, "right guessed"]:
-        """The counts, a row for each right label and a column for each guess."""
-        place = {label: number for number, label in enumerate(self.labels)}
-        found = np.zeros((len(place), len(place)), dtype=np.int64)
+        """The counts, a row for each true label and a column for each predicted one."""
+        index = {label: number for number, label in enumerate(self.labels)}
+        counts = np.zeros((len(index), len(index)), dtype=np.int64)
         for (right, guess), count in self.counts.items():
-            found[place[right], place[guess]] = count
-        return found
+            counts[index[right], index[guess]] = count
+        return counts
 
     def by_label(self) -> list[LabelScore]:
-        """Every label but NONE, in order of the alphabet."""
+        """The scores of every label but NONE, in alphabetical order."""
         matrix = self.matrix()
         hits, guessed, right = matrix.diagonal(), matrix.sum(0), matrix.sum(1)
         return [
@@ -140,7 +142,7 @@ class Confusion:
             if label != NONE
         ]
 
-    def mistakes(self) -> list[tuple[str, str, int]]:
-        """What was right, what was guessed instead, and how often: the most frequent first."""
+    def errors(self) -> list[tuple[str, str, int]]:
+        """True label, predicted label and count of each confusion, the most frequent first."""
         wrong = [(*pair, count) for pair, count in self.counts.items() if pair[0] != pair[1]]
-        return sorted(wrong, key=lambda found: (-found[2], found[:2]))
+        return sorted(wrong, key=lambda error: (-error[2], error[:2]))

@@ -1,8 +1,9 @@
-"""The models, by the names recipes use.
+"""Registry of models, by the names that recipes use, from simple to large.
 
-From simple to large. The first that can do a task, and is no baseline that others are only measured
-by, is the default of `train`.
+The first model that supports a task and is not a baseline is the default of `train`.
 """
+
+from typing import Any
 
 from ..config import Registry
 from ..model import Model
@@ -13,17 +14,18 @@ MODELS: Registry[Model] = Registry(
     {
         "ngram": ".ngram:NGram",
         "cache": ".cache:Cache",
-        "bag": ".bag_of_words:Bag",
+        "bag-of-words": ".bag_of_words:BagOfWords",
         "naive": ".naive:Naive",
         "seasonal-naive": ".naive:SeasonalNaive",
         "drift": ".naive:Drift",
         "autoregressive": ".autoregressive:Autoregressive",
-        "linear": ".linear:Linear",
+        "nlinear": ".linear:NLinear",
+        "dlinear": ".linear:DLinear",
         "recurrent": ".recurrent:Recurrent",
-        "window": ".feedforward:WindowNetwork",
-        "hidden-markov": ".hmm_tagger:HiddenMarkov",
-        "hidden-states": ".hmm:HiddenStates",
-        "hidden-regimes": ".gaussian_hmm:HiddenRegimes",
+        "feedforward": ".feedforward:Feedforward",
+        "hmm-tagger": ".hmm_tagger:HMMTagger",
+        "hmm": ".hmm:HMM",
+        "gaussian-hmm": ".gaussian_hmm:GaussianHMM",
         "kalman": ".kalman:Kalman",
         "convolutional": ".convolutional:Convolutional",
         "hierarchical-attention": ".hierarchical_attention:HierarchicalAttention",
@@ -36,3 +38,18 @@ MODELS: Registry[Model] = Registry(
     },
     unlisted={"mixture": ".mixture:Mixture"},  # made of trained runs, not chosen to be trained
 )
+
+# What people type for a model that is another with settings: the first that can do the task is
+# meant. ARIMA is autoregressive here: differences, and no moving-average part.
+SHORTCUTS: dict[str, tuple[dict[str, Any], ...]] = {
+    **{
+        typed: ({"name": "recurrent", "cell": cell}, {"name": "encoder-decoder", "cell": cell})
+        for typed, cell in (("lstm", "lstm"), ("gru", "gru"), ("rnn", "elman"))
+    },
+    "bilstm": ({"name": "recurrent", "cell": "lstm", "bidirectional": True},),
+    "crf": ({"name": "recurrent", "bidirectional": True, "crf": True},),
+    "cnn": ({"name": "convolutional"}, {"name": "convolutional-encoder-decoder"}),
+    "seq2seq": ({"name": "encoder-decoder"},),
+    "mlp": ({"name": "feedforward"},),
+    "arima": ({"name": "autoregressive"},),
+}

@@ -1,4 +1,4 @@
-"""Words and short runs of words, whatever their order: the baselines of classification."""
+"""Bag of words: logistic regression on n-gram features, or averaged embeddings (fastText)."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -11,60 +11,60 @@ from torch.nn.functional import embedding_bag
 
 from ..batch import Batch, Sequences
 from ..errors import ModelError
-from ..nn.bag_of_words import Bags, Grams, fit
+from ..nn.bag_of_words import CSRMatrix, NGramHasher, fit_logistic_regression
 from ..nn.dropout import SequenceDropout
 from ..nn.embedding import input_layer
-from ..nn.output.heads import Decisions, Symbols
-from ..nn.output.options import PLAIN_AIMS, Aims
-from ..nn.token_options import PLAIN_ENDS, Ends
+from ..nn.output.heads import SigmoidOutput, SoftmaxOutput
+from ..nn.output.options import DEFAULT_LOSS_OPTIONS, LossOptions
+from ..nn.token_options import DEFAULT_TOKEN_OPTIONS, TokenOptions
 from ..signature import Bits, Columns, Labels, Signature, Tokens
-from .classifier import Whole
+from .classifier import SequenceClassifier
 
 FeatureName = Literal["tf-idf", "counts", "vectors"]
-MERSENNE = 2**19 - 1  # a prime, so that buckets are filled evenly
+HASH_BUCKETS = 2**19 - 1  # a Mersenne prime, so that hashes spread evenly
 
 
 @dataclass(frozen=True)
-class Examples:
-    """Bags and what is right for each: what logistic regression learns from, all at once."""
+class LabelledBags:
+    """N-gram counts and targets of all examples: the training set of logistic regression."""
 
-    bags: tuple[Bags, ...]
-    right: tuple[np.ndarray, ...]
+    bags: tuple[CSRMatrix, ...]
+    targets: tuple[np.ndarray, ...]
 
-    def __add__(self, other: "Examples") -> "Examples":
-        return Examples(self.bags + other.bags, self.right + other.right)
+    def __add__(self, other: "LabelledBags") -> "LabelledBags":
+        return LabelledBags(self.bags + other.bags, self.targets + other.targets)
 
 
-class Bag(Whole):
-    """A bag of words: what is said counts, not in which order.
+class BagOfWords(SequenceClassifier):
+    """Bag-of-words classifier: logistic regression on tf-idf or counts, or averaged embeddings.
 
     tf-idf    x_g = n_g (1 + log (1 + N) / (1 + N_g)), then x / ‖x‖;   y = softmax(W x + b)
-    counts    x_g = n_g, how often a gram comes;                       y = softmax(W x + b)
-    vectors   h = mean of E g over all grams;   y = softmax(V h + c), or of relu(U h + d)
+    counts    x_g = n_g, the count of n-gram g in the text;            y = softmax(W x + b)
+    vectors   h = mean of E g over all n-grams;   y = softmax(V h + c), or of relu(U h + d)
 
-    A gram is a word, or a run of up to `order` words; N_g of N texts have it. The first two are
-    logistic regression: W is the one best matrix for all training texts together, under a penalty
-    for its size, and is found in one go. Vectors are learned by gradient, as fastText does it
-    (Joulin et al., 2017); with a hidden layer it is a deep averaging network (Iyyer et al., 2015).
+    N-grams have up to `order` words; N_g of N texts have n-gram g. The first two are logistic
+    regression with an L2 penalty on W, fitted to all training texts at once. Embeddings are trained
+    by gradient descent, as in fastText (Joulin et al., 2017); with a hidden layer it is a deep
+    averaging network (Iyyer et al., 2015).
 
     Args:
-        features: What stands for a text: how often each gram comes, the rare ones counting more and
-            all texts as much (tf-idf), or just how often (counts), or the mean of learned vectors.
-        order: How many words a gram has at most: with 2, pairs of neighbours count as well.
-        buckets: How many numbers all grams of two words and more share; where there are more grams,
-            some are taken for each other.
-        penalty: Of tf-idf and counts: the weight of half the sum of squared weights beside the
-            surprise of all texts together; scikit-learn's 1 / C.
-        width: Of vectors: the width of the vector that stands for a gram.
-        hidden: Of vectors: the width of a hidden layer; 0 is none.
-        dropout: Of vectors: the share of numbers dropped while training.
-        ends: How symbols come in and go out.
-        aims: What descent aims at beside the right answer.
+        features: Features of a text: tf-idf weights of its n-grams, their counts, or the mean of
+            their learned embeddings (vectors).
+        order: Largest n-gram size: 2 adds pairs of neighbouring words (bigrams).
+        buckets: Number of hash buckets for all n-grams of two words or more; with fewer buckets
+            than n-grams some share one.
+        penalty: L2 penalty of logistic regression, for tf-idf and counts; scikit-learn's 1 / C.
+        embedding_size: Embedding size. For vectors.
+        hidden_size: Hidden size. For vectors; 0 is no hidden layer.
+        dropout: Dropout rate between layers. For vectors.
+        token_options: Options of embeddings and output layer.
+        loss_options: Options of the training loss.
     """
 
-    reads = frozenset({Tokens, Labels, Columns})
-    writes = frozenset({Tokens, Labels, Bits})
+    source_spaces = frozenset({Tokens, Labels, Columns})
+    target_spaces = frozenset({Tokens, Labels, Bits})
     is_baseline = True
+    learns = "maximum likelihood (L-BFGS), or gradient descent where grams are embedded"
     rarity: Tensor
 
     def __init__(
@@ -73,54 +73,60 @@ class Bag(Whole):
         *,
         features: FeatureName = "tf-idf",
         order: int = 2,
-        buckets: int = MERSENNE,
+        buckets: int = HASH_BUCKETS,
         penalty: float = 1.0,
-        width: int = 128,
-        hidden: int = 0,
+        embedding_size: int = 128,
+        hidden_size: int = 0,
         dropout: float = 0.0,
-        ends: Ends = PLAIN_ENDS,
-        aims: Aims = PLAIN_AIMS,
+        token_options: TokenOptions = DEFAULT_TOKEN_OPTIONS,
+        loss_options: LossOptions = DEFAULT_LOSS_OPTIONS,
     ) -> None:
-        _refuse_impossible(order, buckets, penalty, hidden)
-        is_counted = features != "vectors"
-        own = {"width": (width, 128), "hidden": (hidden, 0), "dropout": (dropout, 0.0)}
-        _refuse_others(features, own if is_counted else {"penalty": (penalty, 1.0)})
-        if is_counted and (ends != PLAIN_ENDS or aims.max_norm):
-            raise _of_others("vectors, tie_vectors, max_norm and their like are", features)
-        answers = signature.target.size if isinstance(signature.target, _ANSWERS) else 0
-        last = answers if is_counted else hidden or width
-        super().__init__(signature, hidden=last, ends=ends, aims=aims)
+        _check_sizes(order, buckets, penalty, hidden_size)
+        is_linear = features != "vectors"
+        own = {
+            "embedding_size": (embedding_size, 128),
+            "hidden_size": (hidden_size, 0),
+            "dropout": (dropout, 0.0),
+        }
+        _check_unused(features, own if is_linear else {"penalty": (penalty, 1.0)})
+        if is_linear and (token_options != DEFAULT_TOKEN_OPTIONS or loss_options.max_norm):
+            raise _wrong_features("embedding options and max_norm are", features)
+        classes = signature.target.size if isinstance(signature.target, _CLASSES) else 0
+        last = classes if is_linear else hidden_size or embedding_size
+        super().__init__(
+            signature, hidden_size=last, token_options=token_options, loss_options=loss_options
+        )
         self.features, self.penalty = features, penalty
-        self.grams = Grams(signature.source, order, buckets)
-        if is_counted:
-            self._be_counted(answers)
+        self.grams = NGramHasher(signature.source, order, buckets)
+        if is_linear:
+            self._init_linear(classes)
             return
-        self.input = input_layer(signature.source, width, dropout, ends)
-        self.runs = nn.Embedding(self.grams.buckets, width) if order > 1 else None
-        self.hide = nn.Linear(width, hidden) if hidden else None
+        self.input = input_layer(signature.source, embedding_size, dropout, token_options)
+        self.runs = nn.Embedding(self.grams.buckets, embedding_size) if order > 1 else None
+        self.hide = nn.Linear(embedding_size, hidden_size) if hidden_size else None
         self.dropout = SequenceDropout(dropout)
 
-    def _be_counted(self, answers: int) -> None:
-        """A row of scores for each gram; it learns from all texts at once, not step by step."""
-        self.table = nn.Parameter(torch.zeros(self.grams.kinds, answers))
-        self.register_buffer("rarity", torch.ones(self.grams.kinds))
-        scores = _scores_of(self.output)
-        nn.init.eye_(scores.weight).requires_grad_(False)  # what comes in are scores already
+    def _init_linear(self, classes: int) -> None:
+        """Logistic regression: a row of weights for each n-gram, fitted to all texts at once."""
+        self.table = nn.Parameter(torch.zeros(self.grams.num_features, classes))
+        self.register_buffer("rarity", torch.ones(self.grams.num_features))
+        scores = _linear_layer(self.output)
+        nn.init.eye_(scores.weight).requires_grad_(False)  # its input is logits already
         nn.init.zeros_(scores.bias)
-        # Only now, so that it is `LearnsFromStatistics`: vectors learn by gradient.
+        # Set on the instance, so that only linear models are `StatisticsTrained`.
         self.statistics, self.update = self._statistics, self._update
 
-    def vectors(self, source: Sequences) -> Float[Tensor, "batch hidden"]:
+    def encode(self, source: Sequences) -> Float[Tensor, "batch hidden"]:
         if self.features != "vectors":
-            return self._valued(self.grams.bags(source)).times(self.table)
+            return self._weighted(self.grams.count(source)).matmul(self.table)
         words, is_word = self.grams.words(source, known=False)
         real = torch.from_numpy(is_word)
         total = (self.input(torch.from_numpy(source.values)) * real[..., None]).sum(1)
         count = is_word.sum(1)
         if self.runs is not None:
-            rows, runs = self.grams.runs(words, is_word)
+            rows, runs = self.grams.ngrams(words, is_word)
             order = np.argsort(rows, kind="stable")
-            numbers = torch.from_numpy(runs[order] - self.grams.size)
+            numbers = torch.from_numpy(runs[order] - self.grams.num_words)
             starts = torch.from_numpy(np.searchsorted(rows[order], np.arange(len(source))))
             total = total + embedding_bag(numbers, self.runs.weight, starts, mode="sum")
             count = count + np.bincount(rows, minlength=len(source))
@@ -129,75 +135,77 @@ class Bag(Whole):
             mean = torch.relu(self.hide(self.dropout(mean)))
         return self.dropout(mean)
 
-    def _statistics(self, batch: Batch) -> Examples:
-        return Examples((self.grams.bags(batch.source),), (batch.target.values[:, 0],))
+    def _statistics(self, batch: Batch) -> LabelledBags:
+        return LabelledBags((self.grams.count(batch.source),), (batch.target.values[:, 0],))
 
-    def _update(self, statistics: Examples) -> None:
-        bags, right = Bags.joined(statistics.bags), np.concatenate(statistics.right)
-        seen = np.bincount(bags.grams, minlength=self.grams.kinds)
-        rarity = np.where(seen, 1 + np.log((1 + len(right)) / (1 + seen)), 0)  # new ones: nothing
-        self.rarity.copy_(torch.from_numpy(rarity))
-        single = right.ndim == 1
-        wanted = np.eye(len(self.table[0]))[right] if single else right.astype(np.float64)
-        smoothing, weights = self.aims.smoothing, np.ones(len(right))
+    def _update(self, statistics: LabelledBags) -> None:
+        bags, targets = CSRMatrix.concatenate(statistics.bags), np.concatenate(statistics.targets)
+        documents = np.bincount(bags.columns, minlength=self.grams.num_features)
+        # Inverse document frequency; n-grams that training never had get no weight.
+        idf = np.where(documents, 1 + np.log((1 + len(targets)) / (1 + documents)), 0)
+        self.rarity.copy_(torch.from_numpy(idf))
+        single = targets.ndim == 1
+        classes = len(self.table[0])
+        wanted = np.eye(classes)[targets] if single else targets.astype(np.float64)
+        smoothing, weights = self.loss_options.label_smoothing, np.ones(len(targets))
         wanted = wanted * (1 - smoothing) + smoothing / (wanted.shape[1] if single else 2)
-        if isinstance(self.output, Symbols) and self.output.weights is not None:
-            weights = self.output.weights.numpy().astype(np.float64)[right]
-        table, bias = fit(
-            self._valued(bags),
+        if isinstance(self.output, SoftmaxOutput) and self.output.weights is not None:
+            weights = self.output.weights.numpy().astype(np.float64)[targets]
+        table, bias = fit_logistic_regression(
+            self._weighted(bags),
             wanted,
             weights,
-            kinds=self.grams.kinds,
+            num_features=self.grams.num_features,
             penalty=self.penalty,
             single=single,
         )
         with torch.no_grad():
             self.table.copy_(table)
-            _scores_of(self.output).bias.copy_(bias)
+            _linear_layer(self.output).bias.copy_(bias)
 
-    def _valued(self, bags: Bags) -> Bags:
-        """How much each gram of each text counts."""
+    def _weighted(self, bags: CSRMatrix) -> CSRMatrix:
+        """The features: counts, or tf-idf weights."""
         if self.features == "counts":
             return bags
-        return bags.weighed(self.rarity.numpy().astype(np.float64))
+        return bags.weighted(self.rarity.numpy().astype(np.float64))
 
 
-_ANSWERS = (Tokens, Labels, Bits)
+_CLASSES = (Tokens, Labels, Bits)
 
 
-def _scores_of(output: nn.Module) -> nn.Linear:
-    if not isinstance(output, Symbols | Decisions):
-        raise TypeError("a bag gives labels")
+def _linear_layer(output: nn.Module) -> nn.Linear:
+    if not isinstance(output, SoftmaxOutput | SigmoidOutput):
+        raise TypeError("a bag-of-words model predicts labels")
     return output.scores
 
 
-def _refuse_impossible(order: int, buckets: int, penalty: float, hidden: int) -> None:
-    if order < 1 or buckets < 1 or hidden < 0:
+def _check_sizes(order: int, buckets: int, penalty: float, hidden_size: int) -> None:
+    if order < 1 or buckets < 1 or hidden_size < 0:
         raise ModelError(
             "M322",
-            f"order = {order}, buckets = {buckets}, hidden = {hidden}: a gram has one word or more,"
-            " and a number of its own or shared",
+            f"order = {order}, buckets = {buckets}, hidden_size = {hidden_size}: order and buckets"
+            " must be at least 1, and hidden_size at least 0",
             help=["--set model.order=2"],
         )
     if penalty <= 0:
         raise ModelError(
             "M322",
-            f"penalty = {penalty:g}: without one the best weights may be beyond all bounds",
+            f"penalty = {penalty:g} must be positive: without one the weights may not converge",
             help=["--set model.penalty=0.01   almost none"],
         )
 
 
-def _refuse_others(features: FeatureName, others: dict[str, tuple[Any, Any]]) -> None:
-    """Options that belong to other features must be left as they are."""
+def _check_unused(features: FeatureName, others: dict[str, tuple[Any, Any]]) -> None:
+    """Raise an error for options that belong to other features."""
     for name, (value, default) in others.items():
         if value != default:
-            raise _of_others(f"{name} = {value} is", features)
+            raise _wrong_features(f"{name} = {value} is", features)
 
 
-def _of_others(what: str, features: FeatureName) -> ModelError:
+def _wrong_features(what: str, features: FeatureName) -> ModelError:
     for_whom = "tf-idf and counts" if features == "vectors" else "vectors"
     return ModelError(
         "M322",
-        f"{what} for features = {for_whom}, and they are {features}",
+        f"{what} for features = {for_whom}, not for {features}",
         help=[f"--set model.features={'tf-idf' if features == 'vectors' else 'vectors'}"],
     )

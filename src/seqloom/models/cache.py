@@ -1,4 +1,4 @@
-"""Cache language model: what was said a moment ago is likely to be said again."""
+"""Cache language model (Kuhn & De Mori, 1990): recent tokens are likely to come again."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -7,35 +7,36 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from ..batch import Batch, Sequences
-from ..decoding import search as find
+from ..decoding import beam_search
 from ..errors import ModelError
 from ..model import Model, Prediction, Search, State, Weights
 from ..signature import BEGIN, PAD, Form, Signature, Tokens
 
-NEVER = (PAD, BEGIN)  # they mark places; nobody says them
+SPECIAL = (PAD, BEGIN)  # never predicted
 COUNTS = "counts"
 
 
 class Cache(Model):
-    """Says again what was said lately, over how often symbols come at all (Kuhn & De Mori, 1990).
+    """Cache language model: recent tokens, interpolated with unigrams (Kuhn & De Mori, 1990).
 
     p(w | h) = λ Σ_i a^(i-1) [w = h_-i] / Σ_i a^(i-1) + (1 - λ) p(w)      i = 1 ... window
     p(w)     = (c(w) + T / V) / (n + T)                                   Witten & Bell, 1991
 
-    h_-i is the symbol i places back, λ the weight, a the decay; before the first symbol p(w) stands
-    alone. c counts, n is their sum, T how many of the V symbols were seen in training. With an even
-    base p(w) is 1 / V. PAD and BEGIN are never predicted.
+    h_-i is the token i positions back, λ the weight, a the decay; for the first token p(w) is used
+    alone. c are counts of tokens, n is their sum, and T the number of the V token types seen in
+    training. With a uniform base (even) p(w) is 1 / V. PAD and BEGIN have probability 0.
 
-    It is meant to be mixed with another model: seqloom mix.
+    It is meant to be interpolated with another model: seqloom mix.
 
     Args:
-        window: How many symbols back it remembers.
-        decay: How much less a symbol counts for each place further back; 1 counts all alike.
-        weight: The share of what was said lately, from 0 to less than 1.
-        base: What the rest is: unigram as often as in training, even all symbols alike.
+        window: Cache size, in tokens.
+        decay: Exponential decay of a token's count for each position further back; 1 is none.
+        weight: Interpolation weight of the cache, from 0 to less than 1.
+        base: Base distribution: unigram frequencies of training, or a uniform distribution (even).
     """
 
     forms = frozenset({Form.NEXT})
+    learns = "closed form (unigram counts)"
     in_order = True
 
     def __init__(
@@ -49,11 +50,11 @@ class Cache(Model):
     ) -> None:
         super().__init__(signature)
         if not isinstance(signature.target, Tokens):
-            raise ModelError("M170", "a cache remembers symbols; it cannot predict labels")
+            raise ModelError("M170", "a cache language model predicts tokens, not labels")
         if window < 1 or not 0 < decay <= 1 or not 0 <= weight < 1:
             raise ModelError(
                 "M170",
-                f"a cache of window {window}, decay {decay:g} and weight {weight:g} cannot be",
+                f"window = {window}, decay = {decay:g}, weight = {weight:g}: out of range",
                 help=["window at least 1, decay above 0 and at most 1, weight from 0 to below 1"],
             )
         self.window, self.decay, self.weight, self.base = window, decay, weight, base
@@ -64,92 +65,98 @@ class Cache(Model):
         return np.bincount(batch.target.values[batch.target.mask], minlength=self.vocabulary)
 
     def statistics_from(
-        self, window: Batch, state: State
+        self, segment: Batch, state: State
     ) -> tuple[Int[np.ndarray, " vocabulary"], State]:
-        """A symbol counts the same wherever it stands, so nothing is carried on."""
-        return self.statistics(window), state
+        """Unigram counts do not depend on position, so there is no state."""
+        return self.statistics(segment), state
 
     def update(self, statistics: Int[np.ndarray, " vocabulary"]) -> None:
         self._counts = statistics.astype(np.int64)
 
     def log_prob(self, batch: Batch) -> Float[np.ndarray, " batch"]:
-        window = Batch(batch.target.late(BEGIN), batch.target)
-        total: np.ndarray = self.log_probs_from(window, self.begin(batch.source))[0].sum(1)
+        segment = Batch(batch.target.shift_right(BEGIN), batch.target)
+        total: np.ndarray = self.log_probs_from(segment, self.begin(batch.source))[0].sum(1)
         return total
 
     def log_probs_from(
-        self, window: Batch, state: State
+        self, segment: Batch, state: State
     ) -> tuple[Float[np.ndarray, "batch time"], State]:
-        target, mask = window.target, window.target.mask
-        # What place t has read lately stands in columns t + 1 ... t + window.
-        read = np.concatenate([state[0], window.source.values], axis=1)
-        is_said = _is_said(read)
-        again, said = np.zeros(mask.shape), np.zeros(mask.shape)
+        target, mask = segment.target, segment.target.mask
+        # The cache of position t is columns t + 1 ... t + window. Looping over the distance back
+        # keeps memory at (batch, time), and leaves position and batch to NumPy.
+        read = np.concatenate([state[0], segment.source.values], axis=1)
+        is_token = _is_token(read)
+        matches, total = np.zeros(mask.shape), np.zeros(mask.shape)
         for back, weight in enumerate(self._weights()):
             first = self.window - back
-            there = slice(first, first + mask.shape[1])
-            again += weight * (is_said[:, there] & (read[:, there] == target.values))
-            said += weight * is_said[:, there]
-        chance = self._mixed(again, said, self._base()[target.values])
-        after = window.source.lengths[:, None] + np.arange(self.window)
-        return np.where(mask, _log(chance), 0.0), (np.take_along_axis(read, after, axis=1),)
+            columns = slice(first, first + mask.shape[1])
+            matches += weight * (is_token[:, columns] & (read[:, columns] == target.values))
+            total += weight * is_token[:, columns]
+        probabilities = self._interpolated(matches, total, self._base()[target.values])
+        after = segment.source.lengths[:, None] + np.arange(self.window)
+        log_probs = np.where(mask, _log(probabilities), 0.0)
+        return log_probs, (np.take_along_axis(read, after, axis=1),)
 
     def predict(self, source: Sequences, search: Search) -> Prediction:
-        return find(self, source, search, prefix=source)
+        return beam_search(self, source, search, prefix=source)
 
     def begin(self, source: Sequences) -> State:
         return (np.full((len(source), self.window), BEGIN, dtype=np.int64),)
 
     def step(
-        self, symbols: Int[np.ndarray, " batch"], state: State
+        self, tokens: Int[np.ndarray, " batch"], state: State
     ) -> tuple[Float[np.ndarray, "batch vocabulary"], State]:
-        lately = np.concatenate([state[0], symbols[:, None]], axis=1)[:, 1:]
-        weight = _is_said(lately) * self._weights()[::-1]
-        again = np.zeros((len(symbols), self.vocabulary))
-        np.add.at(again, (np.arange(len(symbols))[:, None], lately), weight)
-        chance = self._mixed(again, weight.sum(1, keepdims=True), self._base())
-        return _log(chance), (lately,)
+        recent = np.concatenate([state[0], tokens[:, None]], axis=1)[:, 1:]
+        weight = _is_token(recent) * self._weights()[::-1]
+        matches = np.zeros((len(tokens), self.vocabulary))
+        np.add.at(matches, (np.arange(len(tokens))[:, None], recent), weight)
+        probabilities = self._interpolated(matches, weight.sum(1, keepdims=True), self._base())
+        return _log(probabilities), (recent,)
 
     def weights(self) -> Weights:
         return {COUNTS: self._counts}
 
     def restore(self, weights: Mapping[str, np.ndarray]) -> None:
         if weights.keys() != {COUNTS} or weights[COUNTS].shape != (self.vocabulary,):
-            raise ModelError("M111", f"the counts do not fit a cache of {self.vocabulary} symbols")
+            raise ModelError("M111", f"the counts do not fit a cache of {self.vocabulary} tokens")
         self._counts = np.array(weights[COUNTS])
 
     def _weights(self) -> Float[np.ndarray, " window"]:
-        """How much each place back counts, the nearest first."""
-        found: np.ndarray = self.decay ** np.arange(self.window)
-        return found
+        """Decay weights a^(i-1), the nearest position first."""
+        weights: np.ndarray = self.decay ** np.arange(self.window)
+        return weights
 
     def _base(self) -> Float[np.ndarray, " vocabulary"]:
-        """The chance of each symbol, whatever was said lately."""
-        can_be = np.ones(self.vocabulary)
-        can_be[list(NEVER)] = 0
-        counts = self._counts * can_be if self.base == "unigram" else np.zeros(self.vocabulary)
-        kinds = max(1, int(np.count_nonzero(counts)))
-        found: np.ndarray = (counts + kinds * can_be / can_be.sum()) / (counts.sum() + kinds)
-        return found
+        """The base distribution p(w): unigrams with Witten-Bell smoothing, or uniform."""
+        is_possible = np.ones(self.vocabulary)
+        is_possible[list(SPECIAL)] = 0
+        counts = np.zeros(self.vocabulary)
+        if self.base == "unigram":
+            counts = self._counts * is_possible
+        types = max(1, int(np.count_nonzero(counts)))
+        uniform = is_possible / is_possible.sum()
+        base: np.ndarray = (counts + types * uniform) / (counts.sum() + types)
+        return base
 
-    def _mixed(
+    def _interpolated(
         self,
-        again: Float[np.ndarray, "batch _"],
-        said: Float[np.ndarray, "batch _"],
+        matches: Float[np.ndarray, "batch _"],
+        total: Float[np.ndarray, "batch _"],
         base: Float[np.ndarray, "*_"],
     ) -> Float[np.ndarray, "batch _"]:
-        """The cache with the base; the base alone where nothing was said yet."""
-        share = np.where(said > 0, self.weight, 0.0)
-        mixed: np.ndarray = share * again / np.where(said > 0, said, 1) + (1 - share) * base
-        return mixed
+        """Cache and base interpolated; the base alone while the cache is empty."""
+        weight = np.where(total > 0, self.weight, 0.0)
+        cache = weight * matches / np.where(total > 0, total, 1)
+        probabilities: np.ndarray = cache + (1 - weight) * base
+        return probabilities
 
 
-def _is_said(symbols: Int[np.ndarray, "batch time"]) -> Bool[np.ndarray, "batch time"]:
-    return ~np.isin(symbols, NEVER)
+def _is_token(tokens: Int[np.ndarray, "batch time"]) -> Bool[np.ndarray, "batch time"]:
+    return ~np.isin(tokens, SPECIAL)
 
 
-def _log(chance: Float[np.ndarray, "batch _"]) -> Float[np.ndarray, "batch _"]:
-    """Logarithms; minus infinity of what can never be."""
+def _log(probabilities: Float[np.ndarray, "batch _"]) -> Float[np.ndarray, "batch _"]:
+    """Logarithms; minus infinity for probability 0."""
     with np.errstate(divide="ignore"):
-        found: np.ndarray = np.log(chance)
-    return found
+        log_probs: np.ndarray = np.log(probabilities)
+    return log_probs

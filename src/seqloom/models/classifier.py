@@ -1,4 +1,4 @@
-"""What models share that make one vector of a whole sequence, and one answer of that."""
+"""Base class of sequence classifiers: one vector for a whole sequence, one output for it."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -10,47 +10,58 @@ from torch import Tensor, nn
 from ..batch import Batch, Sequences
 from ..model import Prediction, Search
 from ..nn.output.heads import output_layer
-from ..nn.output.options import Aims
-from ..nn.token_options import Ends
-from ..signature import WRITTEN, Form, Signature
-from .backbone import take_vectors
+from ..nn.output.options import LossOptions
+from ..nn.token_options import TokenOptions
+from ..signature import TARGET_SPACES, Form, Signature
+from .backbone import load_embeddings
 from .neural import Neural
 
 
-class Whole(Neural, ABC):
-    """One answer for a whole source; a model of this kind has to make a vector of it."""
+class SequenceClassifier(Neural, ABC):
+    """One output for a whole source; subclasses encode the source as one vector."""
 
     forms = frozenset({Form.WHOLE})
-    writes = WRITTEN
+    target_spaces = TARGET_SPACES
     input: nn.Module
 
-    def __init__(self, signature: Signature, *, hidden: int, ends: Ends, aims: Aims) -> None:
+    def __init__(
+        self,
+        signature: Signature,
+        *,
+        hidden_size: int,
+        token_options: TokenOptions,
+        loss_options: LossOptions,
+    ) -> None:
         super().__init__(signature)
-        self.ends, self.aims = ends, aims
-        self.output = output_layer(signature.target, hidden, ends, aims)
+        self.token_options, self.loss_options = token_options, loss_options
+        self.output = output_layer(signature.target, hidden_size, token_options, loss_options)
 
     @abstractmethod
-    def vectors(self, source: Sequences) -> Float[Tensor, "batch hidden"]:
-        """What is known of each source."""
+    def encode(self, source: Sequences) -> Float[Tensor, "batch hidden"]:
+        """A vector for each source."""
 
     def log_prob(self, batch: Batch) -> Float[Tensor, " batch"]:
-        return self.output.log_prob(self.vectors(batch.source)[:, None], batch.target)
+        return self.output.log_prob(self.encode(batch.source)[:, None], batch.target)
 
     def loss(self, batch: Batch) -> Float[Tensor, ""]:
-        states = self.vectors(batch.source)[:, None]
-        return self.output.loss(states, batch.target, self.aims.smoothing)
+        states = self.encode(batch.source)[:, None]
+        return self.output.loss(states, batch.target, self.loss_options.label_smoothing)
 
     def predict(self, source: Sequences, search: Search) -> Prediction:
-        """The best answer for each source."""
-        states, lengths = self.vectors(source)[:, None], np.ones(len(source), dtype=np.int64)
+        """The most probable label of each source."""
+        states, lengths = self.encode(source)[:, None], np.ones(len(source), dtype=np.int64)
         best, log_probs = self.output.best(states, lengths)
-        chances = self.output.chances(states, lengths) if search.chances else None
-        return Prediction(Sequences(best.numpy(), lengths), log_probs, chances=chances)
+        probabilities = self.output.probabilities(states, lengths) if search.chances else None
+        return Prediction(Sequences(best.numpy(), lengths), log_probs, probabilities=probabilities)
 
-    def log_chances(self, source: Sequences) -> Float[Tensor, "batch place classes"]:
+    def class_log_probs(self, source: Sequences) -> Float[Tensor, "batch position classes"]:
         lengths = np.ones(len(source), dtype=np.int64)
-        return self.output.log_chances(self.vectors(source)[:, None], lengths)
+        return self.output.class_log_probs(self.encode(source)[:, None], lengths)
 
-    def take_vectors(self, symbols: Sequence[str]) -> str:
-        """Start from the vectors of a file, where one is named; says how many symbols it has."""
-        return take_vectors(self.input, self.ends, symbols) if self.ends.vectors else ""
+    def load_embeddings(self, tokens: Sequence[str]) -> str:
+        """Load pretrained embeddings, if a file is named; a note on how many were found."""
+        return (
+            load_embeddings(self.input, self.token_options, tokens)
+            if self.token_options.pretrained_embeddings
+            else ""
+        )

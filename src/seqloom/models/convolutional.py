@@ -1,47 +1,45 @@
-"""A network of convolutions over time."""
-
-from typing import Literal
+"""Convolutional networks over time: TCN (Bai et al., 2018) and TextCNN (Kim, 2014)."""
 
 from ..errors import ModelError
 from ..nn.convolution import TemporalConvolution
-from ..nn.forecast.options import PLAIN_OUTLOOK, Outlook
-from ..nn.output.options import PLAIN_AIMS, Aims
+from ..nn.forecast.options import DEFAULT_FORECAST_OPTIONS, ForecastOptions
+from ..nn.output.options import DEFAULT_LOSS_OPTIONS, LossOptions
 from ..nn.pooling import Body, PoolingName
-from ..nn.text_cnn import PLAIN_FILTERS, FilterBank, Filters
-from ..nn.token_options import PLAIN_ENDS, Ends
+from ..nn.text_cnn import DEFAULT_TEXT_CNN_OPTIONS, TextCNN, TextCNNOptions
+from ..nn.token_options import DEFAULT_TOKEN_OPTIONS, TokenOptions
 from ..signature import Form, Signature
-from .backbone import Reader, refuse_to_see_what_is_next
+from .backbone import BackboneModel, require_causal
 
 
-class Convolutional(Reader):
-    """Residual convolutions, each block reaching twice as far as the one below (Bai et al., 2018).
+class Convolutional(BackboneModel):
+    """Temporal convolutional network (TCN; Bai et al., 2018), or a CNN with filters (Kim, 2014).
 
-    c_t = b + Σ_k W_k x_{t-k·d}                k = 0 … kernel-1;  d = 1, 2, 4, … from block to block
+    c_t = b + Σ_k W_k x_{t-k·d}                k = 0 … kernel-1;  dilation d = 1, 2, 4, … by block
     F   = relu(c²(relu(c¹(x))))                two convolutions in a block
-    x'  = relu(x + F(x))                       and a way around them
-    y_t = softmax(V x_t + c)                   at each position; of all pooled into one for a label
+    x'  = relu(x + F(x))                       and a residual connection
+    y_t = softmax(V x_t + c)                   at each position; of pooled x' to classify a sequence
 
-    It sees the last 1 + 2 (kernel-1) (2^layers - 1) symbols. All places of a sequence are computed
-    side by side, which makes it quicker to train than a recurrent network.
+    The receptive field is the last 1 + 2 (kernel-1) (2^layers - 1) tokens. All positions are
+    computed in parallel, so it trains faster than a recurrent network.
 
-    For labels there are filters instead, of one size or several side by side (Kim, 2014):
+    For labels there are also filters, of one size or of several in parallel (TextCNN; Kim, 2014):
 
-    c^K_t = relu(b + Σ_k W_k x_{t+k})          k = 0 … K-1, for each size K; stacked, if you like
+    c^K_t = relu(b + Σ_k W_k x_{t+k})          k = 0 … K-1, for each size K; in one layer or more
     y     = softmax(V [max_t c³_t; max_t c⁴_t; max_t c⁵_t] + c)      with pooling = max
 
     Args:
-        width: The width of the vector that stands for a symbol.
-        hidden: How many channels each convolution has.
-        layers: How many residual blocks are stacked; each doubles how far is seen.
-        kernel: How many places each convolution of a residual block sees.
-        directions: See only what came before, or as far to both sides.
-        dropout: The share of numbers dropped between layers while training.
-        pooling: How all states become one for a label of the whole: their mean, the largest of
-            each number, the last, or a learned mean.
-        convolutions: Filters instead of residual blocks.
-        ends: How symbols come in and go out.
-        aims: What descent aims at beside the right answer.
-        outlook: How a series is forecast.
+        embedding_size: Embedding size.
+        hidden_size: Hidden size. The number of channels of each convolution.
+        num_layers: Number of stacked layers. Each residual block doubles the receptive field.
+        kernel: Kernel size of the convolutions in residual blocks.
+        bidirectional: Bidirectional: use the context on both sides of each position.
+        dropout: Dropout rate between layers.
+        pooling: Pooling of all states into one to classify a sequence: their mean, their maximum,
+            the last state, the final states of all directions (ends), or attention pooling.
+        text_cnn_options: Options of the filters, which replace residual blocks.
+        token_options: Options of embeddings and output layer.
+        loss_options: Options of the training loss.
+        forecast_options: Options of forecasts.
     """
 
     forms = frozenset({Form.NEXT, Form.EACH, Form.WHOLE, Form.FORECAST})
@@ -50,63 +48,78 @@ class Convolutional(Reader):
         self,
         signature: Signature,
         *,
-        width: int = 128,
-        hidden: int = 128,
-        layers: int = 4,
+        embedding_size: int = 128,
+        hidden_size: int = 128,
+        num_layers: int = 4,
         kernel: int = 3,
-        directions: Literal["forward", "both"] = "forward",
+        bidirectional: bool = False,
         dropout: float = 0.0,
         pooling: PoolingName = "mean",
-        convolutions: Filters = PLAIN_FILTERS,
-        ends: Ends = PLAIN_ENDS,
-        aims: Aims = PLAIN_AIMS,
-        outlook: Outlook = PLAIN_OUTLOOK,
+        text_cnn_options: TextCNNOptions = DEFAULT_TEXT_CNN_OPTIONS,
+        token_options: TokenOptions = DEFAULT_TOKEN_OPTIONS,
+        loss_options: LossOptions = DEFAULT_LOSS_OPTIONS,
+        forecast_options: ForecastOptions = DEFAULT_FORECAST_OPTIONS,
     ) -> None:
-        both = directions == "both"
-        if both:
-            refuse_to_see_what_is_next(signature)
+        if bidirectional:
+            require_causal(signature)
         body: Body
-        if convolutions.filters:
-            _refuse_filters(signature, convolutions, layers, pooling)
-            body = FilterBank(
-                width, hidden, convolutions, layers=layers, both=both, dropout=dropout
+        if text_cnn_options.filters:
+            _check_filters(signature, text_cnn_options, num_layers, pooling)
+            body = TextCNN(
+                embedding_size,
+                hidden_size,
+                text_cnn_options,
+                num_layers=num_layers,
+                bidirectional=bidirectional,
+                dropout=dropout,
             )
         else:
             body = TemporalConvolution(
-                width, hidden, layers=layers, kernel=kernel, both=both, dropout=dropout
+                embedding_size,
+                hidden_size,
+                num_layers=num_layers,
+                kernel=kernel,
+                bidirectional=bidirectional,
+                dropout=dropout,
             )
         super().__init__(
             signature,
             body,
-            width=width,
-            hidden=hidden,
+            embedding_size=embedding_size,
+            hidden_size=hidden_size,
             dropout=dropout,
             pooling=pooling,
-            looks_ahead=both,
-            ends=ends,
-            aims=aims,
-            outlook=outlook,
+            looks_ahead=bidirectional,
+            token_options=token_options,
+            loss_options=loss_options,
+            forecast_options=forecast_options,
         )
 
 
-def _refuse_filters(signature: Signature, made: Filters, layers: int, pooling: PoolingName) -> None:
-    """Say what filters cannot do."""
+def _check_filters(
+    signature: Signature, text_cnn_options: TextCNNOptions, num_layers: int, pooling: PoolingName
+) -> None:
+    """Raise an error for what filters cannot do."""
     if signature.form in (Form.NEXT, Form.FORECAST):
         raise ModelError(
             "M321",
-            "filters give labels; what comes next is what residual blocks predict",
-            help=["--set model.filters=''   residual blocks, which never look ahead"],
+            "filters see both sides of a position, so they cannot predict what comes next",
+            help=["--set model.filters=''   residual blocks, which are causal"],
         )
-    if signature.form is Form.EACH and not made.keeps_length(layers):
+    if signature.form is Form.EACH and not text_cnn_options.keeps_length(num_layers):
         raise ModelError(
             "M321",
-            "each position needs an answer of its own, and these filters leave some out",
+            "each position needs an output of its own, and these filters shorten the sequence",
             help=["--set model.padding=same --set model.stride=1 --set model.pool=none"],
         )
-    if pooling == "attentive" and made.padding == "valid" and len(set(made.sizes())) > 1:
+    if (
+        pooling == "attentive"
+        and text_cnn_options.padding == "valid"
+        and len(set(text_cnn_options.sizes())) > 1
+    ):
         raise ModelError(
             "M321",
-            "pooling = attentive looks at whole places, and filters of several sizes end at"
-            " different ones",
+            "pooling = attentive needs outputs of the same length, and filters of several sizes"
+            " have different ones",
             help=["--set model.padding=same", "--set model.pooling=max"],
         )

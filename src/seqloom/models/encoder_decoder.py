@@ -1,4 +1,4 @@
-"""An encoder reads the source, a decoder writes the target, attention joins them."""
+"""Recurrent encoder-decoder (sequence-to-sequence), with or without attention."""
 
 from functools import partial
 from typing import Literal
@@ -9,79 +9,89 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from ..batch import Batch, Sequences
-from ..decoding import cannot_look
-from ..decoding import search as find
+from ..decoding import beam_search, no_attention_error
 from ..errors import ModelError
-from ..model import Prediction, Search, State, Still
-from ..nn.attention import ATTENTIONS, ATTENTIVE, Attending, Found, Scores, Seen, Weights, shares
+from ..model import Constant, Prediction, Search, State
+from ..nn.attention import (
+    ATTENTIONS,
+    DEFAULT_ATTENTION_OPTIONS,
+    AttentionOptions,
+    AttentionOutput,
+    KeyValues,
+    Scores,
+    Weights,
+    mean_over_heads,
+)
 from ..nn.cells import CellName
-from ..nn.cells.options import PLAIN, Wiring
+from ..nn.cells.options import DEFAULT_RNN_OPTIONS, RNNOptions
 from ..nn.convolution import ConvolutionEncoder
 from ..nn.dropout import SequenceDropout
-from ..nn.embedding import input_layer, tensors
-from ..nn.rnn import Recurrence
+from ..nn.embedding import input_layer, to_tensors
+from ..nn.rnn import RNN
 from ..nn.seq2seq import (
-    PLAIN_PRACTICE,
-    SUMMARIES,
+    DEFAULT_SCHEDULED_SAMPLING_OPTIONS,
+    SOURCE_VECTORS,
     Advance,
-    Answers,
     BridgeName,
+    DecoderDropout,
+    DecoderOutput,
+    DecoderOutputLayer,
+    DecoderSource,
+    DecoderState,
     Drop,
-    Drops,
-    Guessing,
-    Moving,
-    Practice,
-    Read,
-    Source,
-    Walk,
-    Written,
-    along,
-    fixed,
-    on_foot,
-    pointer_for,
-    summary,
+    EncoderOutput,
+    ScheduledSampling,
+    ScheduledSamplingOptions,
+    StepwiseRNN,
+    bridge_layer,
+    fixed_dropout,
+    pointer_generator,
+    repeat_over_time,
+    source_vector,
+    stepwise_advance,
 )
-from ..nn.seq2seq import bridge as bridge_layer
 from ..signature import BEGIN, Form, Signature
 from .neural import Neural
 
-Looks = Float[Tensor, "sources *heads candidates place"] | None
+StepWeights = Float[Tensor, "sources *heads candidates position"] | None
 
 
 class EncoderDecoder(Neural):
-    """A recurrent encoder and decoder, with or without attention (Bahdanau, 2015; Luong, 2015).
+    """Attention encoder-decoder (Bahdanau et al., 2015; Luong et al., 2015), or without attention.
 
-    m_s = encoder(x)_s                       a memory of the source, a place for each symbol
-    h_0 = tanh(B v)                          v: the source as one vector, as the bridge says
+    m_s = encoder(x)_s                       encoder outputs, one for each source token
+    h_0 = tanh(B v)                          bridge; v is the source as one vector
     h_t = decoder(y_{t-1}, h_{t-1})
-    c_t = attention(h_t, m)                  left out where attention is "none"
+    c_t = attention(h_t, m)                  context; left out if attention is "none"
     a_t = tanh(A [c_t; h_t])                 attentional state
     p(y_t | y_<t, x) = softmax(W a_t + b)
 
-    Where the previous state asks, c_t = attention(h_{t-1}, m) and h_t = decoder([y_{t-1}; c_t],
-    h_{t-1}). With input feeding the decoder reads a_{t-1} too. Without attention the source can
-    come in once, as h_0, or at every step (Cho et al., 2014): v then stands for c_t, and the
-    decoder reads [y_{t-1}; v]. What does not feed back is computed for a whole target at once.
+    With the previous state as query (Bahdanau), c_t = attention(h_{t-1}, m) and
+    h_t = decoder([y_{t-1}; c_t], h_{t-1}). With input feeding (Luong) the decoder reads a_{t-1},
+    too. Without attention the source comes in once, as h_0 (Sutskever et al., 2014), or at every
+    step (Cho et al., 2014): v then replaces c_t, and the decoder reads [y_{t-1}; v]. Without
+    feedback into the decoder a whole target is computed at once (teacher forcing).
 
     Args:
-        cell: The kind of recurrence on both sides.
-        width: The width of the vector that stands for a symbol.
-        hidden: The width of the states on both sides.
-        encoder: What reads the source: the cell, or residual convolutions.
-        encoder_layers: How many cells, or blocks of convolutions, are stacked in the encoder.
-        decoder_layers: How many cells are stacked in the decoder.
-        directions: The encoder reads from the left alone, or from both sides.
-        kernel: For a convolution: how many places each sees.
-        bridge: What the decoder starts from: where the encoder's reading ended on both sides, its
-            last place, the mean of all, the same learned state for all sources, or zeros.
-        context: Without attention: whether the source's vector is given once, as the first state,
-            or also read and joined to the state at every step.
-        attending: How the decoder looks back at the source.
-        practice: What the decoder reads while it learns.
-        dropout: The share of numbers dropped between layers while training.
-        smoothing: How much of each right answer's weight is spread over all symbols in training;
-            the training loss then reads higher than the same loss on validation.
-        wiring: How the cells of both sides are made and joined.
+        cell: Recurrent cell.
+        embedding_size: Embedding size.
+        hidden_size: Hidden size.
+        encoder: Encoder: a recurrent network of the same cell, or residual convolutions.
+        encoder_layers: Number of stacked layers of the encoder.
+        decoder_layers: Number of stacked layers of the decoder.
+        bidirectional: Bidirectional: use the context on both sides of each position. Of the
+            encoder.
+        kernel: Kernel size of a convolutional encoder.
+        bridge: Initial state of the decoder: from the encoder's final states of both directions
+            (ends), its last or its mean output; a learned constant; or zeros.
+        context: Without attention: the source's vector is the initial state alone, or also an input
+            at every step.
+        attention_options: Options of attention.
+        scheduled_sampling_options: Options of scheduled sampling.
+        dropout: Dropout rate between layers.
+        label_smoothing: Label smoothing (Szegedy et al., 2016): the fraction of each target's
+            probability that is spread over all tokens in training; the training loss includes it.
+        rnn_options: Options of the recurrent cells and layers.
     """
 
     forms = frozenset({Form.TRANSDUCE})
@@ -91,271 +101,325 @@ class EncoderDecoder(Neural):
         signature: Signature,
         *,
         cell: CellName = "lstm",
-        width: int = 128,
-        hidden: int = 256,
+        embedding_size: int = 128,
+        hidden_size: int = 256,
         encoder: Literal["recurrent", "convolution"] = "recurrent",
         encoder_layers: int = 1,
         decoder_layers: int = 1,
-        directions: Literal["forward", "both"] = "both",
+        bidirectional: bool = True,
         kernel: int = 3,
         bridge: BridgeName = "ends",
         context: Literal["once", "every-step"] = "once",
-        attending: Attending = ATTENTIVE,
-        practice: Practice = PLAIN_PRACTICE,
+        attention_options: AttentionOptions = DEFAULT_ATTENTION_OPTIONS,
+        scheduled_sampling_options: ScheduledSamplingOptions = DEFAULT_SCHEDULED_SAMPLING_OPTIONS,
         dropout: float = 0.2,
-        smoothing: float = 0.1,
-        wiring: Wiring = PLAIN,
+        label_smoothing: float = 0.1,
+        rnn_options: RNNOptions = DEFAULT_RNN_OPTIONS,
     ) -> None:
         super().__init__(signature)
         layers = {"encoder_layers": encoder_layers, "decoder_layers": decoder_layers}
-        _refuse_impossible(layers, bridge, context, attending)
-        self.smoothing, self.attending, self.vector = smoothing, attending, bridge
-        self.source_input = input_layer(signature.source, width, dropout)
-        self.target_input = input_layer(signature.target, width, dropout)
-        both = directions == "both"
+        _check_options(layers, bridge, context, attention_options)
+        self.label_smoothing, self.attention_options = label_smoothing, attention_options
+        self.bridge_name = bridge
+        self.source_input = input_layer(signature.source, embedding_size, dropout)
+        self.target_input = input_layer(signature.target, embedding_size, dropout)
         self.encoder = (
-            Recurrence(
+            RNN(
                 cell,
-                width,
-                hidden,
-                layers=encoder_layers,
-                both=both,
+                embedding_size,
+                hidden_size,
+                num_layers=encoder_layers,
+                bidirectional=bidirectional,
                 dropout=dropout,
-                wiring=wiring,
+                rnn_options=rnn_options,
             )
             if encoder == "recurrent"
             else ConvolutionEncoder(
-                width, hidden, layers=encoder_layers, kernel=kernel, both=both, dropout=dropout
+                embedding_size,
+                hidden_size,
+                num_layers=encoder_layers,
+                kernel=kernel,
+                bidirectional=bidirectional,
+                dropout=dropout,
             )
         )
-        self.joins = context == "every-step"
-        self.asks_before = attending.query == "previous"
-        beside = hidden if self.joins or attending.attention != "none" else 0
-        self.outputs = outputs = hidden if attending.attentional else hidden + beside
-        self.known = width + (hidden if self.joins else 0)  # inputs of the decoder known beforehand
-        fed = (hidden if self.asks_before else 0) + (outputs if attending.input_feeding else 0)
-        self.decoder = Recurrence(
-            cell, self.known + fed, hidden, layers=decoder_layers, dropout=dropout, wiring=wiring
+        self.source_every_step = context == "every-step"
+        self.query_previous = attention_options.query == "previous"
+        attends = attention_options.attention != "none"
+        context_size = hidden_size if self.source_every_step or attends else 0
+        outputs = hidden_size if attention_options.attentional else hidden_size + context_size
+        self.outputs = outputs
+        # Decoder inputs known before its steps (tokens, the source's vector), and those fed back.
+        self.known_inputs = embedding_size + (hidden_size if self.source_every_step else 0)
+        feedback = hidden_size if self.query_previous else 0
+        feedback += outputs if attention_options.input_feeding else 0
+        self.decoder = RNN(
+            cell,
+            self.known_inputs + feedback,
+            hidden_size,
+            num_layers=decoder_layers,
+            dropout=dropout,
+            rnn_options=rnn_options,
         )
-        self.bridge = bridge_layer(bridge, hidden, self.decoder.own_tensors)
-        kind = ATTENTIONS.get(attending.attention)
-        self.attention = kind.made(hidden, hidden, attending) if kind else None
-        self.join = nn.Linear(beside + hidden, hidden) if attending.attentional else None
+        self.bridge = bridge_layer(bridge, hidden_size, self.decoder.cell_tensors)
+        kind = ATTENTIONS.get(attention_options.attention)
+        self.attention = (
+            kind.from_options(hidden_size, hidden_size, attention_options) if kind else None
+        )
+        joined = context_size + hidden_size
+        self.join = nn.Linear(joined, hidden_size) if attention_options.attentional else None
         self.dropout = SequenceDropout(dropout)
-        pointer = pointer_for(signature, outputs) if attending.copy else None
-        self.answers = Answers(signature.target, outputs, pointer)
-        self.guessing = Guessing(practice) if practice.scheduled_sampling else None
-        self.feeds_back = fed > 0
-        self.follows = self.attention is not None and self.attention.follows
-        self.weighs = self.follows or attending.copy or attending.coverage > 0
+        pointer = pointer_generator(signature, outputs) if attention_options.copy else None
+        self.answers = DecoderOutputLayer(signature.target, outputs, pointer)
+        self.guessing: ScheduledSampling | None = None
+        if scheduled_sampling_options.scheduled_sampling:
+            self.guessing = ScheduledSampling(scheduled_sampling_options)
+        self.has_feedback = feedback > 0
+        self.needs_previous_weights = (
+            self.attention is not None and self.attention.needs_previous_weights
+        )
+        self.needs_weights = (
+            self.needs_previous_weights or attention_options.copy or attention_options.coverage > 0
+        )
 
     def log_prob(self, batch: Batch) -> Float[Tensor, " batch"]:
         source, start = self._begin(batch.source)
-        written = self._written(batch, source, start)
-        return self.answers.log_probs(written, source, batch.target).sum(-1)
+        decoded = self._decode(batch, source, start)
+        return self.answers.log_probs(decoded, source, batch.target).sum(-1)
 
     def loss(self, batch: Batch) -> Float[Tensor, ""]:
-        """Nats per target symbol; while training with what smoothing and coverage add."""
+        """Nats per target token, in training with label smoothing and coverage loss."""
         source, start = self._begin(batch.source)
-        own = None
+        sampled = None
         if self.guessing is not None and self.training:
-            own = self.guessing.drawn(*batch.target.values.shape)
-            own = own if own.any() else None  # then there is no need to walk
-        written = self._written(batch, source, start, own)
-        again = self.attending.coverage if self.training else 0.0
+            sampled = self.guessing.sample(*batch.target.values.shape)
+            sampled = sampled if sampled.any() else None  # else the fast path of teacher forcing
+        decoded = self._decode(batch, source, start, sampled)
+        coverage = self.attention_options.coverage if self.training else 0.0
         return self.answers.loss(
-            written, source, batch.target, smoothing=self.smoothing, again=again
+            decoded, source, batch.target, smoothing=self.label_smoothing, coverage=coverage
         )
 
     def predict(self, source: Sequences, search: Search) -> Prediction:
-        return find(self, source, search)
+        return beam_search(self, source, search)
 
     def begin(self, source: Sequences) -> State:
-        """What is known of the sources; then where it looked, what is fed back, the cells."""
-        known, start = self._begin(source)
-        parts = (*known.seen, known.vector, known.symbols)
-        return (*(Still(part) for part in parts if part is not None), *_flat(start))
+        """Constant parts of the source; then attention weights, input feed and cell states."""
+        constant, start = self._begin(source)
+        parts = (*constant.keys_values, constant.vector, constant.tokens)
+        return (*(Constant(part) for part in parts if part is not None), *_flat(start))
 
     def step(
-        self, symbols: Int[np.ndarray, " batch"], state: State
+        self, tokens: Int[np.ndarray, " batch"], state: State
     ) -> tuple[Float[np.ndarray, "batch vocabulary"], State]:
-        log_probs, state, _ = self._step(symbols, state)
+        log_probs, state, _ = self._step(tokens, state)
         return log_probs, state
 
-    def step_looking(
-        self, symbols: Int[np.ndarray, " batch"], state: State
-    ) -> tuple[Float[np.ndarray, "batch vocabulary"], State, Float[np.ndarray, "batch place"]]:
-        """As `step`, and how much it looked at each place of the source."""
-        log_probs, state, weights = self._step(symbols, state, weighed=True)
+    def step_with_attention(
+        self, tokens: Int[np.ndarray, " batch"], state: State
+    ) -> tuple[Float[np.ndarray, "batch vocabulary"], State, Float[np.ndarray, "batch position"]]:
+        """As `step`, with the attention weights over source positions."""
+        log_probs, state, weights = self._step(tokens, state, need_weights=True)
         if weights is None:
-            raise cannot_look("a model without attention")
-        return log_probs, state, shares(weights).flatten(0, 1).numpy()
+            raise no_attention_error("a model without attention")
+        return log_probs, state, mean_over_heads(weights).flatten(0, 1).numpy()
 
     def _step(
-        self, symbols: Int[np.ndarray, " batch"], state: State, *, weighed: bool = False
-    ) -> tuple[Float[np.ndarray, "batch vocabulary"], State, Looks]:
-        """A step, and where each candidate of a source looked in it."""
-        source, now = self._parted(state)
-        candidates = torch.from_numpy(symbols).unflatten(0, (len(source.seen.memory), -1))
+        self, tokens: Int[np.ndarray, " batch"], state: State, *, need_weights: bool = False
+    ) -> tuple[Float[np.ndarray, "batch vocabulary"], State, StepWeights]:
+        """One step, and its attention weights for each candidate of a source."""
+        source, now = self._unpacked(state)
+        candidates = torch.from_numpy(tokens).unflatten(0, (len(source.keys_values.values), -1))
         x = self._inputs(candidates, source).flatten(0, 1)
 
         def advance(fed: list[Tensor], cells: State) -> tuple[Tensor, State]:
             return self.decoder.step(torch.cat([x, *fed], dim=-1) if fed else x, cells)
 
-        drops = Drops(self.dropout, self.dropout)
-        written, now = self._next(advance, source, now, drops, weighed=weighed)
+        dropout = DecoderDropout(self.dropout, self.dropout)
+        decoded, now = self._next(advance, source, now, dropout, need_weights=need_weights)
         if self.attention is not None:
-            self.attention.show(written.weights)
-        log_probs = self.answers(written, source).flatten(0, 1)
-        known = tuple(part for part in state if isinstance(part, Still))
-        return log_probs.numpy(), (*known, *_flat(now)), written.weights
+            self.attention.record_weights(decoded.weights)
+        log_probs = self.answers(decoded, source).flatten(0, 1)
+        constant = tuple(part for part in state if isinstance(part, Constant))
+        return log_probs.numpy(), (*constant, *_flat(now)), decoded.weights
 
-    def _begin(self, source: Sequences) -> tuple[Source, Moving]:
-        """What is known of the sources, and the state before the first step."""
-        values, lengths = tensors(source)
-        memory, ends = self.encoder.read(self.source_input(values), lengths)
-        read = Read(memory, ends, torch.from_numpy(source.mask), lengths)
-        vector = self.dropout(summary(self.vector, read)) if self.vector in SUMMARIES else ends
+    def _begin(self, source: Sequences) -> tuple[DecoderSource, DecoderState]:
+        """The encoded sources, and the decoder state before the first step."""
+        values, lengths = to_tensors(source)
+        outputs, final = self.encoder.encode(self.source_input(values), lengths)
+        encoded = EncoderOutput(outputs, final, torch.from_numpy(source.mask), lengths)
+        vector = final
+        if self.bridge_name in SOURCE_VECTORS:
+            vector = self.dropout(source_vector(self.bridge_name, encoded))
         cells = self.decoder.begin(self.bridge(vector))
-        memory = self.dropout(memory)
-        keys = memory if self.attention is None else self.attention.keys(memory)
-        symbols = values if self.attending.copy else None
-        known = Source(Seen(memory, keys, read.real), vector if self.joins else None, symbols)
-        looked = memory.new_zeros(read.real.shape) if self.follows else None
-        feeds = self.attending.input_feeding
-        fed = memory.new_zeros(len(memory), self.outputs) if feeds else None
-        return known, Moving(looked, fed, cells)
+        outputs = self.dropout(outputs)
+        keys = outputs if self.attention is None else self.attention.keys(outputs)
+        keys_values = KeyValues(outputs, keys, encoded.mask)
+        tokens = values if self.attention_options.copy else None
+        constant = DecoderSource(keys_values, vector if self.source_every_step else None, tokens)
+        weights, input_feed = None, None
+        if self.needs_previous_weights:
+            weights = outputs.new_zeros(encoded.mask.shape)
+        if self.attention_options.input_feeding:
+            input_feed = outputs.new_zeros(len(outputs), self.outputs)
+        return constant, DecoderState(weights, input_feed, cells)
 
-    def _parted(self, state: State) -> tuple[Source, Moving]:
-        """A state as `begin` and `step` hand it out, in its parts."""
-        known = [part.values for part in state if isinstance(part, Still)]
-        rest = state[len(known) :]
-        vector = known[3] if self.joins else None
-        source = Source(Seen(*known[:3]), vector, known[-1] if self.attending.copy else None)
-        weights, rest = (rest[0], rest[1:]) if self.follows else (None, rest)
-        fed, cells = (rest[0], rest[1:]) if self.attending.input_feeding else (None, rest)
-        return source, Moving(weights, fed, cells)
+    def _unpacked(self, state: State) -> tuple[DecoderSource, DecoderState]:
+        """The named parts of a state from `begin` or `step`."""
+        constant = [part.values for part in state if isinstance(part, Constant)]
+        rest = state[len(constant) :]
+        vector = constant[3] if self.source_every_step else None
+        tokens = constant[-1] if self.attention_options.copy else None
+        source = DecoderSource(KeyValues(*constant[:3]), vector, tokens)
+        weights, rest = (rest[0], rest[1:]) if self.needs_previous_weights else (None, rest)
+        has_input_feed = self.attention_options.input_feeding
+        input_feed, cells = (rest[0], rest[1:]) if has_input_feed else (None, rest)
+        return source, DecoderState(weights, input_feed, cells)
 
     def _inputs(
-        self, symbols: Int[Tensor, "batch time"], source: Source
+        self, tokens: Int[Tensor, "batch time"], source: DecoderSource
     ) -> Float[Tensor, "batch time known"]:
-        """What the decoder reads that is known beforehand."""
-        y = self.target_input(symbols)
-        return y if source.vector is None else torch.cat([y, along(source.vector, y)], dim=-1)
+        """Decoder inputs that are known before its steps."""
+        y = self.target_input(tokens)
+        if source.vector is None:
+            return y
+        return torch.cat([y, repeat_over_time(source.vector, y)], dim=-1)
 
-    def _written(
+    def _decode(
         self,
         batch: Batch,
-        source: Source,
-        start: Moving,
-        own: Bool[Tensor, "batch time"] | None = None,
-    ) -> Written:
-        """The attentional state at every place of the target: all at once where it can be."""
-        symbols, lengths = tensors(batch.target.late(BEGIN))
-        if self.feeds_back or own is not None:
-            written = self._walked(symbols, source, start, own)
+        source: DecoderSource,
+        start: DecoderState,
+        sampled: Bool[Tensor, "batch time"] | None = None,
+    ) -> DecoderOutput:
+        """Attentional states at all target positions: in parallel if nothing feeds back."""
+        tokens, lengths = to_tensors(batch.target.shift_right(BEGIN))
+        if self.has_feedback or sampled is not None:
+            decoded = self._unrolled(tokens, source, start, sampled)
         else:
-            h = self.dropout(self.decoder(self._inputs(symbols, source), lengths, start.cells))
-            context, weights = self._look(h, source, None, self.weighs)
-            written = Written(self._joined(h, context, self.dropout), weights)
+            h = self.dropout(self.decoder(self._inputs(tokens, source), lengths, start.cells))
+            context, weights = self._context(h, source, None, self.needs_weights)
+            decoded = DecoderOutput(self._attentional(h, context, self.dropout), weights)
         if self.attention is not None:
-            self.attention.show(written.weights)
-        return written
+            self.attention.record_weights(decoded.weights)
+        return decoded
 
-    def _walked(
+    def _unrolled(
         self,
-        symbols: Int[Tensor, "batch time"],
-        source: Source,
-        now: Moving,
-        own: Bool[Tensor, "batch time"] | None,
-    ) -> Written:
-        """The same step by step, a guess of its own being read where `own` says so."""
-        rows = len(symbols)
-        widths = self.decoder.stack[-1].cell.hidden, self.outputs
-        drops = Drops(*(fixed(self.dropout.drawn(rows, width)) for width in widths))
-        walk = Walk(self.decoder, rows, self.known)
-        given = walk.products(self._inputs(symbols, source)).unbind(1) if own is None else ()
-        steps: list[Written] = []
-        for place, right in enumerate(symbols.split(1, dim=1)):
-            if own is None:
-                a = given[place]
+        tokens: Int[Tensor, "batch time"],
+        source: DecoderSource,
+        now: DecoderState,
+        sampled: Bool[Tensor, "batch time"] | None,
+    ) -> DecoderOutput:
+        """The same step by step, with the model's own predictions as input where `sampled`."""
+        rows = len(tokens)
+        sizes = self.decoder.forward_layers[-1].cell.hidden, self.outputs
+        # One mask for all steps, as in the parallel path.
+        dropout = DecoderDropout(
+            *(fixed_dropout(self.dropout.sample_mask(rows, size)) for size in sizes)
+        )
+        rnn = StepwiseRNN(self.decoder, rows, self.known_inputs)
+        products = rnn.products(self._inputs(tokens, source)).unbind(1) if sampled is None else ()
+        steps: list[DecoderOutput] = []
+        for position, right in enumerate(tokens.split(1, dim=1)):
+            if sampled is None:
+                a = products[position]
             else:
-                mine = own[:, place : place + 1]
-                read = self._guessed(mine, right, steps[-1], source) if place else right
-                a = walk.products(self._inputs(read, source)[:, 0])
-            written, now = self._next(on_foot(walk, a), source, now, drops)
-            steps.append(written)
+                token = right
+                if position:
+                    is_sampled = sampled[:, position : position + 1]
+                    token = self._next_input(is_sampled, right, steps[-1], source)
+                a = rnn.products(self._inputs(token, source)[:, 0])
+            decoded, now = self._next(stepwise_advance(rnn, a), source, now, dropout)
+            steps.append(decoded)
         weights = [step.weights for step in steps if step.weights is not None]
         states = torch.cat([step.states for step in steps], dim=1)
-        return Written(states, torch.cat(weights, dim=-2) if weights else None)
+        return DecoderOutput(states, torch.cat(weights, dim=-2) if weights else None)
 
     def _next(
-        self, advance: Advance, source: Source, now: Moving, drops: Drops, *, weighed: bool = False
-    ) -> tuple[Written, Moving]:
-        """One step: of the targets, or of several candidates for each, as places of one target.
+        self,
+        advance: Advance,
+        source: DecoderSource,
+        now: DecoderState,
+        dropout: DecoderDropout,
+        *,
+        need_weights: bool = False,
+    ) -> tuple[DecoderOutput, DecoderState]:
+        """One decoder step: of targets, or of several candidates for each source.
 
-        It tells where it looked if the model needs that itself, or where it is to be `weighed`.
+        The candidates of a source are laid out as time steps of one target, so that its keys and
+        values are not copied for each. Attention weights are returned if the model itself needs
+        them, or with `need_weights`.
         """
-        fold = partial(torch.unflatten, dim=0, sizes=(len(source.seen.memory), -1))
-        before = None if now.weights is None else fold(now.weights)
+        need_weights = need_weights or self.needs_weights
+        fold = partial(torch.unflatten, dim=0, sizes=(len(source.keys_values.values), -1))
+        previous = None if now.weights is None else fold(now.weights)
         context, weights = None, None
-        if self.asks_before:
-            asks = fold(drops.state(self.decoder.end(now.cells)))
-            context, weights = self._look(asks, source, before, weighed or self.weighs)
-        read = None if context is None else context.flatten(0, 1)
-        fed = [part for part in (read, now.fed) if part is not None]
+        if self.query_previous:
+            query = fold(dropout.state(self.decoder.final_output(now.cells)))
+            context, weights = self._context(query, source, previous, need_weights)
+        context_input = None if context is None else context.flatten(0, 1)
+        fed = [part for part in (context_input, now.input_feed) if part is not None]
         h, cells = advance(fed, now.cells)
-        h = fold(drops.state(h))
-        if not self.asks_before:
-            context, weights = self._look(h, source, before, weighed or self.weighs)
-        a = self._joined(h, context, lambda joined: fold(drops.joined(joined.flatten(0, 1))))
-        looked = None
-        if self.follows and weights is not None:
-            looked = shares(weights).flatten(0, 1)
-        fed_next = None if now.fed is None else a.flatten(0, 1)
-        return Written(a, weights), Moving(looked, fed_next, cells)
+        h = fold(dropout.state(h))
+        if not self.query_previous:
+            context, weights = self._context(h, source, previous, need_weights)
+        a = self._attentional(
+            h, context, lambda joined: fold(dropout.attentional(joined.flatten(0, 1)))
+        )
+        next_weights = None
+        if self.needs_previous_weights and weights is not None:
+            next_weights = mean_over_heads(weights).flatten(0, 1)
+        input_feed = None if now.input_feed is None else a.flatten(0, 1)
+        return DecoderOutput(a, weights), DecoderState(next_weights, input_feed, cells)
 
-    def _look(
+    def _context(
         self,
         queries: Float[Tensor, "batch time hidden"],
-        source: Source,
-        before: Scores | None,
-        weighed: bool,
+        source: DecoderSource,
+        previous: Scores | None,
+        need_weights: bool,
     ) -> tuple[Tensor | None, Weights | None]:
-        """What stands beside the state: what attention finds, the source's vector, or nothing."""
+        """The context vector: of attention, or the source's vector, or none."""
         if self.attention is not None:
-            found: Found = self.attention(queries, source.seen, before, weighed)
-            return found
+            attended: AttentionOutput = self.attention(
+                queries, source.keys_values, previous, need_weights
+            )
+            return attended
         vector = source.vector
-        return None if vector is None else along(vector, queries), None
+        return None if vector is None else repeat_over_time(vector, queries), None
 
-    def _joined(
+    def _attentional(
         self,
         h: Float[Tensor, "batch time hidden"],
         context: Float[Tensor, "batch time hidden"] | None,
         drop: Drop,
     ) -> Float[Tensor, "batch time outputs"]:
-        """The attentional state."""
+        """The attentional state tanh(A [c; h])."""
         both = h if context is None else torch.cat([context, h], dim=-1)
         return both if self.join is None else drop(self.join(both).tanh())
 
-    def _guessed(
-        self, own: Bool[Tensor, "batch 1"], right: Tensor, last: Written, source: Source
+    def _next_input(
+        self,
+        is_sampled: Bool[Tensor, "batch 1"],
+        right: Tensor,
+        last: DecoderOutput,
+        source: DecoderSource,
     ) -> Int[Tensor, "batch 1"]:
-        """What is read next: the best guess where `own` says so, the right symbol elsewhere."""
+        """Scheduled sampling: the model's own best token where `is_sampled`, else the right one."""
         with torch.no_grad():
-            return torch.where(own, self.answers(last, source).argmax(-1), right)
+            return torch.where(is_sampled, self.answers(last, source).argmax(-1), right)
 
 
-def _flat(now: Moving) -> State:
-    """The parts that are there, as part of a state."""
-    return (*(part for part in (now.weights, now.fed) if part is not None), *now.cells)
+def _flat(now: DecoderState) -> State:
+    """The parts of a decoder state that are not None."""
+    return (*(part for part in (now.weights, now.input_feed) if part is not None), *now.cells)
 
 
-def _refuse_impossible(
-    layers: dict[str, int], bridge: str, context: str, attending: Attending
+def _check_options(
+    layers: dict[str, int], bridge: str, context: str, attention_options: AttentionOptions
 ) -> None:
-    """Say what cannot be, and what can."""
+    """Raise an error for options that exclude each other."""
     for name, count in layers.items():
         if count < 1:
             raise ModelError(
@@ -363,16 +427,16 @@ def _refuse_impossible(
                 f"{name} = {count}: expected 1 or more",
                 help=[f"--set model.{name}=1"],
             )
-    attends = attending.attention != "none"
+    attends = attention_options.attention != "none"
     if attends and context == "every-step":
         raise ModelError(
             "M203",
-            "context = every-step is for a decoder without attention, which brings its own",
+            "context = every-step is for a decoder without attention, which has its own context",
             help=["--set model.attention=none", "--set model.context=once"],
         )
-    if not attends and bridge not in SUMMARIES:
+    if not attends and bridge not in SOURCE_VECTORS:
         raise ModelError(
             "M203",
-            f"bridge = {bridge} without attention: the decoder would learn nothing of its source",
+            f"bridge = {bridge} without attention: the decoder would get nothing of its source",
             help=["--set model.bridge=ends", "--set model.attention=additive"],
         )

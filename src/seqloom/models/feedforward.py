@@ -1,38 +1,37 @@
-"""The feed-forward network over the last few symbols."""
+"""Feed-forward neural networks over a fixed context window of the last tokens."""
 
-from ..nn.feedforward import Window
-from ..nn.forecast.options import PLAIN_OUTLOOK, Outlook
-from ..nn.output.options import PLAIN_AIMS, Aims
+from ..nn.feedforward import NGramMLP
+from ..nn.forecast.options import DEFAULT_FORECAST_OPTIONS, ForecastOptions
+from ..nn.output.options import DEFAULT_LOSS_OPTIONS, LossOptions
 from ..nn.pooling import PoolingName
-from ..nn.token_options import PLAIN_ENDS, Ends
+from ..nn.token_options import DEFAULT_TOKEN_OPTIONS, TokenOptions
 from ..signature import Form, Signature
-from .backbone import Reader
+from .backbone import BackboneModel
 
 
-class WindowNetwork(Reader):
-    """Sees the last n symbols at once, and none before them (Bengio et al., 2003).
+class Feedforward(BackboneModel):
+    """Feed-forward network over a window of the last n tokens (NPLM; Bengio et al., 2003).
 
-    z_t = [E x_{t-n+1}; …; E x_t]      the vectors of the last n symbols, joined
-    h_t = tanh(H z_t + d)              one hidden layer, or more of them
+    z_t = [E x_{t-n+1}; …; E x_t]      embeddings of the last n tokens, concatenated
+    h_t = tanh(H z_t + d)              one hidden layer or more
     y_t = softmax(U h_t + W z_t + b)   W only with direct connections
 
-    Of real numbers it is a network with delay taps: without hidden layers ŷ_t = Σ_k W_k x_{t-k}.
-    After the window nothing is remembered. For one label of the whole all h_t are pooled into one.
+    On real numbers it is a time-delay network; without hidden layers an autoregression,
+    ŷ_t = Σ_k W_k x_{t-k}. To classify a sequence, all h_t are pooled into one.
 
     Args:
-        context: How many symbols are seen, the one just read among them: an n-gram of this network
-            has one more.
-        width: The width of the vector that stands for a symbol.
-        hidden: The width of the hidden layers.
-        layers: How many hidden layers there are; without any the joined vectors are multiplied
-            once.
-        direct: Whether the joined vectors also lead straight to the output.
-        dropout: The share of numbers dropped between layers while training.
-        pooling: How all states become one for a label of the whole: their mean, the largest of
-            each number, the last, or a learned mean.
-        ends: How symbols come in and go out.
-        aims: What descent aims at beside the right answer.
-        outlook: How a series is forecast.
+        context: Context size: number of tokens read, the current one included. An n-gram model of
+            the same context has order n + 1.
+        embedding_size: Embedding size.
+        hidden_size: Hidden size.
+        num_layers: Number of stacked layers. Without any, 0, the network is linear.
+        direct: Direct connections from the embeddings to the output layer, W above.
+        dropout: Dropout rate between layers.
+        pooling: Pooling of all states into one to classify a sequence: their mean, their maximum,
+            the last state, the final states of all directions (ends), or attention pooling.
+        token_options: Options of embeddings and output layer.
+        loss_options: Options of the training loss.
+        forecast_options: Options of forecasts.
     """
 
     forms = frozenset({Form.NEXT, Form.EACH, Form.WHOLE, Form.FORECAST})
@@ -42,26 +41,33 @@ class WindowNetwork(Reader):
         signature: Signature,
         *,
         context: int = 4,
-        width: int = 128,
-        hidden: int = 128,
-        layers: int = 1,
+        embedding_size: int = 128,
+        hidden_size: int = 128,
+        num_layers: int = 1,
         direct: bool = False,
         dropout: float = 0.0,
         pooling: PoolingName = "mean",
-        ends: Ends = PLAIN_ENDS,
-        aims: Aims = PLAIN_AIMS,
-        outlook: Outlook = PLAIN_OUTLOOK,
+        token_options: TokenOptions = DEFAULT_TOKEN_OPTIONS,
+        loss_options: LossOptions = DEFAULT_LOSS_OPTIONS,
+        forecast_options: ForecastOptions = DEFAULT_FORECAST_OPTIONS,
     ) -> None:
-        body = Window(width, hidden, context=context, layers=layers, direct=direct, dropout=dropout)
+        body = NGramMLP(
+            embedding_size,
+            hidden_size,
+            context=context,
+            num_layers=num_layers,
+            direct=direct,
+            dropout=dropout,
+        )
         super().__init__(
             signature,
             body,
-            width=width,
-            hidden=body.outputs,
+            embedding_size=embedding_size,
+            hidden_size=body.outputs,
             dropout=dropout,
             pooling=pooling,
-            ends=ends,
-            aims=aims,
-            outlook=outlook,
+            token_options=token_options,
+            loss_options=loss_options,
+            forecast_options=forecast_options,
             context=context,
         )

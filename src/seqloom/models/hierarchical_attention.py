@@ -1,4 +1,4 @@
-"""Words to sentences, sentences to a document, with attention at both levels."""
+"""Hierarchical attention network (HAN): words to sentences, sentences to documents."""
 
 from functools import partial
 
@@ -9,106 +9,116 @@ from torch import Tensor
 
 from ..batch import Sequences
 from ..nn.cells import CellName
-from ..nn.cells.options import PLAIN, Wiring
+from ..nn.cells.options import DEFAULT_RNN_OPTIONS, RNNOptions
 from ..nn.dropout import SequenceDropout
 from ..nn.embedding import input_layer
-from ..nn.output.options import PLAIN_AIMS, Aims
-from ..nn.pooling import Summary
-from ..nn.rnn import Recurrence
-from ..nn.token_options import PLAIN_ENDS, Ends
+from ..nn.output.options import DEFAULT_LOSS_OPTIONS, LossOptions
+from ..nn.pooling import AttentionPooling
+from ..nn.rnn import RNN
+from ..nn.token_options import DEFAULT_TOKEN_OPTIONS, TokenOptions
 from ..signature import END, Columns, Signature, Tokens
-from ..trace import changed, is_watched, record
-from .classifier import Whole
+from ..trace import intervened, is_watched, record
+from .classifier import SequenceClassifier
 
-FEWEST = 8  # sentences up to this length are read together
+MIN_BUCKET = 8  # sentences up to this length share a bucket
 
 
-class HierarchicalAttention(Whole):
-    """Reads words, looks at the telling ones of each sentence, then at the telling sentences.
+class HierarchicalAttention(SequenceClassifier):
+    """Hierarchical attention network: attention over words, then sentences (Yang et al., 2016).
 
-    h_it = cell over the words of sentence i, from both sides
+    h_it = bidirectional RNN over the words of sentence i
     u_it = tanh(W h_it + b),  α_it = softmax_t(u_it · u_w),  s_i = Σ_t α_it h_it
-    h_i  = cell over the sentences s_1 … s_L, from both sides
+    h_i  = bidirectional RNN over the sentences s_1 … s_L
     u_i  = tanh(V h_i + c),   α_i  = softmax_i(u_i · u_s),   v   = Σ_i α_i h_i
-    y    = softmax(A v + d)                                  (Yang et al., 2016)
+    y    = softmax(A v + d)
 
-    A sentence ends where the source says so, by its symbol END, which belongs to it; a source
-    without any in the middle is one sentence.
+    The token END, which belongs to the sentence, marks where each one ends; a source without any
+    in the middle is one sentence.
 
     Args:
-        cell: The kind of recurrence at both levels.
-        width: The width of the vector that stands for a word.
-        hidden: The width of the states of both levels, half of it from each side.
-        layers: How many cells are stacked at each level.
-        dropout: The share of numbers dropped between layers while training.
-        wiring: How the cells are made and joined.
-        ends: How symbols come in and go out.
-        aims: What descent aims at beside the right answer.
+        cell: Recurrent cell.
+        embedding_size: Embedding size.
+        hidden_size: Hidden size. At both levels, half of it for each direction.
+        num_layers: Number of stacked layers. The same at both levels.
+        dropout: Dropout rate between layers.
+        rnn_options: Options of the recurrent cells and layers.
+        token_options: Options of embeddings and output layer.
+        loss_options: Options of the training loss.
     """
 
-    reads = frozenset({Tokens, Columns})
+    source_spaces = frozenset({Tokens, Columns})
 
     def __init__(
         self,
         signature: Signature,
         *,
         cell: CellName = "gru",
-        width: int = 128,
-        hidden: int = 128,
-        layers: int = 1,
+        embedding_size: int = 128,
+        hidden_size: int = 128,
+        num_layers: int = 1,
         dropout: float = 0.0,
-        wiring: Wiring = PLAIN,
-        ends: Ends = PLAIN_ENDS,
-        aims: Aims = PLAIN_AIMS,
+        rnn_options: RNNOptions = DEFAULT_RNN_OPTIONS,
+        token_options: TokenOptions = DEFAULT_TOKEN_OPTIONS,
+        loss_options: LossOptions = DEFAULT_LOSS_OPTIONS,
     ) -> None:
-        super().__init__(signature, hidden=hidden, ends=ends, aims=aims)
-        made = partial(Recurrence, layers=layers, both=True, dropout=dropout, wiring=wiring)
-        self.input = input_layer(signature.source, width, dropout, ends)
-        self.words = made(cell, width, hidden)
-        self.word_attention = Summary(hidden)
-        self.sentences = made(cell, hidden, hidden)
-        self.sentence_attention = Summary(hidden)
+        super().__init__(
+            signature,
+            hidden_size=hidden_size,
+            token_options=token_options,
+            loss_options=loss_options,
+        )
+        made = partial(
+            RNN, num_layers=num_layers, bidirectional=True, dropout=dropout, rnn_options=rnn_options
+        )
+        self.input = input_layer(signature.source, embedding_size, dropout, token_options)
+        self.words = made(cell, embedding_size, hidden_size)
+        self.word_attention = AttentionPooling(hidden_size)
+        self.sentences = made(cell, hidden_size, hidden_size)
+        self.sentence_attention = AttentionPooling(hidden_size)
         self.dropout = SequenceDropout(dropout)
 
-    def vectors(self, source: Sequences) -> Float[Tensor, "batch hidden"]:
-        cut = Sentences(source)
+    def encode(self, source: Sequences) -> Float[Tensor, "batch hidden"]:
+        split = SentenceSplit(source)
         x = self.input(torch.from_numpy(source.values))
-        found, word_weights = self._read(x.flatten(0, 1), cut)
-        documents, real = cut.documents(found)
-        lengths = torch.from_numpy(cut.counts)
+        sentences, word_weights = self._encode_sentences(x.flatten(0, 1), split)
+        documents, real = split.documents(sentences)
+        lengths = torch.from_numpy(split.counts)
         states = self.sentences(self.dropout(documents), lengths)
         weights = self.sentence_attention.weights(states, real)
-        weights = changed(self.sentence_attention, "attention", weights[:, None])[:, 0]
+        weights = intervened(self.sentence_attention, "attention", weights[:, None])[:, 0]
         if is_watched():
-            self._record(cut, word_weights, weights)
+            self._record(split, word_weights, weights)
         return self.dropout((weights[:, None] @ states).squeeze(1))
 
-    def _read(
-        self, x: Float[Tensor, "places width"], cut: "Sentences"
+    def _encode_sentences(
+        self, x: Float[Tensor, "positions width"], split: "SentenceSplit"
     ) -> tuple[Float[Tensor, "sentences hidden"], list[Tensor]]:
-        """A vector for each sentence of all sources; those of similar length are read together."""
-        found, weights = [], []
-        for which in cut.buckets():
-            lengths = torch.from_numpy(cut.lengths[which])
+        """A vector for each sentence of all sources, and the attention weights of its words.
+
+        Sentences of similar length are read as one batch, so that little of it is padding.
+        """
+        vectors, weights = [], []
+        for bucket in split.buckets():
+            lengths = torch.from_numpy(split.lengths[bucket])
             steps = torch.arange(int(lengths.max()))
             real = steps < lengths[:, None]
-            places = torch.from_numpy(cut.starts[which])[:, None] + steps
-            states = self.words(x[places.where(real, places[:, :1])], lengths)
-            looks = self.word_attention.weights(states, real)
-            found.append((looks[:, None] @ states).squeeze(1))
-            weights.append(looks)
-        back = np.argsort(np.concatenate(cut.buckets()))
-        return torch.cat(found)[torch.from_numpy(back)], weights
+            positions = torch.from_numpy(split.starts[bucket])[:, None] + steps
+            states = self.words(x[positions.where(real, positions[:, :1])], lengths)
+            attention = self.word_attention.weights(states, real)
+            vectors.append((attention[:, None] @ states).squeeze(1))
+            weights.append(attention)
+        order = np.argsort(np.concatenate(split.buckets()))  # from buckets back to reading order
+        return torch.cat(vectors)[torch.from_numpy(order)], weights
 
-    def _record(self, cut: "Sentences", looks: list[Tensor], weights: Tensor) -> None:
-        """How much each word counts in its sentence, each sentence in its source, and in all."""
-        words = weights.new_zeros(cut.size).flatten()
-        for which, some in zip(cut.buckets(), looks, strict=True):
-            for number, row in zip(which, some, strict=True):
-                start, length = cut.starts[number], cut.lengths[number]
+    def _record(self, split: "SentenceSplit", word_weights: list[Tensor], weights: Tensor) -> None:
+        """Record the attention of words in their sentence, of sentences, and their product."""
+        words = weights.new_zeros(split.size).flatten()
+        for bucket, some in zip(split.buckets(), word_weights, strict=True):
+            for number, row in zip(bucket, some, strict=True):
+                start, length = split.starts[number], split.lengths[number]
                 words[start : start + length] = row[:length]
-        words = words.unflatten(0, cut.size)
-        numbers = torch.from_numpy(cut.numbers)
+        words = words.unflatten(0, split.size)
+        numbers = torch.from_numpy(split.numbers)
         record(self.word_attention, "hierarchy.words", words)
         record(self.sentence_attention, "hierarchy.sentences", weights)
         record(self, "hierarchy.numbers", numbers)
@@ -116,8 +126,8 @@ class HierarchicalAttention(Whole):
         record(self.sentence_attention, "attention", every[:, None])
 
 
-class Sentences:
-    """Where the sentences of all sources begin, and how long they are."""
+class SentenceSplit:
+    """Starts and lengths of the sentences of all sources, as positions in the flattened batch."""
 
     def __init__(self, source: Sequences) -> None:
         real, values = source.mask, source.words().values
@@ -128,21 +138,21 @@ class Sentences:
         self.starts = np.flatnonzero(begins)
         self.lengths = np.flatnonzero(ends) - self.starts + 1
         self.counts: Int[np.ndarray, " batch"] = begins.sum(1)
-        self.numbers = (begins.cumsum(1) - 1).clip(0)  # of each place, which sentence it is in
+        self.numbers = (begins.cumsum(1) - 1).clip(0)  # the sentence index of each position
         self._buckets: list[Int[np.ndarray, " some"]] = []
 
     def buckets(self) -> list[Int[np.ndarray, " some"]]:
-        """Sentences that are read together: each bucket's are up to twice as long as the last's."""
+        """Sentences by length: each bucket has up to twice the length of the one before."""
         if not self._buckets:
-            which = np.ceil(np.log2(np.maximum(self.lengths, FEWEST))).astype(np.int64)
-            self._buckets = [np.flatnonzero(which == number) for number in np.unique(which)]
+            bucket = np.ceil(np.log2(np.maximum(self.lengths, MIN_BUCKET))).astype(np.int64)
+            self._buckets = [np.flatnonzero(bucket == number) for number in np.unique(bucket)]
         return self._buckets
 
     def documents(
-        self, found: Float[Tensor, "sentences hidden"]
+        self, sentences: Float[Tensor, "sentences hidden"]
     ) -> tuple[Float[Tensor, "batch most hidden"], Bool[Tensor, "batch most"]]:
-        """The vectors of the sentences, source by source, and which are real."""
+        """The vectors of the sentences of each source, padded, and their mask."""
         real = torch.from_numpy(np.arange(self.counts.max()) < self.counts[:, None])
-        places = torch.from_numpy(np.cumsum(self.counts) - self.counts)[:, None]
-        places = (places + torch.arange(real.shape[1])).clamp(max=len(found) - 1)
-        return found[places], real
+        starts = torch.from_numpy(np.cumsum(self.counts) - self.counts)[:, None]
+        indices = (starts + torch.arange(real.shape[1])).clamp(max=len(sentences) - 1)
+        return sentences[indices], real

@@ -1,4 +1,4 @@
-"""Hidden Markov model of symbols without labels, its states found by expectation-maximisation."""
+"""Hidden Markov model of text with categorical emissions, trained by EM (Baum-Welch)."""
 
 from collections.abc import Mapping
 
@@ -6,39 +6,40 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from ..batch import Batch, Sequences
-from ..decoding import search as find
+from ..decoding import beam_search
 from ..errors import ModelError
-from ..model import Model, Prediction, Search, State, Walked, Weights
+from ..model import Model, Prediction, Search, State, StatePosterior, Weights
 from ..signature import BEGIN, PAD, Form, Signature, Tokens
 from ..statistical.hmm import compiled
-from ..statistical.hmm.chain import Lattice, Places
-from ..statistical.hmm.compiled import Expected, expected
+from ..statistical.hmm.chain import EmissionScores, LinearChain
+from ..statistical.hmm.compiled import ExpectedCounts, expected_counts
 
-NEVER = [PAD, BEGIN]  # symbols that no state shows
-NAMES = ("first", "moves", "shown")
+SPECIAL = [PAD, BEGIN]  # tokens that no state emits
+NAMES = ("first", "moves", "shown")  # of weights on disk: π, A and B
 
 
-class HiddenStates(Model):
-    """A text is what a walk through states shows; which states there are is found, not told.
+class HMM(Model):
+    """Hidden Markov model with categorical emissions, trained by EM (Baum-Welch).
 
-    p(x, z) = first(z₁) Π_{t>1} moves(z_{t-1}, z_t) Π_t shown(z_t, x_t)
-    p(x_t | x₁ … x_{t-1}) = Σ_z p(z_t = z | x₁ … x_{t-1}) shown(z, x_t)        the forward sums
+    p(x, z) = π(z₁) Π_{t>1} A(z_{t-1}, z_t) Π_t B(z_t, x_t)
+    p(x_t | x₁ … x_{t-1}) = Σ_z p(z_t = z | x₁ … x_{t-1}) B(z, x_t)           forward algorithm
 
-    All three are learned by Baum and Welch (1970): count how often each thing happens on average,
-    given the text and the model so far, make these counts the model, and repeat. The likelihood of
-    the text never falls. What is found depends on where it starts, so it can start several times.
+    Initial distribution π, transition matrix A and emission probabilities B are estimated by the
+    Baum-Welch algorithm (Baum et al., 1970): expected counts given text and current parameters (E
+    step), normalised (M step). The likelihood never falls. EM finds a local optimum, hence the
+    restarts.
 
     Args:
-        states: How many states there are.
-        smoothing: What is added to every count, so that nothing is impossible; 0 adds nothing.
-        restarts: How often learning starts, from other random numbers each time; what validation
-            likes best is kept.
-        tolerance: Learning ends when all symbols gain less than this on average, in nats, or after
-            training.epochs passes.
+        states: Number of hidden states.
+        smoothing: Pseudocount added to every expected count; 0 is no smoothing.
+        restarts: Number of random restarts; the one with the best validation loss is kept.
+        tolerance: Convergence tolerance of EM: it stops when an iteration gains less than this, in
+            nats per token, or after training.epochs iterations.
     """
 
     forms = frozenset({Form.NEXT})
-    reads = writes = frozenset({Tokens})
+    learns = "EM (Baum-Welch)"
+    source_spaces = target_spaces = frozenset({Tokens})
     in_order = True
 
     def __init__(
@@ -54,14 +55,14 @@ class HiddenStates(Model):
         for name, value, least in (("states", states, 1), ("restarts", restarts, 1)):
             if value < least:
                 raise _wrong(f"{name} = {value}: expected a whole number of at least {least}", name)
-        for name, share in (("smoothing", smoothing), ("tolerance", tolerance)):
-            if share < 0:
-                raise _wrong(f"{name} = {share:g} must not be negative", name)
+        for name, number in (("smoothing", smoothing), ("tolerance", tolerance)):
+            if number < 0:
+                raise _wrong(f"{name} = {number:g} must not be negative", name)
         if not isinstance(signature.target, Tokens):
-            raise TypeError("hidden states show symbols")
-        self.states, self._symbols = states, signature.target.size
+            raise TypeError("the emissions of this model are tokens")
+        self.states, self._vocabulary = states, signature.target.size
         self.smoothing, self.restarts, self.tolerance = smoothing, restarts, tolerance
-        self._seed = int(np.random.randint(1 << 31))  # from where `seed` has set it
+        self._seed = int(np.random.randint(1 << 31))  # from the generator that `seed` sets
         self.restart(0)
 
     @staticmethod
@@ -69,120 +70,126 @@ class HiddenStates(Model):
         np.random.seed(number)
 
     def restart(self, number: int) -> None:
-        """Begin anew, from random numbers of this start alone."""
-        chance = np.random.default_rng([self._seed, number])
-        shown = chance.dirichlet(np.ones(self._symbols), self.states)
-        shown[:, NEVER] = 0
-        self._take(
-            chance.dirichlet(np.ones(self.states)),
-            chance.dirichlet(np.ones(self.states), self.states),
-            shown / shown.sum(1, keepdims=True),
+        """Random parameters from Dirichlet distributions, seeded by the number of the restart."""
+        random = np.random.default_rng([self._seed, number])
+        emissions = random.dirichlet(np.ones(self._vocabulary), self.states)
+        emissions[:, SPECIAL] = 0
+        self._set(
+            random.dirichlet(np.ones(self.states)),
+            random.dirichlet(np.ones(self.states), self.states),
+            emissions / emissions.sum(1, keepdims=True),
         )
 
-    def statistics(self, batch: Batch) -> Expected:
-        return expected(self._lattice, self._places(batch.target))
+    def statistics(self, batch: Batch) -> ExpectedCounts:
+        return expected_counts(self._chain, self._emission_scores(batch.target))
 
-    def update(self, statistics: Expected) -> None:
-        counts = (statistics.first, statistics.moves, statistics.rows.T)
-        first, moves, shown = (count + self.smoothing for count in counts)
-        shown[:, NEVER] = 0
-        told = zip((first, moves, shown), (self._first, self._moves, self._shown), strict=True)
-        self._take(*(_shares(count, before) for count, before in told))
+    def update(self, statistics: ExpectedCounts) -> None:
+        counts = (statistics.initial, statistics.transitions, statistics.emissions.T)
+        initial, transitions, emissions = (count + self.smoothing for count in counts)
+        emissions[:, SPECIAL] = 0
+        new = initial, transitions, emissions
+        old = self._initial, self._transitions, self._emissions
+        self._set(*(_normalised(*pair) for pair in zip(new, old, strict=True)))
 
     def log_prob(self, batch: Batch) -> Float[np.ndarray, " batch"]:
-        return compiled.totals(self._lattice, self._places(batch.target))
+        return compiled.log_partitions(self._chain, self._emission_scores(batch.target))
 
     def predict(self, source: Sequences, search: Search) -> Prediction:
-        return find(self, source, search, prefix=source)
+        return beam_search(self, source, search, prefix=source)
 
     def begin(self, source: Sequences) -> State:
-        return (np.tile(self._first, (len(source), 1)),)
+        return (np.tile(self._initial, (len(source), 1)),)
 
     def step(
-        self, symbols: Int[np.ndarray, " batch"], state: State
+        self, tokens: Int[np.ndarray, " batch"], state: State
     ) -> tuple[Float[np.ndarray, "batch vocabulary"], State]:
-        after = self._after(symbols, state[0])
+        after = self._after(tokens, state[0])
         with np.errstate(divide="ignore"):
-            return np.log(after @ self._shown), (after,)
+            return np.log(after @ self._emissions), (after,)
 
     def log_probs_from(
-        self, window: Batch, state: State
+        self, segment: Batch, state: State
     ) -> tuple[Float[np.ndarray, "batch time"], State]:
-        """Log-probability of every target symbol, and the state after the window."""
-        (ahead,), mask = state, window.target.mask
-        found = np.zeros(mask.shape)
+        """Log-probability of every target token, and the state after the segment."""
+        (prior,), mask = state, segment.target.mask
+        log_probs = np.zeros(mask.shape)
         for t in range(mask.shape[1]):
-            ahead = np.where(
-                mask[:, t, None], self._after(window.source.values[:, t], ahead), ahead
-            )
-            chances = (ahead * self._shown.T[window.target.values[:, t]]).sum(1)
+            after = self._after(segment.source.values[:, t], prior)
+            prior = np.where(mask[:, t, None], after, prior)
+            probabilities = (prior * self._emissions.T[segment.target.values[:, t]]).sum(1)
             with np.errstate(divide="ignore"):
-                found[:, t] = np.where(mask[:, t], np.log(chances), 0.0)
-        return found, (ahead,)
+                log_probs[:, t] = np.where(mask[:, t], np.log(probabilities), 0.0)
+        return log_probs, (prior,)
 
     def _after(
-        self, symbols: Int[np.ndarray, " batch"], ahead: Float[np.ndarray, "batch states"]
+        self, tokens: Int[np.ndarray, " batch"], prior: Float[np.ndarray, "batch states"]
     ) -> Float[np.ndarray, "batch states"]:
-        """How likely each state is next, once these symbols are read, from how likely it was now.
+        """One forward step: from p(z_t | x_<t), after reading x_t, to p(z_{t+1} | x_≤t).
 
-        BEGIN comes before the first state, and nothing is learned from what cannot be.
+        BEGIN and other tokens of probability 0 leave it unchanged: they are no observations.
         """
-        here = ahead * self._shown.T[symbols]
-        total = here.sum(1, keepdims=True)
-        is_real = total > 0
-        return np.where(is_real, here / np.where(is_real, total, 1) @ self._moves, ahead)
+        joint = prior * self._emissions.T[tokens]
+        total = joint.sum(1, keepdims=True)
+        is_possible = total > 0
+        posterior = joint / np.where(is_possible, total, 1)
+        return np.where(is_possible, posterior @ self._transitions, prior)
 
-    def best_states(self, symbols: Sequences) -> tuple[Sequences, Float[np.ndarray, " batch"]]:
-        """The likeliest states together (Viterbi), and log p(symbols, states)."""
-        path, scores = compiled.viterbi(self._lattice, self._places(symbols))
-        found = np.zeros(symbols.values.shape, dtype=np.int64)
-        found[symbols.mask] = path
-        return Sequences(found, symbols.lengths), scores
+    def viterbi_states(self, source: Sequences) -> tuple[Sequences, Float[np.ndarray, " batch"]]:
+        """The most probable sequence of states (Viterbi), and log p(tokens, states)."""
+        path, scores = compiled.viterbi(self._chain, self._emission_scores(source))
+        states = np.zeros(source.values.shape, dtype=np.int64)
+        states[source.mask] = path
+        return Sequences(states, source.lengths), scores
 
-    def state_chances(self, symbols: Sequences) -> Float[np.ndarray, "batch time states"]:
-        """p(z_t | all symbols) at each place; 0 where there is none."""
-        found = np.zeros((*symbols.values.shape, self.states))
-        found[symbols.mask] = compiled.posteriors(self._lattice, self._places(symbols)).chances
-        return found
+    def state_probabilities(self, source: Sequences) -> Float[np.ndarray, "batch time states"]:
+        """Posterior state probabilities p(z_t | x) (forward-backward); 0 at padding."""
+        posterior = np.zeros((*source.values.shape, self.states))
+        posterior[source.mask] = compiled.posteriors(
+            self._chain, self._emission_scores(source)
+        ).marginals
+        return posterior
 
-    def walked(self, source: Sequences) -> Walked:
-        """What a text says of its states; each is told by the symbols it shows."""
+    def infer_states(self, source: Sequences) -> StatePosterior:
+        """Filtering, smoothing and Viterbi path of a text."""
         one = Sequences(source.values[:1, : source.lengths[0]], source.lengths[:1])
-        path, _ = self.best_states(one)
-        filtered = compiled.filtered(self._lattice, self._places(one))
-        chances = self.state_chances(one)[0]
-        return Walked(filtered, chances, path.values[0], self._moves, self._shown)
+        path, _ = self.viterbi_states(one)
+        filtered = compiled.filtered_marginals(self._chain, self._emission_scores(one))
+        smoothed = self.state_probabilities(one)[0]
+        parameters = self._transitions, self._emissions
+        return StatePosterior(filtered, smoothed, path.values[0], *parameters)
 
     def weights(self) -> Weights:
-        return {"first": self._first, "moves": self._moves, "shown": self._shown}
+        return {"first": self._initial, "moves": self._transitions, "shown": self._emissions}
 
     def restore(self, weights: Mapping[str, np.ndarray]) -> None:
         mine = self.weights()
         if weights.keys() != mine.keys() or any(weights[n].shape != mine[n].shape for n in mine):
             raise ModelError("M111", f"the weights do not fit {self.states} hidden states")
-        self._take(*(weights[name] for name in NAMES))
+        self._set(*(weights[name] for name in NAMES))
 
-    def _take(
+    def _set(
         self,
-        first: Float[np.ndarray, " states"],
-        moves: Float[np.ndarray, "states states"],
-        shown: Float[np.ndarray, "states size"],
+        initial: Float[np.ndarray, " states"],
+        transitions: Float[np.ndarray, "states states"],
+        emissions: Float[np.ndarray, "states size"],
     ) -> None:
-        self._first, self._moves, self._shown = first, moves, shown
+        self._initial, self._transitions, self._emissions = initial, transitions, emissions
         with np.errstate(divide="ignore"):
-            self._lattice = Lattice.of(np.log(first), np.log(moves), np.zeros(self.states))
-            self._fits = np.log(shown.T)
+            self._chain = LinearChain.first_order(
+                np.log(initial), np.log(transitions), np.zeros(self.states)
+            )
+            self._log_emissions = np.log(emissions.T)
 
-    def _places(self, symbols: Sequences) -> Places:
-        return Places(self._fits, symbols.values[symbols.mask], symbols.lengths)
+    def _emission_scores(self, source: Sequences) -> EmissionScores:
+        return EmissionScores(self._log_emissions, source.values[source.mask], source.lengths)
 
 
-def _shares(
+def _normalised(
     counts: Float[np.ndarray, "*rows options"], before: Float[np.ndarray, "*rows options"]
 ) -> Float[np.ndarray, "*rows options"]:
-    """Counts as shares; what was never counted stays as it was."""
-    whole = counts.sum(-1, keepdims=True)
-    return np.where(whole > 0, counts / np.where(whole > 0, whole, 1), before)
+    """Counts normalised to probabilities; rows without any count stay as they were."""
+    total = counts.sum(-1, keepdims=True)
+    return np.where(total > 0, counts / np.where(total > 0, total, 1), before)
 
 
 def _wrong(problem: str, option: str) -> ModelError:

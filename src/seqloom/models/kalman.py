@@ -1,4 +1,4 @@
-"""The Kalman filter: a linear dynamical system behind a series."""
+"""Linear-Gaussian state-space models of time series: Kalman filter, smoother and estimation."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -10,58 +10,66 @@ from jaxtyping import Float
 from ..batch import Batch, Sequences
 from ..errors import ModelError
 from ..model import Model, Prediction, Search, State, Weights
-from ..prediction import Foreseen
+from ..prediction import QuantileForecast
 from ..signature import Form, Series, Signature
-from ..statistical.kalman import compiled
-from ..statistical.kalman import fit as learn
-from ..statistical.kalman.simulate import Steps, drawn
-from ..statistical.kalman.structure import Autoregression, Components, Free, Structure
-from ..statistical.kalman.system import Start, System
-from .series import nothing_observed, rows_of
+from ..statistical.kalman import compiled, fit
+from ..statistical.kalman.simulate import OnlineFilter, simulate
+from ..statistical.kalman.structure import (
+    FreeMatrices,
+    LatentAutoregression,
+    Structure,
+    UnobservedComponents,
+)
+from ..statistical.kalman.system import InitialDistribution, StateSpace
+from .series import nothing_observed, whole_series
 
 StructureName = Literal["local-level", "local-trend", "autoregression", "free"]
 LearningName = Literal["likelihood", "expectation"]
 Rows = Float[np.ndarray, "_ _"]
-STEPS = 50  # of descent in one pass over the data; passes repeat while they gain
+STEPS = 50  # BFGS steps in one pass over the data; passes repeat until convergence
 SCALES = ("centre", "unit", "input_centre", "input_unit")
 
 
 @dataclass(frozen=True)
-class Gathered:
-    """Series to be learned from together, and how likely they are so far."""
+class TrainingSeries:
+    """All training series, for joint estimation, and their log-likelihood so far."""
 
     series: tuple[tuple[Rows, Rows], ...]
     log_likelihood: float
 
-    def __add__(self, other: "Gathered") -> "Gathered":
-        return Gathered(self.series + other.series, self.log_likelihood + other.log_likelihood)
+    def __add__(self, other: "TrainingSeries") -> "TrainingSeries":
+        return TrainingSeries(
+            self.series + other.series, self.log_likelihood + other.log_likelihood
+        )
 
 
 class Kalman(Model):
-    """A hidden state that moves by a matrix and is seen through another, both with Gaussian noise.
+    """Linear-Gaussian state-space model (Kalman filter).
 
-    z_t = A z_{t-1} + B u_t + c + w_t     w_t ~ N(0, Q)     the state; u_t are inputs that are known
-    x_t = C z_t     + D u_t + d + v_t     v_t ~ N(0, R)     what is observed
+    z_t = A z_{t-1} + B u_t + c + w_t     w_t ~ N(0, Q)     state equation; u_t are known inputs
+    x_t = C z_t     + D u_t + d + v_t     v_t ~ N(0, R)     observation equation
 
-    Kalman (1960): what is known of the state is a mean and a covariance, both moved on and
-    corrected in every step. Forecasts, intervals and the likelihood are exact, and a number that is
-    missing is simply not seen. All series that are learned from have the same matrices.
+    Kalman (1960): the filter predicts and updates the mean and covariance of the state at each
+    step. Forecasts, prediction intervals and the likelihood are exact; missing values skip the
+    update. All training series share the same matrices.
 
     Args:
-        structure: What the state is: a level that walks at random, a level with a trend, an
-            autoregression that is seen with noise, or free numbers whose matrices are all learned.
-        seasonal: Whether a season is added to the level, where the task names a period above 1.
-        order: Of the autoregression: how many of the last values count.
-        states: Of the free structure: how many numbers the state has.
-        learning: By descent of the exact gradient of the likelihood, or by
-            expectation-maximisation of all matrices, a pass for each epoch.
-        restarts: How often learning starts; only the free structure starts at random.
-        tolerance: Learning ends when all numbers gain less than this on average, in nats, or after
-            training.epochs passes.
+        structure: Structure of the state: local level (random walk), local linear trend, an
+            autoregression observed with noise, or free matrices, all of them estimated.
+        seasonal: Add a seasonal component, if the task has a period above 1.
+        order: Order of the autoregression.
+        states: Number of hidden states. Of the free structure: the dimension of the state.
+        learning: Estimation: maximum likelihood with exact gradients (likelihood; BFGS), or EM with
+            an iteration for each epoch (expectation).
+        restarts: Number of random restarts; the one with the best validation loss is kept. Only the
+            free structure starts at random.
+        tolerance: Convergence tolerance: estimation stops when an iteration gains less than this,
+            in nats per value, or after training.epochs iterations.
     """
 
     forms = frozenset({Form.FORECAST})
-    reads = writes = frozenset({Series})
+    source_spaces = target_spaces = frozenset({Series})
+    learns = "maximum likelihood (BFGS), or EM"
 
     def __init__(
         self,
@@ -78,10 +86,10 @@ class Kalman(Model):
         super().__init__(signature)
         if not isinstance(signature.source, Series):
             raise TypeError("a Kalman filter reads series")
-        _refuse_impossible(order=order, states=states, restarts=restarts, tolerance=tolerance)
+        _check_options(order=order, states=states, restarts=restarts, tolerance=tolerance)
         if learning == "expectation" and structure == "autoregression":
             raise _wrong(
-                "learning = expectation: an autoregression that is stationary has no such pass",
+                "learning = expectation: EM does not keep an autoregression stationary",
                 "learning=likelihood",
             )
         width, known, period = signature.source.width, signature.source.known, 1
@@ -90,7 +98,7 @@ class Kalman(Model):
         self._structure: Structure = _structures(width, known, period, order, states)[structure]()
         self._width, self._known, self.learning = width, known, learning
         self.restarts, self.tolerance = restarts, tolerance
-        self._seed = int(np.random.randint(1 << 31))  # from where `seed` has set it
+        self._seed = int(np.random.randint(1 << 31))  # from the generator that `seed` sets
         self.restart(0)
 
     @staticmethod
@@ -98,287 +106,309 @@ class Kalman(Model):
         np.random.seed(number)
 
     def restart(self, number: int) -> None:
-        """Begin anew: nothing is known of the series, not even their size."""
-        chance = np.random.default_rng([self._seed, number])
-        self._starts = self._structure.begin(chance)
-        self._numbers, states = self._starts[0], self._structure.states
+        """Initial parameters; the scale of the series is not known yet."""
+        random = np.random.default_rng([self._seed, number])
+        self._starts = self._structure.initial_parameters(random)
+        self._parameters, states = self._starts[0], self._structure.states
         self._scales = {
             "centre": np.zeros(self._width),
             "unit": np.ones(self._width),
             "input_centre": np.zeros(self._known),
             "input_unit": np.ones(self._known),
         }
-        self._prior = Start.known(np.zeros(states), np.eye(states))
+        self._prior = InitialDistribution.known(np.zeros(states), np.eye(states))
         self._is_new = True
 
-    # Learning.
+    # Estimation.
 
     def statistics(self, batch: Batch) -> Any:
-        several = [self._split(rows) for rows, _ in rows_of(batch)]
+        several = [self._split(rows) for rows, _ in whole_series(batch)]
         several = [series for series in several if not np.isnan(series[0]).all()]
         if self._is_new:
-            return Gathered(tuple(several), sum(_as_noise(values) for values, _ in several))
+            white_noise = sum(_white_noise(values) for values, _ in several)
+            return TrainingSeries(tuple(several), white_noise)
         scaled = [self._scaled(*series) for series in several]
         if self.learning == "expectation" and scaled:
-            return learn.expected_of(self._structure, self._numbers, scaled)
-        likely = learn.total(self._structure, self._numbers, scaled)
-        return Gathered(tuple(several), likely)
+            return fit.expected_moments(self._structure, self._parameters, scaled)
+        log_likelihood = fit.log_likelihood(self._structure, self._parameters, scaled)
+        return TrainingSeries(tuple(several), log_likelihood)
 
     def update(self, statistics: Any) -> None:
-        if isinstance(statistics, Gathered):
+        if isinstance(statistics, TrainingSeries):
             if not statistics.series:
                 raise nothing_observed(1, 1)
             if self._is_new:
-                self._take_scales(statistics.series)
+                self._fit_scales(statistics.series)
             several = [self._scaled(*series) for series in statistics.series]
             if self._is_new:
-                self._numbers = learn.best_start(self._structure, self._starts, several)
+                self._parameters = fit.best_start(self._structure, self._starts, several)
             if self.learning == "likelihood":
-                self._numbers = learn.likeliest(self._structure, self._numbers, several, STEPS)
-            statistics = learn.expected_of(self._structure, self._numbers, several)
+                self._parameters = fit.maximum_likelihood(
+                    self._structure, self._parameters, several, STEPS
+                )
+            statistics = fit.expected_moments(self._structure, self._parameters, several)
         if self.learning == "expectation":
-            system = self._structure.maximised(statistics, self._system)
-            self._numbers = self._structure.numbers(system)
-        self._is_new, self._prior = False, _spread_of(statistics, self._structure.states)
+            system = self._structure.m_step(statistics, self._system)
+            self._parameters = self._structure.parameters(system)
+        self._is_new, self._prior = False, _pooled_states(statistics, self._structure.states)
 
-    def _take_scales(self, several: tuple[tuple[Rows, Rows], ...]) -> None:
+    def _fit_scales(self, several: tuple[tuple[Rows, Rows], ...]) -> None:
         values = np.concatenate([values for values, _ in several])
         inputs = np.concatenate([inputs for _, inputs in several])
         for name, rows in (("", values), ("input_", inputs)):
-            there = ~np.isnan(rows)
-            count = np.maximum(1, there.sum(0))
-            centre = np.where(there, rows, 0).sum(0) / count
-            spread = np.sqrt((np.where(there, rows - centre, 0) ** 2).sum(0) / count)
-            self._scales[f"{name}centre"] = centre
-            self._scales[f"{name}unit"] = np.where(spread > 1e-12 * np.abs(centre), spread, 1.0)
+            is_observed = ~np.isnan(rows)
+            count = np.maximum(1, is_observed.sum(0))
+            mean = np.where(is_observed, rows, 0).sum(0) / count
+            deviation = np.sqrt((np.where(is_observed, rows - mean, 0) ** 2).sum(0) / count)
+            varies = deviation > 1e-12 * np.abs(mean)  # more than rounding errors
+            self._scales[f"{name}centre"] = mean
+            self._scales[f"{name}unit"] = np.where(varies, deviation, 1.0)
 
-    # Use.
+    # Inference.
 
     def log_prob(self, batch: Batch) -> Float[np.ndarray, " batch"]:
-        """Of whole series as Durbin and Koopman count it: diffuse numbers have their constant."""
-        unit, found = np.log(self._scales["unit"]), []
-        for rows, ahead in rows_of(batch):
+        """Log-density of the future given the past; of a whole series the diffuse log-likelihood.
+
+        The diffuse log-likelihood is that of Durbin and Koopman (2012), with its constant.
+        """
+        unit, log_probs = np.log(self._scales["unit"]), []
+        for rows, ahead in whole_series(batch):
             values, inputs = self._scaled(*self._split(rows))
             past = len(rows) - ahead
-            system = self._system if past == 0 else self._told(values, inputs, past)
+            system = self._system if past == 0 else self._identified(values, inputs, past)
             terms = compiled.log_likelihoods(system, values, inputs)[past:]
             scaling = (~np.isnan(values[past:]) * unit).sum()
-            if past == 0:  # κ is as large in any units, so what is diffuse has no scale
-                scaling -= _of_each(system.start.diffuse, self._width) @ unit
-            found.append(terms.sum() - scaling)
-        return np.array(found, dtype=np.float64)
+            if past == 0:  # κ, the diffuse variance, is infinite in any units, and is not scaled
+                scaling -= _diffuse_counts(system.initial.diffuse, self._width) @ unit
+            log_probs.append(terms.sum() - scaling)
+        return np.array(log_probs, dtype=np.float64)
 
     def predict(self, source: Sequences, search: Search) -> Prediction:
         target = self.signature.target
         horizon = search.horizon or (target.horizon if isinstance(target, Series) else 1)
-        found, log_probs = [], []
+        forecasts, log_probs = [], []
         for number, length in enumerate(source.lengths.tolist()):
             ahead = min(horizon, length)
             rows = np.array(source.values[number, :length], dtype=np.float64)
             rows[length - ahead :, : self._width] = np.nan
-            foreseen = self._foreseen(rows, ahead, search, number)
-            found.append(foreseen)
-            rows[length - ahead :, : self._width] = foreseen.mean
-            log_probs.append(self._density(rows, ahead))
-        return Prediction.ahead(found, np.array(log_probs, dtype=np.float64))
+            forecast = self._forecast(rows, ahead, search, number)
+            forecasts.append(forecast)
+            rows[length - ahead :, : self._width] = forecast.mean
+            log_probs.append(self._log_density(rows, ahead))
+        return Prediction.of_forecasts(forecasts, np.array(log_probs, dtype=np.float64))
 
-    def _foreseen(
+    def _forecast(
         self, rows: Float[np.ndarray, "time all"], ahead: int, search: Search, number: int
-    ) -> Foreseen:
+    ) -> QuantileForecast:
         values, inputs = self._scaled(*self._split(rows))
         past = len(rows) - ahead
-        system = self._told(values, inputs, past)
-        known = compiled.filtered(system, values, inputs)
-        mean, covariance = compiled.shown(system, known.ahead[past:], known.ahead_covariance[past:])
-        mean = mean + compiled.offsets(system, inputs[past:])
+        system = self._identified(values, inputs, past)
+        filtered = compiled.kalman_filter(system, values, inputs)
+        mean, covariance = compiled.observation_moments(
+            system, filtered.predicted_mean[past:], filtered.predicted_covariance[past:]
+        )
+        mean = mean + compiled.observation_offsets(system, inputs[past:])
         paths = None
         if search.samples:
-            chance = np.random.default_rng([search.seed, number])
-            start = Start.known(known.ahead[past], known.ahead_covariance[past])
-            paths = self._back(drawn(system, start, inputs[past:], search.samples, chance))
-        size = np.sqrt(np.diagonal(covariance, axis1=-2, axis2=-1)) * self._scales["unit"]
-        return Foreseen.normal(self._back(mean), size, paths)
+            random = np.random.default_rng([search.seed, number])
+            start = InitialDistribution.known(
+                filtered.predicted_mean[past], filtered.predicted_covariance[past]
+            )
+            paths = self._unscaled(simulate(system, start, inputs[past:], search.samples, random))
+        deviation = np.sqrt(np.diagonal(covariance, axis1=-2, axis2=-1)) * self._scales["unit"]
+        return QuantileForecast.normal(self._unscaled(mean), deviation, paths)
 
-    def _density(self, rows: Float[np.ndarray, "time all"], ahead: int) -> float:
+    def _log_density(self, rows: Float[np.ndarray, "time all"], ahead: int) -> float:
         past = rows.copy()
         past[len(rows) - ahead :, : self._width] = np.nan
         future = rows[len(rows) - ahead :, : self._width]
         batch = Batch(Sequences.pad([past]), Sequences.pad([future]))
-        return float(self.log_prob(batch)[0]) if ahead < len(rows) else self._from_nothing(batch)
+        return float(self.log_prob(batch)[0]) if ahead < len(rows) else self._without_past(batch)
 
-    def _from_nothing(self, batch: Batch) -> float:
-        """Of a future without a past: the state could be any that was learned from."""
-        values, inputs = self._scaled(*self._split(rows_of(batch)[0][0]))
-        system = self._begun()
+    def _without_past(self, batch: Batch) -> float:
+        """Log-density of a future without a past, from the state distribution of training."""
+        values, inputs = self._scaled(*self._split(whole_series(batch)[0][0]))
+        system = self._with_prior()
         unit = (~np.isnan(values) * np.log(self._scales["unit"])).sum()
         return float(compiled.log_likelihoods(system, values, inputs).sum() - unit)
 
-    def stepper(self) -> "KalmanSteps":
-        """Single steps of the filter."""
-        return KalmanSteps(self)
+    def stepper(self) -> "KalmanStepper":
+        """Streaming Kalman filter."""
+        return KalmanStepper(self)
 
-    def filtered(self, past: Float[np.ndarray, "time all"]) -> compiled.Filtered:
-        """What is known of the state in each step of a series, in scaled units."""
+    def filtered(self, past: Float[np.ndarray, "time all"]) -> compiled.FilterResult:
+        """Filtered state means and covariances at each step, in scaled units."""
         values, inputs = self._scaled(*self._split(past))
-        return compiled.filtered(self._told(values, inputs, len(past)), values, inputs)
+        return compiled.kalman_filter(self._identified(values, inputs, len(past)), values, inputs)
 
     def components(self, past: Float[np.ndarray, "time all"]) -> dict[str, tuple[Rows, Rows]]:
-        """Level, trend, season and the like in each step, given the whole past: mean and deviation.
+        """Smoothed level, trend, season and other components: mean and standard deviation.
 
-        Those of a structure are in the units of the series, one column for each number of it;
-        states of a free system are in their own.
+        Those of a structure are in the units of the series, with a column for each variable; the
+        states of the free structure have no units.
         """
         values, inputs = self._scaled(*self._split(past))
-        smooth = compiled.smoothed(self._told(values, inputs, len(past)), values, inputs)
-        found = {}
-        for name, matrix in self._structure.parts.items():
+        smooth = compiled.kalman_smoother(
+            self._identified(values, inputs, len(past)), values, inputs
+        )
+        components = {}
+        for name, matrix in self._structure.components.items():
             unit = self._scales["unit"] if len(matrix) == self._width else np.ones(len(matrix))
-            if isinstance(self._structure, Free):
+            if isinstance(self._structure, FreeMatrices):
                 unit = np.ones(len(matrix))
-            middle = smooth.mean @ matrix.T * unit
-            spread = np.einsum("ik,tkl,il->ti", matrix, smooth.covariance[:], matrix)
+            mean = smooth.mean @ matrix.T * unit
+            variance = np.einsum("ik,tkl,il->ti", matrix, smooth.covariance[:], matrix)
             if name == "level":
-                middle = middle + self._scales["centre"]
-            found[name] = (middle, np.sqrt(np.maximum(spread, 0)) * unit)
-        return found
+                mean = mean + self._scales["centre"]
+            # Rounding can leave a variance of 0 slightly negative.
+            components[name] = (mean, np.sqrt(np.maximum(variance, 0)) * unit)
+        return components
 
     def describe(self) -> dict[str, float]:
-        """The variances and coefficients by name, in the units of the data it was given.
+        """Estimated variances and coefficients by name, in the units of the model's input.
 
-        A task that scales its series gives scaled ones; with task.scaling=none they are the file's.
+        If the task scales its series these are scaled units; with task.scaling=none the file's.
         """
         system, unit = self._system, self._scales["unit"]
-        found = dict(_variances("noise", system.error, unit))
-        for name, rows in self._structure.noisy.items():
-            block = system.process[np.ix_(rows, rows)]
-            found |= _variances(name, block, unit if len(rows) == self._width else None)
-        if isinstance(self._structure, Autoregression):
+        estimates = dict(_variances("noise", system.observation_noise, unit))
+        for name, rows in self._structure.noises.items():
+            block = system.process_noise[np.ix_(rows, rows)]
+            estimates |= _variances(name, block, unit if len(rows) == self._width else None)
+        if isinstance(self._structure, LatentAutoregression):
             for lag in range(self._structure.order):
                 for number in range(self._width):
                     key = _named(f"coefficient {lag + 1}", number, self._width)
-                    found[key] = float(system.transition[number, lag * self._width + number])
-        if system.direct is not None:
-            slopes = unit[:, None] * system.direct / self._scales["input_unit"]
-            for (number, known), slope in np.ndenumerate(slopes):
-                found[_named(f"input {known + 1}", number, self._width)] = float(slope)
-        return found
+                    estimates[key] = float(system.transition[number, lag * self._width + number])
+        if system.feedthrough is not None:
+            slopes = unit[:, None] * system.feedthrough / self._scales["input_unit"]
+            for (number, column), slope in np.ndenumerate(slopes):
+                estimates[_named(f"input {column + 1}", number, self._width)] = float(slope)
+        return estimates
 
     def weights(self) -> Weights:
         start = {"start.mean": self._prior.mean, "start.covariance": self._prior.covariance}
-        return {"numbers": self._numbers, **self._scales, **start}
+        return {"numbers": self._parameters, **self._scales, **start}
 
     def restore(self, weights: Mapping[str, np.ndarray]) -> None:
         mine = self.weights()
         if weights.keys() != mine.keys() or any(weights[n].shape != mine[n].shape for n in mine):
-            raise ModelError("M111", "the weights do not fit this structure of a Kalman filter")
-        self._numbers = np.asarray(weights["numbers"], dtype=np.float64)
+            raise ModelError("M111", "the weights do not fit this state-space model")
+        self._parameters = np.asarray(weights["numbers"], dtype=np.float64)
         self._scales = {name: np.asarray(weights[name], dtype=np.float64) for name in SCALES}
-        self._prior = Start.known(weights["start.mean"], weights["start.covariance"])
+        self._prior = InitialDistribution.known(weights["start.mean"], weights["start.covariance"])
         self._is_new = False
 
     @property
-    def system(self) -> System:
+    def system(self) -> StateSpace:
         """The matrices, in scaled units."""
         return self._system
 
     @property
-    def _system(self) -> System:
-        return self._structure.system(self._numbers)
+    def _system(self) -> StateSpace:
+        return self._structure.state_space(self._parameters)
 
-    def _begun(self) -> System:
-        """The system from states as they were learned from."""
-        return replace(self._system, start=self._prior)
+    def _with_prior(self) -> StateSpace:
+        """The system, its initial state from the distribution of states in training."""
+        return replace(self._system, initial=self._prior)
 
-    def _told(self, values: Rows, inputs: Rows, past: int) -> System:
-        """The system with its own start, or another where the past does not tell it."""
+    def _identified(self, values: Rows, inputs: Rows, past: int) -> StateSpace:
+        """The system with its diffuse initial state if the past identifies it, else with a prior.
+
+        Without enough observations a diffuse state still has infinite variance after the past, and
+        forecasts would have none at all.
+        """
         system = self._system
-        if not system.start.diffuse.any():
+        if not system.initial.diffuse.any():
             return system
-        is_told = past > 0 and compiled.is_told(system, values[:past], inputs[:past])
-        return system if is_told else self._begun()
+        is_identified = past > 0 and compiled.is_identified(system, values[:past], inputs[:past])
+        return system if is_identified else self._with_prior()
 
     def _split(self, rows: Float[np.ndarray, "time all"]) -> tuple[Rows, Rows]:
         return rows[:, : self._width], rows[:, self._width :]
 
     def _scaled(self, values: Rows, inputs: Rows) -> tuple[Rows, Rows]:
         scales = self._scales
-        known = (inputs - scales["input_centre"]) / scales["input_unit"]
-        return (values - scales["centre"]) / scales["unit"], known
+        scaled_inputs = (inputs - scales["input_centre"]) / scales["input_unit"]
+        return (values - scales["centre"]) / scales["unit"], scaled_inputs
 
-    def _back(self, values: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
+    def _unscaled(self, values: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
         return values * self._scales["unit"] + self._scales["centre"]
 
 
-class KalmanSteps:
-    """A filter that is moved one step at a time; the state is a mean and a covariance."""
+class KalmanStepper:
+    """Streaming Kalman filter; its state is the mean and covariance of the hidden state."""
 
     def __init__(self, model: Kalman) -> None:
         self._model, self._width = model, model._width
-        self._steps = Steps(model.system, model._prior)
+        self._filter = OnlineFilter(model.system, model._prior)
 
     def begin(self) -> State:
-        return self._steps.begin()
+        return self._filter.begin()
 
     def step(self, value: Any, state: State) -> tuple[Float[np.ndarray, "rows width"], State]:
         row = np.asarray(value, dtype=np.float64)[None]
         values, inputs = self._model._scaled(*self._model._split(row))
-        mean, covariance, state = self._steps.step(values[0], inputs[0], state)
+        mean, covariance, state = self._filter.step(values[0], inputs[0], state)
         unit = self._model._scales["unit"]
-        size = np.sqrt(covariance.diagonal()) * unit
-        foreseen = Foreseen.normal(self._model._back(mean)[None], size[None])
-        return np.concatenate([foreseen.mean, foreseen.quantiles[0].T]), state
+        deviation = np.sqrt(covariance.diagonal()) * unit
+        forecast = QuantileForecast.normal(self._model._unscaled(mean)[None], deviation[None])
+        return np.concatenate([forecast.mean, forecast.quantiles[0].T]), state
 
     def posterior(self, state: State) -> dict[str, Float[np.ndarray, "..."]]:
         """The mean and the covariance of the hidden state, in scaled units."""
-        mean, covariance = self._steps.known(state)
+        mean, covariance = self._filter.filtered(state)
         return {"mean": mean, "covariance": covariance}
 
 
 def _structures(width: int, known: int, period: int, order: int, states: int) -> dict[str, Any]:
     return {
-        "local-level": lambda: Components(width, known, period=period),
-        "local-trend": lambda: Components(width, known, trend=True, period=period),
-        "autoregression": lambda: Autoregression(width, known, order),
-        "free": lambda: Free(width, known, states),
+        "local-level": lambda: UnobservedComponents(width, known, period=period),
+        "local-trend": lambda: UnobservedComponents(width, known, trend=True, period=period),
+        "autoregression": lambda: LatentAutoregression(width, known, order),
+        "free": lambda: FreeMatrices(width, known, states),
     }
 
 
-def _as_noise(values: Rows) -> float:
-    """The log-likelihood of a series as independent Normal numbers."""
-    there = ~np.isnan(values)
-    size = np.maximum(np.nanvar(values), 1e-12) if there.any() else 1.0
-    return float(-0.5 * there.sum() * (np.log(2 * np.pi * size) + 1))
+def _white_noise(values: Rows) -> float:
+    """Log-likelihood of a series as Gaussian white noise: what the first pass is compared with."""
+    is_observed = ~np.isnan(values)
+    variance = np.maximum(np.nanvar(values), 1e-12) if is_observed.any() else 1.0
+    return float(-0.5 * is_observed.sum() * (np.log(2 * np.pi * variance) + 1))
 
 
-def _spread_of(found: Any, states: int) -> Start:
-    """The mean and the covariance of states over all steps of all series."""
-    count, given = found.shown.given[-1, -1], found.shown.given
-    mean = given[:states, -1] / count
-    covariance = given[:states, :states] / count - np.outer(mean, mean)
-    return Start.known(mean, (covariance + covariance.T) / 2)
+def _pooled_states(moments: Any, states: int) -> InitialDistribution:
+    """Mean and covariance of the states over all steps of all series."""
+    regressors = moments.observation.regressors  # Σ E[r rᵀ], r the state, the inputs and 1
+    count = regressors[-1, -1]
+    mean = regressors[:states, -1] / count
+    covariance = regressors[:states, :states] / count - np.outer(mean, mean)
+    return InitialDistribution.known(mean, (covariance + covariance.T) / 2)
 
 
-def _of_each(diffuse: Float[np.ndarray, " states"], width: int) -> Float[np.ndarray, " {width}"]:
-    """How many diffuse states each number has: those of a structure take turns."""
-    found = np.zeros(width)
-    for place in np.flatnonzero(diffuse):
-        found[place % width] += 1
-    return found
+def _diffuse_counts(
+    diffuse: Float[np.ndarray, " states"], width: int
+) -> Float[np.ndarray, " {width}"]:
+    """Number of diffuse states of each variable; the states of a structure are interleaved."""
+    counts = np.zeros(width)
+    for state in np.flatnonzero(diffuse):
+        counts[state % width] += 1
+    return counts
 
 
 def _variances(
     name: str, covariance: Float[np.ndarray, "size size"], unit: np.ndarray | None
 ) -> dict[str, float]:
     units = np.ones(len(covariance)) if unit is None else unit
-    sizes = covariance.diagonal() * units**2
-    return {_named(f"variance of {name}", i, len(sizes)): float(s) for i, s in enumerate(sizes)}
+    variances = covariance.diagonal() * units**2
+    count = len(variances)
+    return {_named(f"variance of {name}", i, count): float(v) for i, v in enumerate(variances)}
 
 
 def _named(name: str, number: int, width: int) -> str:
     return f"{name}, {number + 1}" if width > 1 else name
 
 
-def _refuse_impossible(**options: float) -> None:
+def _check_options(**options: float) -> None:
     least = {"order": 1, "states": 1, "restarts": 1, "tolerance": 0}
     for name, value in options.items():
         if value < least[name]:

@@ -1,6 +1,6 @@
-"""Forecasts by one product: the strong simple rival of all networks."""
+"""NLinear and DLinear: linear forecasting models, strong baselines for neural networks."""
 
-from typing import Literal
+from abc import ABC, abstractmethod
 
 import torch
 from jaxtyping import Float
@@ -10,63 +10,52 @@ from torch.nn.functional import avg_pool1d, pad
 from ..batch import Batch, Sequences
 from ..errors import ModelError
 from ..model import Prediction, Search
-from ..nn.forecast.distributions import DENSITIES
-from ..nn.forecast.options import Outlook
-from ..nn.forecast.windows import Piece
+from ..nn.forecast.distributions import DISTRIBUTIONS
+from ..nn.forecast.options import ForecastOptions
+from ..nn.forecast.windows import ForecastBatch
 from ..signature import Form, Series, Signature
-from .forecaster import AtOnce, ForecastStepper, series_of
+from .forecaster import DirectForecaster, ForecastStepper, series_spaces
 from .neural import Neural
 
-AT_ONCE = Outlook(output="squared", ahead="direct", look_back=336)  # two weeks of hours
+DIRECT = ForecastOptions(output="squared", ahead="direct", look_back=336)  # two weeks, hourly
 
 
-class Linear(Neural):
-    """Every step ahead is a weighted sum of the steps read (Zeng et al., 2023).
+class LinearForecaster(Neural, ABC):
+    """Direct linear forecasts: each step of the horizon is a weighted sum of the last L steps.
 
-    nlinear   ŷ = x_L + W (x - x_L) + b              what comes after the last value
-    dlinear   t = moving average of x
-              ŷ = W (x - t) + b + V t + c            what swings, and where it goes
-
-    x are the last L steps, ŷ all steps of the horizon at once. A number that is missing is read as
-    the one before it. Inputs u_k of a step ahead add U u_k. The shape of the distribution around ŷ,
-    as its deviation, is learned for each step and each number of a row, and is always the same.
-
-    Args:
-        variety: Subtract the last value, or tell a moving average from what swings around it.
-        average: Over how many steps the moving average of dlinear goes; an odd number.
-        individual: Whether each number of a row has weights of its own; else all share them.
-        outlook: How a series is forecast.
+    x are the last L steps, ŷ all steps of the horizon at once. Missing values are forward filled.
+    Known inputs u_k of a future step add U u_k. The other parameters of the predictive
+    distribution around ŷ, such as its scale, are learned for each step and variable, and do not
+    depend on x.
     """
 
     forms = frozenset({Form.FORECAST})
-    reads = frozenset({Series})
-    writes = frozenset({Series})
+    source_spaces = frozenset({Series})
+    target_spaces = frozenset({Series})
 
     def __init__(
         self,
         signature: Signature,
+        individual: bool,
+        forecast_options: ForecastOptions,
         *,
-        variety: Literal["nlinear", "dlinear"] = "nlinear",
-        average: int = 25,
-        individual: bool = False,
-        outlook: Outlook = AT_ONCE,
+        with_trend: bool,
     ) -> None:
         super().__init__(signature)
-        _refuse_impossible(variety, average, outlook)
-        source, target = series_of(signature)
-        self.variety, self.average = variety, average
-        back = outlook.steps_back(target)
-        shape = (target.width if individual else 1, back, target.horizon)
-        self.swing = Products(*shape)
-        self.trend = Products(*shape) if variety == "dlinear" else None
+        _check_options(forecast_options)
+        source, target = series_spaces(signature)
+        look_back = forecast_options.look_back_steps(target)
+        shape = (target.width if individual else 1, look_back, target.horizon)
+        self.swing = PerVariableLinear(*shape)
+        self.trend = PerVariableLinear(*shape) if with_trend else None
         self.inputs = nn.Linear(source.known, target.width, bias=False) if source.known else None
-        others = DENSITIES[outlook.output].count - 1
+        others = DISTRIBUTIONS[forecast_options.output].num_parameters - 1
         self.shape = nn.Parameter(torch.zeros(target.horizon, target.width, others))
-        self.forecaster = AtOnce(signature, outlook, back, self)
+        self.forecaster = DirectForecaster(signature, forecast_options, look_back, self)
 
     @property
     def look_back(self) -> int:
-        """The most steps it reads before those it forecasts."""
+        """Length of the look-back window, in steps."""
         return self.forecaster.look_back
 
     def log_prob(self, batch: Batch) -> Float[Tensor, " batch"]:
@@ -79,31 +68,95 @@ class Linear(Neural):
         return self.forecaster.predict(source, search)
 
     def stepper(self) -> ForecastStepper:
-        """Single steps, each answered by the first of the steps ahead."""
+        """Streaming forecasts of the next step."""
         return ForecastStepper(self, self.forecaster)
 
-    def tell(self, piece: Piece) -> Float[Tensor, "batch ahead width count"]:
-        """The distributions of all steps ahead."""
-        ahead = int(piece.aheads.max())
-        x = filled(piece, self.look_back)
-        place = self._place(x).transpose(1, 2)[:, :ahead]
+    def distribution_parameters(
+        self, window: ForecastBatch
+    ) -> Float[Tensor, "batch ahead width count"]:
+        """Location and shape of the predictive distributions of all steps of the horizon."""
+        ahead = int(window.horizons.max())
+        x = forward_filled(window, self.look_back)
+        location = self._location(x).transpose(1, 2)[:, :ahead]
         if self.inputs is not None:
-            place = place + self.inputs(piece.future(piece.known))
-        shape = self.shape[:ahead].expand(len(place), -1, -1, -1)
-        return torch.cat([place[..., None], shape], dim=-1)
+            location = location + self.inputs(window.future(window.covariates))
+        shape = self.shape[:ahead].expand(len(location), -1, -1, -1)
+        return torch.cat([location[..., None], shape], dim=-1)
 
-    def _place(self, x: Float[Tensor, "batch width back"]) -> Float[Tensor, "batch width horizon"]:
+    @abstractmethod
+    def _location(
+        self, x: Float[Tensor, "batch width back"]
+    ) -> Float[Tensor, "batch width horizon"]:
         """ŷ."""
-        if self.trend is None:
-            last = x[..., -1:]
-            return last + self.swing(x - last)
+
+
+class NLinear(LinearForecaster):
+    """NLinear: a linear layer on the look-back window minus its last value (Zeng et al., 2023).
+
+    ŷ = x_L + W (x - x_L) + b
+
+    Args:
+        individual: Whether each variable has its own weights; else all share them.
+        forecast_options: Options of forecasts.
+    """
+
+    def __init__(
+        self,
+        signature: Signature,
+        *,
+        individual: bool = False,
+        forecast_options: ForecastOptions = DIRECT,
+    ) -> None:
+        super().__init__(signature, individual, forecast_options, with_trend=False)
+
+    def _location(
+        self, x: Float[Tensor, "batch width back"]
+    ) -> Float[Tensor, "batch width horizon"]:
+        last = x[..., -1:]
+        return last + self.swing(x - last)
+
+
+class DLinear(LinearForecaster):
+    """DLinear: linear layers on trend (moving average) and remainder (Zeng et al., 2023).
+
+    t = moving average of x
+    ŷ = W (x - t) + b + V t + c
+
+    Args:
+        average: Window of the moving average, in steps; an odd number.
+        individual: Whether each variable has its own weights; else all share them.
+        forecast_options: Options of forecasts.
+    """
+
+    trend: "PerVariableLinear"
+
+    def __init__(
+        self,
+        signature: Signature,
+        *,
+        average: int = 25,
+        individual: bool = False,
+        forecast_options: ForecastOptions = DIRECT,
+    ) -> None:
+        if average < 1 or average % 2 == 0:
+            raise ModelError(
+                "M462",
+                f"average = {average}: a centred moving average needs an odd number of steps",
+                help=[f"--set model.average={max(1, average + 1)}"],
+            )
+        super().__init__(signature, individual, forecast_options, with_trend=True)
+        self.average = average
+
+    def _location(
+        self, x: Float[Tensor, "batch width back"]
+    ) -> Float[Tensor, "batch width horizon"]:
         half = self.average // 2
         trend = avg_pool1d(pad(x, (half, half), mode="replicate"), self.average, stride=1)
         return self.swing(x - trend) + self.trend(trend)
 
 
-class Products(nn.Module):
-    """W x + b, with the same weights for every number of a row or others for each."""
+class PerVariableLinear(nn.Module):
+    """W x + b over time, with weights shared by all variables or separate for each."""
 
     def __init__(self, kinds: int, back: int, ahead: int) -> None:
         super().__init__()
@@ -117,41 +170,36 @@ class Products(nn.Module):
         return torch.baddbmm(self.bias, x.transpose(0, 1), self.weight).transpose(0, 1)
 
 
-def filled(piece: Piece, back: int) -> Float[Tensor, "batch width back"]:
-    """The last steps before a forecast, exactly so many, each number in a row of its own.
+def forward_filled(window: ForecastBatch, back: int) -> Float[Tensor, "batch width back"]:
+    """The look-back window of each variable, exactly `back` steps, missing values filled.
 
-    What is missing is as the last that was seen before it, or the first after it; where nothing was
-    seen at all, it is 0. Before the beginning it is as at the beginning.
+    A missing value takes the last observed one before it, else the first after it, else 0. Steps
+    before the series begins repeat its first step.
     """
-    past = int(piece.pasts.min())
-    if past == back and not bool(piece.seen[:, :past].isnan().any()):
-        return piece.seen[:, :past].transpose(1, 2)
-    places = (piece.pasts[:, None] - back + torch.arange(back)).clamp(min=0)
-    x = piece.seen[torch.arange(len(places))[:, None], places].transpose(1, 2)
-    told = ~x.isnan()
+    past = int(window.pasts.min())
+    if past == back and not bool(window.values[:, :past].isnan().any()):
+        return window.values[:, :past].transpose(1, 2)
+    positions = (window.pasts[:, None] - back + torch.arange(back)).clamp(min=0)
+    x = window.values[torch.arange(len(positions))[:, None], positions].transpose(1, 2)
+    is_observed = ~x.isnan()
     order = torch.arange(back)
-    before = torch.where(told, order, -1).cummax(-1).values
-    first = told.int().argmax(-1, keepdim=True)
+    # The running maximum of observed positions is the last one observed so far, -1 before any.
+    before = torch.where(is_observed, order, -1).cummax(-1).values
+    first = is_observed.int().argmax(-1, keepdim=True)
     chosen = torch.where(before < 0, first, before)
     return x.gather(-1, chosen).nan_to_num()
 
 
-def _refuse_impossible(variety: str, average: int, outlook: Outlook) -> None:
-    if outlook.ahead != "direct":
+def _check_options(forecast_options: ForecastOptions) -> None:
+    if forecast_options.ahead != "direct":
         raise ModelError(
             "M462",
-            "ahead = sampled: this model tells all steps of the horizon at once",
+            "ahead = sampled: this model forecasts all steps of the horizon at once (direct)",
             help=["--set model.ahead=direct"],
         )
-    if outlook.patch != 1:
+    if forecast_options.patch != 1:
         raise ModelError(
             "M462",
-            f"patch = {outlook.patch}: this model has a weight for every single step it reads",
+            f"patch = {forecast_options.patch}: this model has a weight for every single step",
             help=["--set model.patch=1"],
-        )
-    if average < 1 or average % 2 == 0:
-        raise ModelError(
-            "M462",
-            f"average = {average}: a moving average reaches as far to both sides of a step",
-            help=[f"--set model.average={max(1, average + 1)}   an odd number"],
         )

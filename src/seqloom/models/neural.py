@@ -1,4 +1,4 @@
-"""What all neural models share: weights that are tensors, learned by gradients."""
+"""Base class of neural models: torch modules trained by gradient descent."""
 
 from abc import ABC
 from collections.abc import Iterator, Mapping
@@ -13,14 +13,14 @@ from torch import Tensor, nn
 from ..batch import Batch, Sequences
 from ..errors import ModelError
 from ..model import Model, Weights
-from ..nn.rnn import Recurrence
-from ..signature import READ, Signature
+from ..nn.rnn import RNN
+from ..signature import SOURCE_SPACES, Signature
 
 
 class Neural(nn.Module, Model, ABC):
     """A model whose weights are the parameters of a torch module."""
 
-    reads = READ  # there is an input layer for each
+    source_spaces = SOURCE_SPACES  # there is an input layer for each
 
     def __init__(self, signature: Signature) -> None:
         nn.Module.__init__(self)
@@ -31,52 +31,53 @@ class Neural(nn.Module, Model, ABC):
         torch.manual_seed(number)
 
     def loss(self, batch: Batch) -> Float[Tensor, ""]:
-        """Nats per target symbol."""
+        """Cross-entropy: nats per target token."""
         return -self.log_prob(batch).sum() / int(batch.target.lengths.sum())
 
-    def door(self) -> nn.Module | None:
-        """The layer that makes one vector of each symbol that is read; None where there is none."""
-        known = self._modules
-        return known.get("source_input", known.get("input"))
+    def embedding_layer(self) -> nn.Module | None:
+        """The layer that gives one embedding for each input token; None if there is none."""
+        modules = self._modules
+        return modules.get("source_input", modules.get("input"))
 
-    def log_chances(self, source: Sequences) -> Float[Tensor, "batch place classes"]:
-        """Log of the chances of all labels at each place, or the real numbers there."""
-        raise TypeError(f"{type(self).__name__} does not give labels")
+    def class_log_probs(self, source: Sequences) -> Float[Tensor, "batch position classes"]:
+        """Log-probabilities of all labels at each position; real-valued outputs as they are."""
+        raise TypeError(f"{type(self).__name__} does not predict labels")
 
-    def slopes(
+    def gradient_times_input(
         self,
         batch: Batch,
-        places: Int[np.ndarray, " batch"] | None = None,
+        positions: Int[np.ndarray, " batch"] | None = None,
         *,
-        share: float | Float[np.ndarray, " batch"] = 1.0,
+        scale: float | Float[np.ndarray, " batch"] = 1.0,
     ) -> tuple[Float[np.ndarray, " batch"], Float[np.ndarray, "batch time"]]:
-        """How the log-probability of each target follows the vectors of what is read."""
-        read: list[tuple[Tensor, Tensor]] = []
+        """Gradient × input: embeddings times the gradient of each target's log-probability."""
+        captured: list[tuple[Tensor, Tensor]] = []
 
-        def listen(layer: nn.Module, given: Any, vectors: Tensor) -> Tensor:
-            factor = torch.as_tensor(share, dtype=vectors.dtype).reshape(-1, 1, 1)
-            leaf = (factor * vectors).detach().requires_grad_()
-            read.append((vectors.detach(), leaf))
+        def replace_output(layer: nn.Module, inputs: Any, embeddings: Tensor) -> Tensor:
+            # A leaf in place of the layer's output: the gradient stops here, whatever the layer is.
+            factor = torch.as_tensor(scale, dtype=embeddings.dtype).reshape(-1, 1, 1)
+            leaf = (factor * embeddings).detach().requires_grad_()
+            captured.append((embeddings.detach(), leaf))
             return leaf
 
-        if (door := self.door()) is None:
-            raise TypeError(f"{type(self).__name__} does not make one vector of each symbol")
-        heard = door.register_forward_hook(listen)
+        if (layer := self.embedding_layer()) is None:
+            raise TypeError(f"{type(self).__name__} does not embed single tokens")
+        hook = layer.register_forward_hook(replace_output)
         try:
-            with self.at_rest(), torch.enable_grad():
-                if places is None:
-                    found = self.log_prob(batch)
+            with self.inference_mode(), torch.enable_grad():
+                if positions is None:
+                    log_prob = self.log_prob(batch)
                 else:
-                    found = _at(self.log_chances(batch.source), places, batch.target)
-                ((vectors, leaf),) = read
-                (slope,) = torch.autograd.grad(found.sum(), leaf)
+                    log_prob = _at(self.class_log_probs(batch.source), positions, batch.target)
+                ((embeddings, leaf),) = captured
+                (gradient,) = torch.autograd.grad(log_prob.sum(), leaf)
         finally:
-            heard.remove()
-        return found.detach().numpy(), (vectors * slope).sum(-1).numpy()
+            hook.remove()
+        return log_prob.detach().numpy(), (embeddings * gradient).sum(-1).numpy()
 
     def check_length(self, longest: int) -> None:
         for module in self.modules():
-            if isinstance(module, Recurrence):
+            if isinstance(module, RNN):
                 module.check_length(longest)
 
     def weights(self) -> Weights:
@@ -84,45 +85,45 @@ class Neural(nn.Module, Model, ABC):
 
     def restore(self, weights: Mapping[str, np.ndarray]) -> None:
         expected = {name: tuple(tensor.shape) for name, tensor in self.state_dict().items()}
-        found = {name: tuple(array.shape) for name, array in weights.items()}
+        saved = {name: tuple(array.shape) for name, array in weights.items()}
         if wrong := sorted(
-            name for name in expected.keys() | found.keys() if expected.get(name) != found.get(name)
+            name for name in expected.keys() | saved.keys() if expected.get(name) != saved.get(name)
         ):
             name = wrong[0]
             raise ModelError(
                 "M111",
                 "the weights do not fit this model",
-                notes=[f"{name}: saved {found.get(name)}, needed {expected.get(name)}"],
+                notes=[f"{name}: saved {saved.get(name)}, expected {expected.get(name)}"],
                 help=["a recipe belongs to its weights: restore recipe.toml, or train anew"],
             )
         self.load_state_dict({name: torch.from_numpy(np.array(a)) for name, a in weights.items()})
-        self.eval()  # what was learned is used, until training goes on and says so
+        self.eval()  # restored weights are for inference; training calls `train` itself
 
-    def size(self) -> int:
-        return sum(weight.numel() for weight in self.parameters())  # what is shared counts once
+    def num_parameters(self) -> int:
+        return sum(weight.numel() for weight in self.parameters())  # shared weights count once
 
     @contextmanager
-    def at_rest(self) -> Iterator[None]:
+    def inference_mode(self) -> Iterator[None]:
         """No dropout, no gradients."""
-        trained = self.training
-        if trained:  # to tell every module takes longer than a step of a small model
+        was_training = self.training
+        if was_training:  # `eval` visits every module, which takes longer than a small model's step
             self.eval()
         try:
             with torch.no_grad():
                 yield
         finally:
-            if trained:
+            if was_training:
                 self.train()
 
 
 def _at(
-    known: Float[Tensor, "batch place classes"],
-    places: Int[np.ndarray, " batch"],
+    log_probs: Float[Tensor, "batch position classes"],
+    positions: Int[np.ndarray, " batch"],
     target: Sequences,
 ) -> Float[Tensor, " batch"]:
-    """What is known of one label at one place of each row; of real numbers, their sum."""
-    rows = torch.arange(len(known))
-    there = known[rows, torch.from_numpy(places)]
+    """The log-probability of one label at one position of each row; of real numbers, their sum."""
+    rows = torch.arange(len(log_probs))
+    selected = log_probs[rows, torch.from_numpy(positions)]
     if target.values.ndim > 2:
-        return there.sum(-1)
-    return there[rows, torch.from_numpy(target.values[:, 0])]
+        return selected.sum(-1)
+    return selected[rows, torch.from_numpy(target.values[:, 0])]

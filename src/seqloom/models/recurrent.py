@@ -1,37 +1,35 @@
-"""A recurrent network of any cell."""
-
-from typing import Literal
+"""Recurrent neural networks: RNN, LSTM, GRU and other cells, in one direction or both."""
 
 from ..nn.cells import CellName
-from ..nn.cells.options import PLAIN, Wiring
-from ..nn.forecast.options import PLAIN_OUTLOOK, Outlook
-from ..nn.output.options import PLAIN_AIMS, Aims
+from ..nn.cells.options import DEFAULT_RNN_OPTIONS, RNNOptions
+from ..nn.forecast.options import DEFAULT_FORECAST_OPTIONS, ForecastOptions
+from ..nn.output.options import DEFAULT_LOSS_OPTIONS, LossOptions
 from ..nn.pooling import PoolingName
-from ..nn.rnn import Recurrence
-from ..nn.token_options import PLAIN_ENDS, Ends
+from ..nn.rnn import RNN
+from ..nn.token_options import DEFAULT_TOKEN_OPTIONS, TokenOptions
 from ..signature import Form, Signature
-from .backbone import Reader, refuse_to_see_what_is_next
+from .backbone import BackboneModel, require_causal
 
 
-class Recurrent(Reader):
-    """Reads from left to right, or both ways, carrying a state.
+class Recurrent(BackboneModel):
+    """Recurrent neural network: LSTM, GRU and other cells, in one direction or both (BiLSTM).
 
     h_t = cell(E x_t, h_{t-1})
-    y_t = softmax(W h_t + b)      at each position; of all h_t pooled into one for one label
+    y_t = softmax(W h_t + b)      at each position; of pooled h_t to classify a sequence
 
     Args:
-        cell: The kind of recurrence.
-        width: The width of the vector that stands for a symbol.
-        hidden: The width of the state.
-        layers: How many cells are stacked.
-        directions: Read from the left alone, or from both sides.
-        dropout: The share of numbers dropped between layers while training.
-        pooling: How all states become one for a label of the whole: their mean, the largest of
-            each number, the last, both ends joined, or a learned mean.
-        wiring: How the cells are made and joined.
-        ends: How symbols come in and go out.
-        aims: What descent aims at beside the right answer.
-        outlook: How a series is forecast.
+        cell: Recurrent cell.
+        embedding_size: Embedding size.
+        hidden_size: Hidden size.
+        num_layers: Number of stacked layers.
+        bidirectional: Bidirectional: use the context on both sides of each position.
+        dropout: Dropout rate between layers.
+        pooling: Pooling of all states into one to classify a sequence: their mean, their maximum,
+            the last state, the final states of all directions (ends), or attention pooling.
+        rnn_options: Options of the recurrent cells and layers.
+        token_options: Options of embeddings and output layer.
+        loss_options: Options of the training loss.
+        forecast_options: Options of forecasts.
     """
 
     forms = frozenset({Form.NEXT, Form.EACH, Form.WHOLE, Form.FORECAST})
@@ -41,32 +39,37 @@ class Recurrent(Reader):
         signature: Signature,
         *,
         cell: CellName = "lstm",
-        width: int = 128,
-        hidden: int = 128,
-        layers: int = 1,
-        directions: Literal["forward", "both"] = "forward",
+        embedding_size: int = 128,
+        hidden_size: int = 128,
+        num_layers: int = 1,
+        bidirectional: bool = False,
         dropout: float = 0.0,
         pooling: PoolingName = "mean",
-        wiring: Wiring = PLAIN,
-        ends: Ends = PLAIN_ENDS,
-        aims: Aims = PLAIN_AIMS,
-        outlook: Outlook = PLAIN_OUTLOOK,
+        rnn_options: RNNOptions = DEFAULT_RNN_OPTIONS,
+        token_options: TokenOptions = DEFAULT_TOKEN_OPTIONS,
+        loss_options: LossOptions = DEFAULT_LOSS_OPTIONS,
+        forecast_options: ForecastOptions = DEFAULT_FORECAST_OPTIONS,
     ) -> None:
-        both = directions == "both"
-        if both:
-            refuse_to_see_what_is_next(signature)
-        body = Recurrence(
-            cell, width, hidden, layers=layers, both=both, dropout=dropout, wiring=wiring
+        if bidirectional:
+            require_causal(signature)
+        body = RNN(
+            cell,
+            embedding_size,
+            hidden_size,
+            num_layers=num_layers,
+            bidirectional=bidirectional,
+            dropout=dropout,
+            rnn_options=rnn_options,
         )
         super().__init__(
             signature,
             body,
-            width=width,
-            hidden=hidden,
+            embedding_size=embedding_size,
+            hidden_size=hidden_size,
             dropout=dropout,
             pooling=pooling,
-            looks_ahead=both,
-            ends=ends,
-            aims=aims,
-            outlook=outlook,
+            looks_ahead=bidirectional,
+            token_options=token_options,
+            loss_options=loss_options,
+            forecast_options=forecast_options,
         )

@@ -1,4 +1,8 @@
-"""How a reader takes single steps: by a twin in NumPy, or by torch where there is none."""
+"""Streaming inference for backbone models: single steps in NumPy, or in torch as a fallback.
+
+A step of one small sequence spends most of its time in torch's dispatch, not in arithmetic; NumPy
+kernels over copies of the weights avoid that. Bodies without such kernels are stepped in torch.
+"""
 
 from collections.abc import Callable
 from copy import deepcopy
@@ -11,22 +15,22 @@ from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
 from ..model import State
-from ..nn.embedding import Beside, Embedding
-from ..nn.numpy_steps import QuickRecurrence, QuickStack
-from ..nn.numpy_steps.base import Matrix, Row, Rows, array_of
+from ..nn.embedding import ConcatenatedEmbedding, Embedding
+from ..nn.numpy_steps import NumpyRNN, NumpyTransformer
+from ..nn.numpy_steps.base import MatrixProduct, Row, Rows, to_array
 from ..nn.numpy_steps.pooling import running_pool
-from ..nn.numpy_steps.threads import one_thread
-from ..nn.output.heads import Decisions, Numbers, Output, Symbols
+from ..nn.numpy_steps.threads import single_thread
+from ..nn.output.heads import GaussianOutput, OutputLayer, SigmoidOutput, SoftmaxOutput
 from ..nn.pooling import Pooling
-from ..nn.rnn import Recurrence
+from ..nn.rnn import RNN
 from ..nn.transformer.encoder import TransformerStack
 
-LOOKED_UP = 1 << 22  # up to so many numbers the first products of all symbols are kept in a table
+MAX_TABLE = 1 << 22  # largest table, in numbers, of precomputed input products of all tokens
 
 
 @runtime_checkable
-class Steps(Protocol):
-    """A causal body that can also go one position at a time, to the same result."""
+class SteppableBody(Protocol):
+    """A causal body that can be run one position at a time, with the same result."""
 
     def initial(self, batch: int) -> State: ...
 
@@ -35,18 +39,23 @@ class Steps(Protocol):
     ) -> tuple[Float[Tensor, "batch hidden"], State]: ...
 
 
-class ReaderStepper:
-    """One value after another through input, body, pooling and output.
+class BackboneStepper:
+    """Steps a single sequence through input layer, body, pooling and output layer.
 
-    A state is the body's, then what the pooling remembers. Nothing is recorded for `watching`.
+    A state is the body's, then that of the running pool. Nothing is recorded for `watch`.
     """
 
     def __init__(
-        self, read: nn.Module, body: Steps, pooling: Pooling | None, output: Output, hidden: int
+        self,
+        input_layer: nn.Module,
+        body: SteppableBody,
+        pooling: Pooling | None,
+        output: OutputLayer,
+        hidden: int,
     ) -> None:
-        self._body = _body_of(body)
-        self._products = _products_of(read, self._body)
-        self._answer = _answer_of(output)
+        self._body = _numpy_body(body)
+        self._products = _input_products(input_layer, self._body)
+        self._output = _numpy_output(output)
         self._pool = None if pooling is None else running_pool(pooling, hidden)
         self._split = len(self._body.begin())
 
@@ -54,31 +63,31 @@ class ReaderStepper:
         return self._body.begin() + (() if self._pool is None else self._pool.begin())
 
     def step(self, value: Any, state: State) -> tuple[Float[np.ndarray, " classes"], State]:
-        with one_thread():
+        with single_thread():  # threads cost more than they gain in products this small
             return self._step(value, state)
 
     def _step(self, value: Any, state: State) -> tuple[Float[np.ndarray, " classes"], State]:
         output, new = self._body.step(self._products(value), state[: self._split])
         if self._pool is not None:
-            end = self._body.end(output, new)
-            output, memory = self._pool.step(output, end, state[self._split :])
-            new += memory
-        return self._answer(output), new
+            end = self._body.final_output(output, new)
+            output, pooled = self._pool.step(output, end, state[self._split :])
+            new += pooled
+        return self._output(output), new
 
 
-class _Stepped:
-    """The body as it is, for one sequence: the way of those that have no twin."""
+class _TorchBody:
+    """A copy of the body, stepped in torch for one sequence: the fallback without NumPy kernels."""
 
-    def __init__(self, body: Steps) -> None:
-        self.body = _at_rest(body)
+    def __init__(self, body: SteppableBody) -> None:
+        self.body = _frozen_copy(body)
         with torch.no_grad():
-            self.first = tuple(array_of(part[0]) for part in body.initial(1))
+            self.first = tuple(to_array(part[0]) for part in body.initial(1))
 
     def begin(self) -> Rows:
         return self.first
 
     def products(self, x: Row) -> Row:
-        """What goes in, unchanged: the body makes its own products."""
+        """The input, unchanged: the body computes its own products."""
         return x
 
     def step(self, a: Row, state: Rows) -> tuple[Row, Rows]:
@@ -87,70 +96,72 @@ class _Stepped:
             output, new = self.body.step(torch.from_numpy(a)[None], batch)
         return output[0].numpy(), tuple(part[0].numpy() for part in new)
 
-    def end(self, output: Row, state: Rows) -> Row:
-        if not isinstance(self.body, Recurrence):
+    def final_output(self, output: Row, state: Rows) -> Row:
+        if not isinstance(self.body, RNN):
             return output
         batch = tuple(torch.from_numpy(part)[None] for part in state)
-        return self.body.end(batch)[0].numpy()
+        return self.body.final_output(batch)[0].numpy()
 
 
-def log_softmax(scores: Row) -> Row:
-    """scores - log Σ exp(scores)."""
-    scores -= np.maximum.reduce(scores)  # half the time of scores.max()
-    scores -= scores.dtype.type(log(np.add.reduce(np.exp(scores))))
-    return scores
+def log_softmax(logits: Row) -> Row:
+    """logits - log Σ exp(logits), in place."""
+    logits -= np.maximum.reduce(logits)  # half the time of logits.max()
+    logits -= logits.dtype.type(log(np.add.reduce(np.exp(logits))))
+    return logits
 
 
-def _body_of(body: Steps) -> QuickRecurrence | QuickStack | _Stepped:
-    if isinstance(body, Recurrence) and QuickRecurrence.can(body):
-        return QuickRecurrence(body)
-    if isinstance(body, TransformerStack) and QuickStack.can(body):
-        return QuickStack(body)
-    return _Stepped(body)
+def _numpy_body(body: SteppableBody) -> NumpyRNN | NumpyTransformer | _TorchBody:
+    if isinstance(body, RNN) and NumpyRNN.supports(body):
+        return NumpyRNN(body)
+    if isinstance(body, TransformerStack) and NumpyTransformer.supports(body):
+        return NumpyTransformer(body)
+    return _TorchBody(body)
 
 
-def _products_of(
-    read: nn.Module, body: QuickRecurrence | QuickStack | _Stepped
+def _input_products(
+    input_layer: nn.Module, body: NumpyRNN | NumpyTransformer | _TorchBody
 ) -> Callable[[Any], Float[np.ndarray, " _"]]:
-    """From a value to what the body begins with: of a symbol it is looked up."""
-    if isinstance(read, Beside) and read.has_words_alone:
-        of_word = _products_of(read.words, body)
+    """From an input value to the products W x the body starts with; for tokens a table look-up."""
+    if isinstance(input_layer, ConcatenatedEmbedding) and input_layer.is_word_only:
+        of_word = _input_products(input_layer.words, body)
         return lambda columns: of_word(columns[0])
-    if not isinstance(read, Embedding):
-        still = _at_rest(read)
+    if not isinstance(input_layer, Embedding):
+        frozen = _frozen_copy(input_layer)
 
         def of_row(row: Shaped[np.ndarray, " _"]) -> Row:
             with torch.no_grad():
-                return body.products(still(torch.from_numpy(row)[None])[0].numpy())
+                return body.products(frozen(torch.from_numpy(row)[None])[0].numpy())
 
         return of_row
-    rows = array_of(read.table.weight)
-    if isinstance(body, QuickRecurrence) and len(rows) * body.width <= LOOKED_UP:
-        return body.all_products(read.table.weight).__getitem__
-    return lambda symbol: body.products(rows[symbol])
+    rows = to_array(input_layer.table.weight)
+    # W E x depends on the token alone: for small vocabularies all of them are computed at once.
+    if isinstance(body, NumpyRNN) and len(rows) * body.width <= MAX_TABLE:
+        return body.all_products(input_layer.table.weight).__getitem__
+    return lambda token: body.products(rows[token])
 
 
-def _answer_of(output: Output) -> Callable[[Row], Row]:
-    """From a state to what is said of it."""
-    if isinstance(output, Symbols):
-        scores, bias = Matrix(output.scores.weight), array_of(output.scores.bias)
-        return lambda state: log_softmax(scores(state) + bias)
-    if isinstance(output, Numbers):
-        means, shift = Matrix(output.mean.weight), array_of(output.mean.bias)
+def _numpy_output(output: OutputLayer) -> Callable[[Row], Row]:
+    """From a hidden state to log-probabilities or predicted numbers."""
+    if isinstance(output, SoftmaxOutput):
+        logits, bias = MatrixProduct(output.scores.weight), to_array(output.scores.bias)
+        return lambda state: log_softmax(logits(state) + bias)
+    if isinstance(output, GaussianOutput):
+        means, shift = MatrixProduct(output.mean.weight), to_array(output.mean.bias)
         return lambda state: means(state) + shift
-    if isinstance(output, Decisions):
-        odds, lean = Matrix(output.scores.weight), array_of(output.scores.bias)
-        return lambda state: -np.logaddexp(0, -odds(state) - lean)
-    still = _at_rest(output)
+    if isinstance(output, SigmoidOutput):
+        bit_logits, offset = MatrixProduct(output.scores.weight), to_array(output.scores.bias)
+        # log σ(s) = -log(1 + e^{-s}), without overflow
+        return lambda state: -np.logaddexp(0, -bit_logits(state) - offset)
+    frozen = _frozen_copy(output)
 
     def by_torch(state: Row) -> Row:
         with torch.no_grad():
-            return still(torch.from_numpy(state)[None])[0].numpy()
+            return frozen(torch.from_numpy(state)[None])[0].numpy()
 
     return by_torch
 
 
-def _at_rest(thing: Any) -> Any:
-    """A copy that stays as it is now, and drops nothing."""
-    still = deepcopy(thing)
-    return still.eval() if isinstance(still, nn.Module) else still
+def _frozen_copy(module: Any) -> Any:
+    """A copy that further training does not change, without dropout."""
+    copy = deepcopy(module)
+    return copy.eval() if isinstance(copy, nn.Module) else copy

@@ -1,48 +1,48 @@
-"""The Transformer: every place looks at every other."""
+"""The Transformer: layers of multi-head self-attention (Vaswani et al., 2017)."""
 
 from torch import nn
 
-from ..nn.embedding import words_of
-from ..nn.forecast.options import PLAIN_OUTLOOK, Outlook
-from ..nn.output.heads import Output, Symbols
-from ..nn.output.options import PLAIN_AIMS, Aims, learned
+from ..nn.embedding import word_embedding
+from ..nn.forecast.options import DEFAULT_FORECAST_OPTIONS, ForecastOptions
+from ..nn.output.heads import OutputLayer, SoftmaxOutput
+from ..nn.output.options import DEFAULT_LOSS_OPTIONS, LossOptions, unconstrained_weight
 from ..nn.pooling import PoolingName
-from ..nn.token_options import PLAIN_ENDS, Ends
+from ..nn.token_options import DEFAULT_TOKEN_OPTIONS, TokenOptions
 from ..nn.transformer.encoder import TransformerStack
-from ..nn.transformer.layers import PLAIN, Assembly
-from ..nn.transformer.positions import START
+from ..nn.transformer.layers import DEFAULT_TRANSFORMER_OPTIONS, TransformerOptions
+from ..nn.transformer.positions import INIT_STD
 from ..signature import PAD, Form, Signature
-from .backbone import Reader
+from .backbone import BackboneModel
 
 
-class Transformer(Reader):
-    """Layers of attention: each place looks at those it may see (Vaswani et al., 2017).
+class Transformer(BackboneModel):
+    """Transformer: self-attention layers, causal for language models (Vaswani et al., 2017).
 
-    x_t     = E w_t + P_t                       symbol and position; √width E w_t with sinusoids
-    q, k, v = W x                               in each layer, for every head a share of the numbers
-    a_t     = Σ_s softmax_s(q_t · k_s / √d) v_s     d numbers for each head
-    x       ← x + A [a₁; …; a_H]                    what the heads found, joined
-    x       ← x + V gelu(U x)                       a small network at each place
+    x_t     = E w_t + P_t                       embeddings; √hidden_size E w_t with sinusoids
+    q, k, v = W x                               in each layer, split into heads
+    a_t     = Σ_s softmax_s(q_t · k_s / √d) v_s     attention; heads have d components
+    x       ← x + A [a₁; …; a_H]                    all heads, concatenated
+    x       ← x + V gelu(U x)                       position-wise feed-forward network
 
-    Each of the two sums is normalised, before it is read or after it is taken. To predict the next
-    symbol a place sees only itself and what came before; for labels it sees the whole sequence.
+    Each of the two sublayers has layer normalisation, before it or after its residual sum. To
+    predict the next token, attention is causal; for labels each position attends to all.
 
-    What is longer than the context of C symbols is read in blocks that overlap by half, H = C/2:
-    the symbol at position p sees those from max(0, ⌊p/H⌋ - 1)·H on, between H and C of them. It is
-    so however a text is cut into windows, and for single steps, which keep keys and values.
+    Texts longer than the context of C tokens are read in blocks that overlap by half, H = C/2: the
+    token at position p attends to those from max(0, ⌊p/H⌋ - 1)·H on, between H and C of them. This
+    does not depend on how a text is cut into segments; single steps keep keys and values (KV
+    cache).
 
     Args:
-        width: The width of the vector that stands for a symbol, and of all layers.
-        layers: How many layers are stacked.
-        context: How many symbols back can be seen at most; an even number.
-        dropout: The share of numbers dropped while training: of the first vectors, and of what
-            each part of a layer adds.
-        pooling: How all states become one for a label of the whole: their mean, the largest of
-            each number, the last, or a learned mean.
-        assembly: How the layers are made.
-        ends: How symbols come in and go out.
-        aims: What descent aims at beside the right answer.
-        outlook: How a series is forecast.
+        hidden_size: Hidden size. Embeddings have the same size.
+        num_layers: Number of stacked layers.
+        context: Context size: the most tokens attended to; an even number.
+        dropout: Dropout rate between layers: of embeddings, and of the output of each sublayer.
+        pooling: Pooling of all states into one to classify a sequence: their mean, their maximum,
+            the last state, the final states of all directions (ends), or attention pooling.
+        transformer_options: Options of Transformer layers.
+        token_options: Options of embeddings and output layer.
+        loss_options: Options of the training loss.
+        forecast_options: Options of forecasts.
     """
 
     forms = frozenset({Form.NEXT, Form.EACH, Form.WHOLE, Form.FORECAST})
@@ -51,51 +51,53 @@ class Transformer(Reader):
         self,
         signature: Signature,
         *,
-        width: int = 128,
-        layers: int = 4,
+        hidden_size: int = 128,
+        num_layers: int = 4,
         context: int = 256,
         dropout: float = 0.0,
         pooling: PoolingName = "mean",
-        assembly: Assembly = PLAIN,
-        ends: Ends = PLAIN_ENDS,
-        aims: Aims = PLAIN_AIMS,
-        outlook: Outlook = PLAIN_OUTLOOK,
+        transformer_options: TransformerOptions = DEFAULT_TRANSFORMER_OPTIONS,
+        token_options: TokenOptions = DEFAULT_TOKEN_OPTIONS,
+        loss_options: LossOptions = DEFAULT_LOSS_OPTIONS,
+        forecast_options: ForecastOptions = DEFAULT_FORECAST_OPTIONS,
     ) -> None:
         causal = signature.form in (Form.NEXT, Form.FORECAST)
         body = TransformerStack(
-            width,
-            layers=layers,
+            hidden_size,
+            num_layers=num_layers,
             context=context,
             causal=causal,
             dropout=dropout,
-            assembly=assembly,
+            transformer_options=transformer_options,
         )
         super().__init__(
             signature,
             body,
-            width=width,
-            hidden=width,
-            dropout=0.0,  # the body drops what it needs to
+            embedding_size=hidden_size,
+            hidden_size=hidden_size,
+            dropout=0.0,  # the body has its own dropout
             pooling=pooling,
             looks_ahead=not causal,
-            ends=ends,
-            aims=aims,
-            outlook=outlook,
+            token_options=token_options,
+            loss_options=loss_options,
+            forecast_options=forecast_options,
         )
-        if signature.form is Form.FORECAST:  # of real numbers the size matters, so they stay
+        if signature.form is Form.FORECAST:  # real numbers keep the initialisation of their layer
             return
-        # Sinusoids are as large as one, and vectors are multiplied by √width before they meet them;
-        # but tied vectors that large would at first expect every symbol to come again.
-        large = assembly.positions == "sinusoid" and not ends.tie_vectors
-        spread = ends.spread or (width**-0.5 if large else START)
-        start_ends(self.input, self.output, spread)
+        # Sinusoids have components up to 1, and embeddings are multiplied by √hidden_size before
+        # they are added. Tied embeddings must stay small: as output weights, large ones would at
+        # first predict every input token to be repeated.
+        large = transformer_options.positions == "sinusoid" and not token_options.tie_embeddings
+        std = token_options.spread or (hidden_size**-0.5 if large else INIT_STD)
+        init_embeddings(self.input, self.output, std)
 
 
-def start_ends(read: nn.Module, output: Output, spread: float) -> None:
-    """Small numbers at both ends, so that at first all symbols are about as likely."""
-    if isinstance(output, Symbols):
-        nn.init.normal_(learned(output.scores), std=START)
+def init_embeddings(input_layer: nn.Module, output: OutputLayer, std: float) -> None:
+    """Small normal weights at both ends: at first all tokens are about equally probable."""
+    if isinstance(output, SoftmaxOutput):
+        nn.init.normal_(unconstrained_weight(output.scores), std=INIT_STD)
         nn.init.zeros_(output.scores.bias)
-    if (words := words_of(read)) is not None:  # of real numbers the size matters, so they stay
-        nn.init.normal_(words.table.weight, std=spread)
+    words = word_embedding(input_layer)
+    if words is not None:  # layers of real numbers keep their own initialisation
+        nn.init.normal_(words.table.weight, std=std)
         words.table.weight.data[PAD] = 0

@@ -1,1 +1,1 @@
-"""Blocks: tensors in, tensors out; no vocabulary, no task, no recipe."""
+"""Layers of neural networks: tensors in, tensors out; no vocabulary, no task, no recipe."""

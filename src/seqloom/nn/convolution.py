@@ -1,9 +1,4 @@
-"""Convolution over time: dilated, residual, and blind to what comes later unless told not to be.
-
-The last few vectors of every place, side by side: what windows and convolutions look at.
-
-What reads a source for a decoder.
-"""
+"""Temporal convolutional network (TCN): dilated causal convolutions with residual connections."""
 
 from typing import Any
 
@@ -14,98 +9,103 @@ from torch.autograd import Function
 from torch.nn.functional import linear, pad
 
 from ..errors import ModelError
-from ..trace import changed, record
+from ..trace import intervened, record
 from .dropout import SequenceDropout
 
 
-def joined(
-    x: Float[Tensor, "batch places width"], taps: int, apart: int = 1
+def unfold_time(
+    x: Float[Tensor, "batch positions width"], kernel: int, dilation: int = 1
 ) -> Float[Tensor, "batch time joined"]:
-    """Every place with those before it, `apart` steps from one another, the oldest first.
+    """Sliding windows over time (im2col): the inputs of a kernel, concatenated, oldest first.
 
-    z_t = [x_t; x_{t+apart}; …; x_{t+(taps-1)·apart}]     for all t where this exists
+    z_t = [x_t; x_{t+d}; …; x_{t+(K-1)·d}]     for all t where this exists; d: dilation
     """
-    if x.shape[1] == 1 + (taps - 1) * apart:  # a single step
-        return x[:, ::apart].flatten(1)[:, None]
-    found: Tensor = _Joined.apply(x, taps, apart)
-    return found
+    if x.shape[1] == 1 + (kernel - 1) * dilation:  # a single window, as in a single step
+        return x[:, ::dilation].flatten(1)[:, None]
+    windows: Tensor = _Unfold.apply(x, kernel, dilation)
+    return windows
 
 
-class _Joined(Function):
-    """Copied once; torch's own gradient would fill and add one whole sequence for each tap."""
+class _Unfold(Function):
+    """One concatenation; backward adds each tap's gradient into one array.
+
+    Torch's own gradient of K slices would allocate a whole zero-filled sequence for each of them.
+    """
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, taps: int, apart: int) -> Tensor:
-        ctx.places, ctx.taps, ctx.apart = x.shape[1], taps, apart
-        time = x.shape[1] - (taps - 1) * apart
-        return torch.cat([x[:, k * apart : k * apart + time] for k in range(taps)], dim=-1)
+    def forward(ctx: Any, x: Tensor, kernel: int, dilation: int) -> Tensor:
+        ctx.places, ctx.kernel, ctx.dilation = x.shape[1], kernel, dilation
+        time = x.shape[1] - (kernel - 1) * dilation
+        return torch.cat([x[:, k * dilation : k * dilation + time] for k in range(kernel)], dim=-1)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
         batch, time, _ = grad.shape
-        parts = grad.unflatten(-1, (ctx.taps, -1)).unbind(2)
-        total = grad.new_zeros(batch, ctx.places, parts[0].shape[-1])
-        for k, part in enumerate(parts):
-            total[:, k * ctx.apart : k * ctx.apart + time] += part
+        taps = grad.unflatten(-1, (ctx.kernel, -1)).unbind(2)
+        total = grad.new_zeros(batch, ctx.places, taps[0].shape[-1])
+        for k, tap in enumerate(taps):
+            total[:, k * ctx.dilation : k * ctx.dilation + time] += tap
         return total, None, None
 
 
 State = tuple[Tensor, ...]
 
 
-class Convolution(nn.Module):
-    """One kernel over places that lie `apart` steps from one another, its weights normalised.
+class DilatedConvolution(nn.Module):
+    """A dilated 1-d convolution with weight normalisation, without padding.
 
-    y_t = b + Σ_k W_k x_{t-(K-1-k)·apart}          k = 0 … K-1, the last of them at t itself
-    W   = g v / ‖v‖ for every output               (Salimans & Kingma, 2016)
+    y_t = b + Σ_k W_k x_{t-(K-1-k)·d}              k = 0 … K-1, the last of them at t itself
+    W   = g v / ‖v‖ for every output               weight norm (Salimans & Kingma, 2016)
     """
 
-    def __init__(self, inputs: int, outputs: int, kernel: int, apart: int) -> None:
+    def __init__(self, inputs: int, outputs: int, kernel: int, dilation: int) -> None:
         super().__init__()
-        self.kernel, self.apart = kernel, apart
+        self.kernel, self.dilation = kernel, dilation
         start = nn.Linear(kernel * inputs, outputs)
         self.direction = start.weight
         self.size = nn.Parameter(start.weight.detach().norm(dim=1, keepdim=True))
         self.bias = start.bias
 
     @property
-    def before(self) -> int:
-        """How many places before the first output must be given."""
-        return (self.kernel - 1) * self.apart
+    def padding(self) -> int:
+        """Number of positions needed besides those that get an output: (K - 1) d."""
+        return (self.kernel - 1) * self.dilation
 
     def forward(
-        self, x: Float[Tensor, "batch places inputs"]
+        self, x: Float[Tensor, "batch positions inputs"]
     ) -> Float[Tensor, "batch time outputs"]:
-        """An output for all places but the first `before`."""
+        """An output for all positions but the first `padding`."""
         weight = self.direction * (self.size / self.direction.norm(dim=1, keepdim=True))
-        return linear(joined(x, self.kernel, self.apart), weight, self.bias)
+        return linear(unfold_time(x, self.kernel, self.dilation), weight, self.bias)
 
 
 class ResidualBlock(nn.Module):
-    """Two convolutions and a way around them (Bai et al., 2018).
+    """TCN residual block: two convolutions with a residual connection (Bai et al., 2018).
 
     F(x) = drop(relu(conv₂(drop(relu(conv₁(x))))))
-    y    = relu(x + F(x))                          V x instead of x where the widths differ
+    y    = relu(x + F(x))                          V x instead of x where the sizes differ
     """
 
-    def __init__(self, inputs: int, hidden: int, kernel: int, apart: int, dropout: float) -> None:
+    def __init__(
+        self, inputs: int, hidden: int, kernel: int, dilation: int, dropout: float
+    ) -> None:
         super().__init__()
-        self.first = Convolution(inputs, hidden, kernel, apart)
-        self.second = Convolution(hidden, hidden, kernel, apart)
+        self.first = DilatedConvolution(inputs, hidden, kernel, dilation)
+        self.second = DilatedConvolution(hidden, hidden, kernel, dilation)
         self.around = nn.Linear(inputs, hidden) if inputs != hidden else None
         self.dropout = SequenceDropout(dropout)
 
-    def around_it(self, x: Tensor, inside: Tensor) -> Tensor:
-        """The sum of what went through and what went around."""
+    def add_residual(self, x: Tensor, inside: Tensor) -> Tensor:
+        """relu(x + F(x)), `inside` being F(x)."""
         return torch.relu(inside + (x if self.around is None else self.around(x)))
 
 
 class TemporalConvolution(nn.Module):
-    """Residual blocks whose kernels reach ever further: 1, 2, 4, … steps (Bai et al., 2018).
+    """Temporal convolutional network (TCN; Bai et al., 2018): dilations 1, 2, 4, … by block.
 
-    With L blocks and kernels of K places an output sees 1 + 2 (K-1) (2ᴸ - 1) places: the last so
-    many, or with `both` as many on either side. The state is what each convolution still needs of
-    its own past inputs, so nothing is ever computed twice.
+    With L blocks and kernels of size K the receptive field has 1 + 2 (K-1) (2ᴸ - 1) positions: the
+    last ones, or with `bidirectional` as many on either side. The state is the past inputs that
+    each convolution still needs, so that nothing is ever computed twice.
     """
 
     in_order = True
@@ -115,24 +115,24 @@ class TemporalConvolution(nn.Module):
         inputs: int,
         hidden: int,
         *,
-        layers: int,
+        num_layers: int,
         kernel: int,
-        both: bool = False,
+        bidirectional: bool = False,
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        _refuse_impossible(layers, kernel)
-        self.both = both
-        sizes = [inputs] + [hidden] * (layers - 1)
+        _check_options(num_layers, kernel)
+        self.bidirectional = bidirectional
+        sizes = [inputs] + [hidden] * (num_layers - 1)
         self.blocks = nn.ModuleList(
             ResidualBlock(size, hidden, kernel, 2**number, dropout)
             for number, size in enumerate(sizes)
         )
 
     def initial(self, batch: int) -> State:
-        """Zeros stand before the first place."""
+        """The initial state: zero padding before the first position."""
         return tuple(
-            one.bias.new_zeros(batch, one.before, one.direction.shape[1] // one.kernel)
+            one.bias.new_zeros(batch, one.padding, one.direction.shape[1] // one.kernel)
             for block in _blocks(self.blocks)
             for one in (block.first, block.second)
         )
@@ -140,57 +140,61 @@ class TemporalConvolution(nn.Module):
     def forward(
         self, x: Float[Tensor, "batch time inputs"], lengths: Int[Tensor, " batch"]
     ) -> Float[Tensor, "batch time hidden"]:
-        """The outputs of the last block; padding changes none of them at a real place."""
-        real = (torch.arange(x.shape[1]) < lengths[:, None])[..., None] if self.both else None
+        """The outputs of the last block; padding changes none of them at a real position."""
+        # Only where later positions are seen can padding be seen: it is then masked to zero.
+        mask = None
+        if self.bidirectional:
+            mask = (torch.arange(x.shape[1]) < lengths[:, None])[..., None]
         for block in _blocks(self.blocks):
             inside = x
             for one in (block.first, block.second):
-                seen = inside if real is None else inside * real
-                behind = one.before // 2 if self.both else 0
-                seen = pad(seen, (0, 0, one.before - behind, behind))
-                inside = block.dropout(torch.relu(one(seen)))
-            x = record(block, "state.hidden", block.around_it(x, inside))
+                masked = inside if mask is None else inside * mask
+                after = one.padding // 2 if self.bidirectional else 0
+                padded = pad(masked, (0, 0, one.padding - after, after))
+                inside = block.dropout(torch.relu(one(padded)))
+            x = record(block, "state.hidden", block.add_residual(x, inside))
         return x
 
     def carry(
         self, x: Float[Tensor, "batch time inputs"], state: State
     ) -> tuple[Float[Tensor, "batch time hidden"], State]:
-        """Outputs of a piece, and what each convolution needs of it for the next."""
+        """Outputs of a segment, and what each convolution needs of it for the next segment."""
         new: list[Tensor] = []
         past = iter(state)
         for block in _blocks(self.blocks):
             inside = x
             for one in (block.first, block.second):
-                seen = torch.cat([next(past), inside], dim=1)
-                new.append(seen[:, seen.shape[1] - one.before :])
-                inside = block.dropout(torch.relu(one(seen)))
-            x = changed(block, "state.hidden", block.around_it(x, inside))
+                inputs = torch.cat([next(past), inside], dim=1)
+                new.append(inputs[:, inputs.shape[1] - one.padding :])
+                inside = block.dropout(torch.relu(one(inputs)))
+            x = intervened(block, "state.hidden", block.add_residual(x, inside))
         return x, tuple(new)
 
     def step(
         self, x: Float[Tensor, "batch inputs"], state: State
     ) -> tuple[Float[Tensor, "batch hidden"], State]:
-        """The same for a single place."""
+        """The same for a single position."""
         outputs, state = self.carry(x[:, None], state)
         return outputs[:, 0], state
 
 
-def _refuse_impossible(layers: int, kernel: int) -> None:
+MAX_LAYERS = 20  # with more the receptive field would be over a million steps
+
+
+def _check_options(num_layers: int, kernel: int) -> None:
     if kernel < 2:
         raise ModelError(
             "M162",
-            f"kernel = {kernel}: a convolution must see two places or more",
+            f"kernel = {kernel}: expected 2 positions or more",
             help=["--set model.kernel=3"],
         )
-    if not 1 <= layers <= MOST_LAYERS:
+    if not 1 <= num_layers <= MAX_LAYERS:
         raise ModelError(
             "M162",
-            f"layers = {layers}: expected 1 to {MOST_LAYERS}; each doubles how far back is seen",
-            help=["--set model.layers=4"],
+            f"num_layers = {num_layers}: expected 1 to {MAX_LAYERS}; each doubles the receptive"
+            " field",
+            help=["--set model.num_layers=4"],
         )
-
-
-MOST_LAYERS = 20  # beyond, a kernel would reach over a million steps
 
 
 def _blocks(modules: nn.ModuleList) -> list[ResidualBlock]:
@@ -198,17 +202,17 @@ def _blocks(modules: nn.ModuleList) -> list[ResidualBlock]:
 
 
 class ConvolutionEncoder(TemporalConvolution):
-    """Residual convolutions as an encoder: all places of a source are read side by side.
+    """A temporal convolutional encoder of an encoder-decoder.
 
-    Its ends are made like those of a recurrence in two directions: half of the numbers from the
-    last place, half from the first.
+    Its final state is made like that of a bidirectional RNN: half of the components from the last
+    position, half from the first.
     """
 
-    def read(
+    def encode(
         self, x: Float[Tensor, "batch time inputs"], lengths: Int[Tensor, " batch"]
     ) -> tuple[Float[Tensor, "batch time hidden"], Float[Tensor, "batch hidden"]]:
-        """The outputs of the last block, and the two ends."""
-        memory = self(x, lengths)
-        half = memory.shape[-1] // 2
-        last = memory[torch.arange(len(memory)), lengths - 1]
-        return memory, torch.cat([last[:, :half], memory[:, 0, half:]], dim=-1)
+        """The outputs of the last block, and the final state."""
+        outputs = self(x, lengths)
+        half = outputs.shape[-1] // 2
+        last = outputs[torch.arange(len(outputs)), lengths - 1]
+        return outputs, torch.cat([last[:, :half], outputs[:, 0, half:]], dim=-1)

@@ -1,4 +1,7 @@
-"""From symbols and numbers to vectors: the door through which NumPy's arrays become tensors."""
+"""Input layers: embeddings of tokens, words, characters and features; projections of real numbers.
+
+Here the NumPy arrays of a batch become tensors.
+"""
 
 import torch
 from jaxtyping import Float, Int, Shaped
@@ -7,15 +10,15 @@ from torch import Tensor, nn
 from ..batch import Sequences
 from ..errors import ModelError
 from ..signature import PAD, UNKNOWN, Bits, Columns, Labels, Letters, Series, Space, Tokens, Vectors
-from .char_embedding import LetterReader
+from .char_embedding import CharEncoder
 from .dropout import SequenceDropout
-from .token_options import PLAIN_ENDS, Ends
+from .token_options import DEFAULT_TOKEN_OPTIONS, TokenOptions
 
 
 class Embedding(nn.Module):
-    """A vector for each symbol, some of its numbers dropped while training.
+    """Token embedding, with word dropout and variational dropout in training.
 
-    The numbers of a source's unknown symbols, from `size` on, are read as UNKNOWN.
+    Ids from `size` on are the numbered unknown tokens of a source; they are embedded as UNKNOWN.
     """
 
     def __init__(
@@ -23,162 +26,178 @@ class Embedding(nn.Module):
         size: int,
         width: int,
         dropout: float = 0.0,
-        ends: Ends = PLAIN_ENDS,
+        token_options: TokenOptions = DEFAULT_TOKEN_OPTIONS,
         *,
         unknowns: int = 0,
     ) -> None:
         super().__init__()
         self.unknowns = unknowns
         self.table = nn.Embedding(size, width, padding_idx=PAD)
-        self.dropout, self.symbol_dropout = SequenceDropout(dropout), ends.symbol_dropout
-        if ends.spread or ends.tie_vectors:  # if tied, small enough to score with, too
-            nn.init.normal_(self.table.weight, std=ends.spread or width**-0.5)
+        self.dropout, self.word_dropout = SequenceDropout(dropout), token_options.word_dropout
+        # Tied to the output, the embeddings are also its weights: torch's N(0, 1) is too large.
+        if token_options.spread or token_options.tie_embeddings:
+            nn.init.normal_(self.table.weight, std=token_options.spread or width**-0.5)
             self.table.weight.data[PAD] = 0
-        self.table.weight.requires_grad = not ends.freeze_vectors
+        self.table.weight.requires_grad = not token_options.freeze_embeddings
 
-    def forward(self, symbols: Int[Tensor, "*place"]) -> Float[Tensor, "*place width"]:
+    def forward(self, tokens: Int[Tensor, "*shape"]) -> Float[Tensor, "*shape width"]:
         if self.unknowns:
-            symbols = as_known(symbols, self.table.num_embeddings)
-        vectors = self.table(symbols)
-        if self.training and self.symbol_dropout:
-            kept = torch.rand(self.table.num_embeddings) >= self.symbol_dropout
-            vectors = vectors * (kept / (1 - self.symbol_dropout))[symbols][..., None]
+            tokens = replace_unknown(tokens, self.table.num_embeddings)
+        vectors = self.table(tokens)
+        if self.training and self.word_dropout:
+            # By word type: all occurrences of a word are dropped together (Gal & Ghahramani, 2016).
+            kept = torch.rand(self.table.num_embeddings) >= self.word_dropout
+            vectors = vectors * (kept / (1 - self.word_dropout))[tokens][..., None]
         return self.dropout(vectors)
 
 
-class Projection(nn.Module):
-    """W x + b of each vector of real numbers, some of it dropped while training."""
+class VectorInput(nn.Module):
+    """Linear input layer for real-valued vectors: W x + b, with dropout."""
 
-    def __init__(self, numbers: int, width: int, dropout: float = 0.0) -> None:
+    def __init__(self, size: int, width: int, dropout: float = 0.0) -> None:
         super().__init__()
-        self.project = nn.Linear(numbers, width)
+        self.project = nn.Linear(size, width)
         self.dropout = SequenceDropout(dropout)
 
-    def forward(self, vectors: Float[Tensor, "*place numbers"]) -> Float[Tensor, "*place width"]:
-        exact = vectors.to(self.project.weight.dtype)  # a copy of a model may be more precise
+    def forward(self, vectors: Float[Tensor, "*shape features"]) -> Float[Tensor, "*shape width"]:
+        exact = vectors.to(self.project.weight.dtype)  # copies of a model may be in float64
         return self.dropout(self.project(exact))
 
 
-class Observed(nn.Module):
-    """Rows of a series: W [x; m; u] + b, with m = 1 and x = 0 where a number is missing.
+class SeriesInput(nn.Module):
+    """Linear input layer for the rows of a time series: W [x; m; u] + b.
 
-    u are the inputs that are known beforehand.
+    m is a mask: where a value is missing, m = 1 and x = 0. u are the covariates known in advance.
     """
 
     def __init__(self, space: Series, width: int, dropout: float = 0.0) -> None:
         super().__init__()
-        self.numbers = space.width
+        self.size = space.width
         self.project = nn.Linear(2 * space.width + space.known, width)
         self.dropout = SequenceDropout(dropout)
 
-    def forward(self, rows: Float[Tensor, "*place numbers"]) -> Float[Tensor, "*place width"]:
+    def forward(self, rows: Float[Tensor, "*shape features"]) -> Float[Tensor, "*shape width"]:
         exact = rows.to(self.project.weight.dtype)
-        seen, known = exact[..., : self.numbers], exact[..., self.numbers :]
-        missing = seen.isnan()
-        read = torch.cat([seen.masked_fill(missing, 0.0), missing.to(exact.dtype), known], dim=-1)
-        return self.dropout(self.project(read))
+        values, covariates = exact[..., : self.size], exact[..., self.size :]
+        missing = values.isnan()
+        filled, mask = values.masked_fill(missing, 0.0), missing.to(exact.dtype)
+        return self.dropout(self.project(torch.cat([filled, mask, covariates], dim=-1)))
 
 
-class Beside(nn.Module):
-    """What is known of a position, side by side: the word, its letters, and what else there is.
+class ConcatenatedEmbedding(nn.Module):
+    """Embeddings of a word, its characters and its features, concatenated.
 
-    x = [E w; letters(l₁ … l_n); F f₁; F f₂; …]
+    x = [E w; chars(l₁ … l_n); F f₁; F f₂; …]
 
-    A place that is not a word, as the end of a sequence, has no letters, and 0 for them.
+    A position that is not a word, as the end of a sequence, has no characters, and 0 for them.
     """
 
-    def __init__(self, space: Columns, width: int, dropout: float, ends: Ends) -> None:
+    def __init__(
+        self, space: Columns, width: int, dropout: float, token_options: TokenOptions
+    ) -> None:
         super().__init__()
         self.spaces = space.parts
         words = self.spaces[0]
         if isinstance(words, Letters):
             raise TypeError("the word comes before its letters")
-        given = [self._width(part, ends) for part in self.spaces[1:]]
-        if sum(given) >= width:
+        sizes = [self._size(part, token_options) for part in self.spaces[1:]]
+        if sum(sizes) >= width:
             raise ModelError(
                 "M127",
-                f"width = {width}: {sum(given)} numbers come from letters and features, and the"
-                " word itself needs some, too",
-                help=[f"--set model.width={sum(given) + 64}", "--set model.letters_width=25"],
+                f"embedding_size = {width}: {sum(sizes)} of it are for characters and features, and"
+                " nothing is left for the word itself",
+                help=[
+                    f"--set model.embedding_size={sum(sizes) + 64}",
+                    "--set model.letters_width=25",
+                ],
             )
-        self.words = Embedding(words.size, width - sum(given), 0.0, ends)
+        self.words = Embedding(words.size, width - sum(sizes), 0.0, token_options)
         self.others = nn.ModuleList(
-            _other(part, size, ends) for part, size in zip(self.spaces[1:], given, strict=True)
+            _column_embedding(part, size, token_options)
+            for part, size in zip(self.spaces[1:], sizes, strict=True)
         )
         self.dropout = SequenceDropout(dropout)
 
     @property
-    def has_words_alone(self) -> bool:
-        """Whether nothing but the word is read."""
+    def is_word_only(self) -> bool:
+        """Whether only the word is embedded."""
         return all(isinstance(layer, nn.Identity) for layer in self.others)
 
     @staticmethod
-    def _width(part: Tokens | Labels | Letters, ends: Ends) -> int:
+    def _size(part: Tokens | Labels | Letters, token_options: TokenOptions) -> int:
         if isinstance(part, Letters):
-            return 0 if ends.letters == "none" else ends.letters_width
-        return ends.feature_width
+            return 0 if token_options.letters == "none" else token_options.letters_width
+        return token_options.feature_width
 
-    def forward(self, columns: Int[Tensor, "*place columns"]) -> Float[Tensor, "*place width"]:
+    def forward(self, columns: Int[Tensor, "*shape columns"]) -> Float[Tensor, "*shape width"]:
         vectors, start = [self.words(columns[..., 0])], 1
         for part, layer in zip(self.spaces[1:], self.others, strict=True):
             end = start + (part.length if isinstance(part, Letters) else 1)
             if not isinstance(layer, nn.Identity):
-                found = columns[..., start:end]
-                vectors.append(layer(found if isinstance(part, Letters) else found[..., 0]))
+                ids = columns[..., start:end]
+                vectors.append(layer(ids if isinstance(part, Letters) else ids[..., 0]))
             start = end
         return self.dropout(torch.cat(vectors, dim=-1))
 
 
-def _other(part: Tokens | Labels | Letters, width: int, ends: Ends) -> nn.Module:
-    """What reads a column that is not the word; nothing where it is not to be read."""
+def _column_embedding(
+    part: Tokens | Labels | Letters, width: int, token_options: TokenOptions
+) -> nn.Module:
+    """The embedding of a column besides the word; nn.Identity for characters that are not read."""
     if not isinstance(part, Letters):
         return Embedding(part.size, width)
-    return LetterReader(ends.letters, part.size, width) if width else nn.Identity()
+    return CharEncoder(token_options.letters, part.size, width) if width else nn.Identity()
 
 
-def words_of(layer: nn.Module) -> Embedding | None:
-    """The layer that has a vector for each word or symbol, if there is one."""
-    if isinstance(layer, Beside):
+def word_embedding(layer: nn.Module) -> Embedding | None:
+    """The word or token embedding of an input layer, if it has one."""
+    if isinstance(layer, ConcatenatedEmbedding):
         return layer.words
     return layer if isinstance(layer, Embedding) else None
 
 
 def input_layer(
-    space: Space, width: int, dropout: float = 0.0, ends: Ends = PLAIN_ENDS
-) -> Embedding | Beside | Projection | Observed:
-    """Symbols are looked up, real numbers are multiplied."""
+    space: Space,
+    width: int,
+    dropout: float = 0.0,
+    token_options: TokenOptions = DEFAULT_TOKEN_OPTIONS,
+) -> Embedding | ConcatenatedEmbedding | VectorInput | SeriesInput:
+    """The input layer for an input space: an embedding for ids, a projection for real numbers."""
     match space:
         case Tokens(size, unknowns):
-            return Embedding(size, width, dropout, ends, unknowns=unknowns)
+            return Embedding(size, width, dropout, token_options, unknowns=unknowns)
         case Labels(size):
-            return Embedding(size, width, dropout, ends)
+            return Embedding(size, width, dropout, token_options)
         case Columns():
-            return Beside(space, width, dropout, ends)
-        case Vectors(numbers):
-            return Projection(numbers, width, dropout)
+            return ConcatenatedEmbedding(space, width, dropout, token_options)
+        case Vectors(size):
+            return VectorInput(size, width, dropout)
         case Bits(size):
-            return _sum_of_vectors(size, width, dropout, ends)
+            return _multi_hot_input(size, width, dropout, token_options)
         case Series():
-            return Observed(space, width, dropout)
+            return SeriesInput(space, width, dropout)
 
 
-def _sum_of_vectors(size: int, width: int, dropout: float, ends: Ends) -> Projection:
-    """Rows of bits: the sum of the vectors of those that are yes, which begin as symbols' do.
+def _multi_hot_input(
+    size: int, width: int, dropout: float, token_options: TokenOptions
+) -> VectorInput:
+    """For multi-hot vectors: the sum of the embeddings of all ones.
 
-    Few are yes: the small numbers of a matrix for full rows would say next to nothing at first.
+    Few components are one, so the weights start like embeddings: nn.Linear's initialisation, made
+    for dense inputs, would give almost no signal at first.
     """
-    layer = Projection(size, width, dropout)
-    nn.init.normal_(layer.project.weight, std=ends.spread or 1.0)
+    layer = VectorInput(size, width, dropout)
+    nn.init.normal_(layer.project.weight, std=token_options.spread or 1.0)
     return layer
 
 
-def as_known(symbols: Int[Tensor, "*place"], size: int) -> Int[Tensor, "*place"]:
-    """The symbols, those of one source that the vocabulary lacks being UNKNOWN."""
-    return symbols.masked_fill(symbols >= size, UNKNOWN)
+def replace_unknown(tokens: Int[Tensor, "*shape"], size: int) -> Int[Tensor, "*shape"]:
+    """The tokens, with the numbered unknown ones of a source (from `size` on) as UNKNOWN."""
+    return tokens.masked_fill(tokens >= size, UNKNOWN)
 
 
-def tensors(
+def to_tensors(
     sequences: Sequences,
-) -> tuple[Shaped[Tensor, "batch time *numbers"], Int[Tensor, " batch"]]:
-    """Values and lengths as tensors that share their memory with the arrays."""
+) -> tuple[Shaped[Tensor, "batch time *features"], Int[Tensor, " batch"]]:
+    """Values and lengths as tensors that share memory with the arrays."""
     return torch.from_numpy(sequences.values), torch.from_numpy(sequences.lengths)

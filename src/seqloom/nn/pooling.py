@@ -1,4 +1,4 @@
-"""From a state for each position to one for the whole sequence."""
+"""Pooling over time: from a state at each position to one vector for the whole sequence."""
 
 from collections.abc import Callable
 from typing import Literal, Protocol, runtime_checkable
@@ -14,7 +14,7 @@ PoolingName = Literal["mean", "max", "last", "ends", "attentive"]
 
 @runtime_checkable
 class Body(Protocol):
-    """Anything from vectors to vectors over time."""
+    """The body of a model: from a vector at each position to a hidden state at each position."""
 
     def __call__(
         self, x: Float[Tensor, "batch time width"], lengths: Int[Tensor, " batch"]
@@ -22,25 +22,25 @@ class Body(Protocol):
 
 
 @runtime_checkable
-class Ended(Protocol):
-    """A body that knows where its reading ended: to the right, and to the left where it has two."""
+class HasFinalState(Protocol):
+    """A body with final states: of the forward direction, and of the backward one if there is."""
 
-    def read(
+    def encode(
         self, x: Float[Tensor, "batch time width"], lengths: Int[Tensor, " batch"]
     ) -> tuple[Float[Tensor, "batch time hidden"], Float[Tensor, "batch hidden"]]: ...
 
 
 @runtime_checkable
-class Parted(Protocol):
-    """A body that shortens what it reads, or reads it several times side by side."""
+class MultiBranch(Protocol):
+    """A body with several parallel branches, or with fewer outputs than inputs (strides)."""
 
-    def parts(
+    def branches(
         self, x: Float[Tensor, "batch time width"], lengths: Int[Tensor, " batch"]
     ) -> list[tuple[Float[Tensor, "batch _ _"], Int[Tensor, " batch"]]]: ...
 
 
-class Summary(nn.Module):
-    """A learned mean: weights α = softmax(v · tanh(W h + b)) over the real places."""
+class AttentionPooling(nn.Module):
+    """Attention pooling: Σ_t α_t h_t, α = softmax(v · tanh(W h + b)) over real positions."""
 
     def __init__(self, hidden: int) -> None:
         super().__init__()
@@ -55,34 +55,35 @@ class Summary(nn.Module):
     def weights(
         self, states: Float[Tensor, "batch time hidden"], real: Bool[Tensor, "batch time"]
     ) -> Float[Tensor, "batch time"]:
-        """How much each place counts; 0 beyond the real ones."""
+        """α at each position; 0 at padding."""
         scores = self.score(torch.tanh(self.hide(states))).squeeze(-1)
         return scores.masked_fill(~real, -torch.inf).softmax(-1)
 
 
 class Pooling(nn.Module):
-    """One state for a whole sequence.
+    """Pooling over time: one vector for a whole sequence.
 
-    mean, max   over all real places
-    last        at the last real place
-    ends        the last state of each direction, joined: h⃗ at the end, h⃖ at the beginning
-    attentive   a learned mean
+    mean, max   over all real positions
+    last        the output at the last real position
+    ends        the final state of each direction, concatenated: h⃗ at the end, h⃖ at the beginning
+    attentive   attention pooling
     """
 
     def __init__(self, kind: PoolingName, hidden: int) -> None:
         super().__init__()
         self.kind = kind
-        self.attention = Summary(hidden) if kind == "attentive" else None
+        self.attention = AttentionPooling(hidden) if kind == "attentive" else None
 
     def forward(
         self, body: Body, x: Float[Tensor, "batch time width"], lengths: Int[Tensor, " batch"]
     ) -> Float[Tensor, "batch hidden"]:
-        if self.kind == "ends" and isinstance(body, Ended):
-            return body.read(x, lengths)[1]
-        found = (
-            body.parts(x, lengths) if isinstance(body, Parted) else [(body(x, lengths), lengths)]
-        )
-        pooled = [self._pooled(states, lengths) for states, lengths in found]
+        if self.kind == "ends" and isinstance(body, HasFinalState):
+            return body.encode(x, lengths)[1]
+        if isinstance(body, MultiBranch):
+            outputs = body.branches(x, lengths)
+        else:
+            outputs = [(body(x, lengths), lengths)]
+        pooled = [self._pooled(states, lengths) for states, lengths in outputs]
         return pooled[0] if len(pooled) == 1 else torch.cat(pooled, dim=-1)
 
     def _pooled(self, states: Tensor, lengths: Tensor) -> Tensor:
@@ -108,5 +109,5 @@ _POOLS: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
     "mean": _mean,
     "max": _max,
     "last": _last,
-    "ends": _last,  # a body that reads one way only ends at the last place
+    "ends": _last,  # of a body with one direction the final state is the last output
 }

@@ -1,14 +1,6 @@
-"""From what a decoder has written to distributions over symbols.
+"""Parts of a recurrent decoder: bridge, scheduled sampling, input feeding, pointer-generator.
 
-From what an encoder read to the state a decoder starts with.
-
-Copying: an answer may point at a symbol of the source.
-
-What a decoder reads while it learns: the right symbols, or now and then its own.
-
-A recurrence taken one step at a time, because something feeds back into it.
-
-The parts of a decoder at work: what it knows, what a step changes, what it has written.
+Used by the recurrent encoder-decoder. Attention itself is in `nn/attention`.
 """
 
 from collections.abc import Callable
@@ -23,42 +15,42 @@ from torch.nn.functional import linear, logsigmoid, pad
 from ..batch import Sequences
 from ..errors import ModelError
 from ..signature import Signature, Space, Tokens
-from .attention import Scores, Seen, Weights, coverage, shares
+from .attention import KeyValues, Scores, Weights, coverage_loss, mean_over_heads
 from .cells import State
 from .output.heads import output_layer
-from .rnn import Recurrence
+from .rnn import RNN
 
 BridgeName = Literal["ends", "last", "mean", "learned", "zero"]
 
 
-class Read(NamedTuple):
-    """What an encoder made of a source."""
+class EncoderOutput(NamedTuple):
+    """The output of an encoder: a vector at every source position, and its final states."""
 
-    memory: Float[Tensor, "batch place hidden"]
-    ends: Float[Tensor, "batch hidden"]
-    real: Bool[Tensor, "batch place"]
+    outputs: Float[Tensor, "batch position hidden"]
+    final: Float[Tensor, "batch hidden"]  # of both directions, concatenated
+    mask: Bool[Tensor, "batch position"]  # true at real positions
     lengths: Int[Tensor, " batch"]
 
 
-SUMMARIES: dict[str, Callable[[Read], Tensor]] = {
-    "ends": lambda read: read.ends,
-    "last": lambda read: read.memory[torch.arange(len(read.memory)), read.lengths - 1],
-    "mean": lambda read: (read.memory * read.real[..., None]).sum(1) / read.lengths[:, None],
+SOURCE_VECTORS: dict[str, Callable[[EncoderOutput], Tensor]] = {
+    "ends": lambda e: e.final,
+    "last": lambda e: e.outputs[torch.arange(len(e.outputs)), e.lengths - 1],
+    "mean": lambda e: (e.outputs * e.mask[..., None]).sum(1) / e.lengths[:, None],
 }
 
 
-def summary(kind: str, read: Read) -> Float[Tensor, "batch hidden"]:
-    """One vector v for a source.
+def source_vector(kind: str, encoded: EncoderOutput) -> Float[Tensor, "batch hidden"]:
+    """One vector v for a source, from the encoder outputs m.
 
-    ends   v = [m⃗_S; m⃖_1]: where reading ended, from the left and from the right
-    last   v = m_S: what is remembered at the last place
+    ends   v = [m⃗_S; m⃖_1]: the final state of each direction
+    last   v = m_S: the output at the last position
     mean   v = Σ_s m_s / S
     """
-    return SUMMARIES[kind](read)
+    return SOURCE_VECTORS[kind](encoded)
 
 
 class Bridge(nn.Module):
-    """The first state of every cell of a decoder: tanh(B v + b), v being the source's vector."""
+    """The initial state of every decoder cell from the source: tanh(B v + b)."""
 
     def __init__(self, hidden: int, parts: int) -> None:
         super().__init__()
@@ -69,8 +61,8 @@ class Bridge(nn.Module):
         return self.give(vector).tanh().chunk(self.parts, dim=-1)
 
 
-class Start(nn.Module):
-    """A first state that does not depend on the source: learned, or zero."""
+class InitialState(nn.Module):
+    """An initial decoder state that does not depend on the source: learned, or zero."""
 
     def __init__(self, hidden: int, parts: int, learned: bool) -> None:
         super().__init__()
@@ -82,19 +74,21 @@ class Start(nn.Module):
         return tuple(part.expand(len(vector), -1) for part in first)
 
 
-def bridge(kind: BridgeName, hidden: int, parts: int) -> Bridge | Start:
-    """What hands over, by its name."""
-    return Bridge(hidden, parts) if kind in SUMMARIES else Start(hidden, parts, kind == "learned")
+def bridge_layer(kind: BridgeName, hidden: int, parts: int) -> Bridge | InitialState:
+    """The layer that gives the decoder its initial state, by name."""
+    if kind in SOURCE_VECTORS:
+        return Bridge(hidden, parts)
+    return InitialState(hidden, parts, kind == "learned")
 
 
-class Pointer(nn.Module):
-    """A mixture of writing and copying (the pointer-generator of See et al., 2017).
+class PointerGenerator(nn.Module):
+    """Pointer-generator (See et al., 2017): a mixture of generating and copying tokens.
 
-    g_t    = σ(u · a_t + d)                                     how likely it writes, not copies
+    g_t    = σ(u · a_t + d)                                     probability of generating
     p(y_t) = g_t softmax(W a_t + b)_y + (1 - g_t) Σ_{s: x_s = y} α_ts
 
-    The symbols are those of the vocabulary and after them the source's unknown ones, which can only
-    be copied.
+    The output tokens are the vocabulary, and after it the unknown tokens of the source, which can
+    only be copied.
     """
 
     def __init__(self, width: int, unknowns: int) -> None:
@@ -105,137 +99,156 @@ class Pointer(nn.Module):
     def forward(
         self,
         states: Float[Tensor, "batch time width"],
-        written: Float[Tensor, "batch time size"],
+        generated: Float[Tensor, "batch time size"],
         weights: Scores,
-        symbols: Int[Tensor, "batch place"],
+        source_tokens: Int[Tensor, "batch position"],
     ) -> Float[Tensor, "batch time more"]:
-        """Log-probabilities of all symbols, `written` being those of writing them."""
-        writes = self.gate(states).sigmoid()
-        chances = pad(written.exp() * writes, (0, self.unknowns))
-        which = symbols[:, None].expand(weights.shape)
-        return chances.scatter_add(-1, which, (1 - writes) * weights).log()
+        """Log-probabilities of all tokens; `generated` are those of the softmax."""
+        generates = self.gate(states).sigmoid()
+        probabilities = pad(generated.exp() * generates, (0, self.unknowns))
+        index = source_tokens[:, None].expand(weights.shape)
+        # A token may come several times in the source: scatter_add sums its attention weights.
+        return probabilities.scatter_add(-1, index, (1 - generates) * weights).log()
 
     def log_probs(
         self,
         states: Float[Tensor, "batch time width"],
-        written: Float[Tensor, "batch time"],
+        generated: Float[Tensor, "batch time"],
         weights: Scores,
-        symbols: Int[Tensor, "batch place"],
+        source_tokens: Int[Tensor, "batch position"],
         right: Int[Tensor, "batch time"],
     ) -> Float[Tensor, "batch time"]:
-        """The same for the right symbols alone, `written` being minus infinity of the unknown."""
+        """Log-probabilities of the target tokens alone; `generated` is -inf for unknown ones.
+
+        All in log space: with logaddexp neither of the two terms underflows.
+        """
         gate = self.gate(states).squeeze(-1)
-        copied = (weights * (symbols[:, None] == right[..., None])).sum(-1)
-        known = copied > 0
-        log_copied = torch.where(known, copied, 1).log().masked_fill(~known, -torch.inf)
-        return torch.logaddexp(logsigmoid(gate) + written, logsigmoid(-gate) + log_copied)
+        copied = (weights * (source_tokens[:, None] == right[..., None])).sum(-1)
+        is_copied = copied > 0
+        # log 1 instead of log 0, then -inf: the gradient of log 0 would be NaN.
+        log_copied = torch.where(is_copied, copied, 1).log().masked_fill(~is_copied, -torch.inf)
+        return torch.logaddexp(logsigmoid(gate) + generated, logsigmoid(-gate) + log_copied)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Practice:
-    """What a decoder reads while it learns.
+class ScheduledSamplingOptions:
+    """Inputs of the decoder in training: teacher forcing, or scheduled sampling.
 
     Args:
-        scheduled_sampling: The share of symbols for which it reads its own best guess instead of
-            the right one while training (Bengio et al., 2015); training then goes step by step.
-        sampling_ramp: Over how many batches that share grows from nothing; 0 begins with all of it.
+        scheduled_sampling: Scheduled sampling (Bengio et al., 2015): the fraction of inputs in
+            training that are the model's own predictions instead of the right tokens; 0 is teacher
+            forcing. With it training goes step by step.
+        sampling_ramp: Number of batches over which this fraction grows linearly from 0; 0 starts
+            with all of it.
     """
 
     scheduled_sampling: float = 0.0
     sampling_ramp: int = 0
 
     def __post_init__(self) -> None:
-        if not 0 <= self.scheduled_sampling <= 1 or self.sampling_ramp < 0:
+        if not 0 <= self.scheduled_sampling <= 1:
             raise ModelError(
                 "M204",
-                f"a share of {self.scheduled_sampling:g} of own guesses, grown over"
-                f" {self.sampling_ramp} batches, cannot be",
+                f"scheduled_sampling must be in [0, 1] (got {self.scheduled_sampling:g})",
+                help=["--set model.scheduled_sampling=0.25 --set model.sampling_ramp=5000"],
+            )
+        if self.sampling_ramp < 0:
+            raise ModelError(
+                "M204",
+                f"sampling_ramp must not be negative (got {self.sampling_ramp})",
                 help=["--set model.scheduled_sampling=0.25 --set model.sampling_ramp=5000"],
             )
         if self.sampling_ramp and not self.scheduled_sampling:
             raise ModelError(
                 "M204",
-                f"sampling_ramp = {self.sampling_ramp} leads nowhere: scheduled_sampling is 0",
+                f"sampling_ramp = {self.sampling_ramp} has no effect: scheduled_sampling is 0",
                 help=["--set model.scheduled_sampling=0.25", "--set model.sampling_ramp=0"],
             )
 
 
-class Guessing(nn.Module):
-    """Which inputs are a decoder's own guesses (scheduled sampling; Bengio et al., 2015).
+class ScheduledSampling(nn.Module):
+    """Scheduled sampling (Bengio et al., 2015): which decoder inputs are its own predictions.
 
-    ε_i = ε min(1, i / ramp)          the share in batch i, counted from 0
+    ε_i = ε min(1, i / ramp)          the rate in batch i, counted from 0
 
-    The count belongs to the weights, so that training that was stopped goes on as it would have.
+    The batch counter is a buffer, saved with the weights, so that resumed training goes on exactly.
     """
 
     batches: Tensor
 
-    def __init__(self, practice: Practice) -> None:
+    def __init__(self, options: ScheduledSamplingOptions) -> None:
         super().__init__()
-        self.practice = practice
+        self.options = options
         self.register_buffer("batches", torch.zeros(1, dtype=torch.int64))
 
-    def share(self) -> float:
-        """ε of the batch that comes next."""
-        whole, ramp = self.practice.scheduled_sampling, self.practice.sampling_ramp
-        return whole * min(1.0, self.batches.item() / ramp) if ramp else whole
+    def rate(self) -> float:
+        """ε of the next batch."""
+        full, ramp = self.options.scheduled_sampling, self.options.sampling_ramp
+        return full * min(1.0, self.batches.item() / ramp) if ramp else full
 
-    def drawn(self, rows: int, time: int) -> Bool[Tensor, "{rows} {time}"]:
-        """True where the guess is read; one more batch is counted. The first input is BEGIN."""
-        own = torch.rand(rows, time) < self.share()
+    def sample(self, rows: int, time: int) -> Bool[Tensor, "{rows} {time}"]:
+        """True where the model's prediction is the input; counts one batch.
+
+        The first input is BEGIN, which is never predicted.
+        """
+        own = torch.rand(rows, time) < self.rate()
         own[:, :1] = False
         self.batches += 1
         return own
 
 
-PLAIN_PRACTICE = Practice()
+DEFAULT_SCHEDULED_SAMPLING_OPTIONS = ScheduledSamplingOptions()
 
 
-class Walk:
-    """The steps of a recurrence over some sequences; what is dropped is drawn once for all steps.
+class StepwiseRNN:
+    """An RNN unrolled step by step in training, because its output feeds back into its input.
 
-    W [x; y] = Wˣ x + Wʸ y, where x is known beforehand and y only at its step: `products` reads x,
-    of all steps at once if it can be had, and `step` adds y.
+    W [x; y] = Wˣ x + Wʸ y, where x is known beforehand (the target tokens) and y only at its step
+    (attention context, input feeding): `products` takes x, of all steps at once if it can be had,
+    and `step` adds y. All dropout masks are sampled once, as in an ordinary unroll.
     """
 
-    def __init__(self, recurrence: Recurrence, rows: int, known: int) -> None:
-        self.recurrence, self.layers = recurrence, recurrence.stack
+    def __init__(self, rnn: RNN, batch: int, known: int) -> None:
+        self.rnn, self.layers = rnn, rnn.forward_layers
         first = self.layers[0]
-        self.masks = [layer.mask(rows) for layer in self.layers]
-        between = recurrence.dropout
-        self.between = [between.drawn(rows, layer.cell.hidden) for layer in self.layers[1:]]
+        self.masks = [layer.recurrent_mask(batch) for layer in self.layers]
+        dropout = rnn.dropout
+        self.between = [dropout.sample_mask(batch, layer.cell.hidden) for layer in self.layers[1:]]
+        # Split once: inside the loop each step would add a gradient of the size of all of W.
         self.known, self.fed = first.cell.read.weight.split(
             [known, first.cell.read.in_features - known], dim=1
-        )  # cut once: at every step it would cost a gradient of the whole
+        )
         self.norm, self.bias = first.read_norm, first.cell.read.bias
 
-    def products(self, x: Float[Tensor, "*place known"]) -> Float[Tensor, "*place products"]:
-        """Wˣ x, with the bias unless the sum is to be normalised first."""
+    def products(self, x: Float[Tensor, "*shape known"]) -> Float[Tensor, "*shape products"]:
+        """Wˣ x, with the bias unless layer_norm comes in between."""
         return linear(x, self.known, None if self.norm else self.bias)
 
     def step(
         self, a: Float[Tensor, "batch products"], fed: list[Tensor], state: State
     ) -> tuple[Float[Tensor, "batch hidden"], State]:
-        """One step of every layer, from the products of what was known and what is fed back."""
+        """One step of every layer, from the products Wˣ x and from what is fed back."""
         if fed:
             a = torch.addmm(a, torch.cat(fed, dim=-1), self.fed.t())
         if self.norm is not None:
             a = self.norm(a) + self.bias
         new: State = ()
-        h, states = a, self.recurrence.split(state)
+        h, states = a, self.rnn.split(state)
         for number, (layer, old, mask) in enumerate(
             zip(self.layers, states, self.masks, strict=True)
         ):
             if number:
                 dropped = self.between[number - 1]
                 a = layer.products(h if dropped is None else h * dropped)
-            if torch.is_grad_enabled():  # one node for the way back, not one for every product
-                outputs, after = layer.onward(a[:, None], old, mask)
+            # With gradients an unroll of length one: a single autograd node instead of one for
+            # each operation of the equation. Without gradients the equation costs less.
+            if torch.is_grad_enabled():
+                outputs, after = layer.unroll_products(a[:, None], old, mask)
                 output = outputs[:, 0]
             else:
-                after = layer.after(a, old, mask)
+                after = layer.step_products(a, old, mask)
                 output = after[0]
-            h = self.recurrence.above(h, output, number)
+            h = self.rnn.layer_output(h, output, number)
             new += after
         return h, new
 
@@ -244,115 +257,118 @@ Advance = Callable[[list[Tensor], State], tuple[Tensor, State]]
 Drop = Callable[[Tensor], Tensor]
 
 
-class Source(NamedTuple):
-    """What is known of the sources, a row for each: no step changes it."""
+class DecoderSource(NamedTuple):
+    """What a decoder uses of the sources, one row for each; constant over all steps."""
 
-    seen: Seen
-    vector: Float[Tensor, "batch hidden"] | None  # read at every step
-    symbols: Int[Tensor, "batch place"] | None  # to copy from
+    keys_values: KeyValues
+    vector: Float[Tensor, "batch hidden"] | None  # an input of every step
+    tokens: Int[Tensor, "batch position"] | None  # to copy from
 
 
-class Moving(NamedTuple):
-    """What a step changes, a row for each candidate."""
+class DecoderState(NamedTuple):
+    """The recurrent part of a decoder's state, one row for each candidate."""
 
-    weights: Float[Tensor, "rows place"] | None  # where it looked last, if that matters
-    fed: Float[Tensor, "rows outputs"] | None  # the last attentional state, with input feeding
+    weights: Float[Tensor, "rows position"] | None  # the previous attention, where it is needed
+    input_feed: Float[Tensor, "rows outputs"] | None  # the last attentional state
     cells: State
 
 
-class Drops(NamedTuple):
-    """What drops numbers of decoder states, and of attentional states."""
+class DecoderDropout(NamedTuple):
+    """Dropout of decoder states, and of attentional states."""
 
     state: Drop
-    joined: Drop
+    attentional: Drop
 
 
-class Written(NamedTuple):
-    """The attentional states at every place of the target, and where each looked."""
+class DecoderOutput(NamedTuple):
+    """The attentional states at all target positions, and their attention weights."""
 
     states: Float[Tensor, "batch time outputs"]
     weights: Weights | None
 
 
-def along(
+def repeat_over_time(
     vector: Float[Tensor, "batch hidden"], like: Float[Tensor, "batch time _"]
 ) -> Float[Tensor, "batch time hidden"]:
-    """The same vector at every place."""
+    """The same vector at every position."""
     return vector[:, None].expand(-1, like.shape[1], -1)
 
 
-def fixed(mask: Tensor | None) -> Drop:
-    """What drops the same numbers at every step."""
+def fixed_dropout(mask: Tensor | None) -> Drop:
+    """Dropout with one mask for all steps."""
     return lambda x: x if mask is None else x * mask
 
 
-def on_foot(walk: Walk, a: Float[Tensor, "batch products"]) -> Advance:
-    """A step of a walk, from the products of what was known beforehand."""
-    return lambda fed, cells: walk.step(a, fed, cells)
+def stepwise_advance(rnn: StepwiseRNN, a: Float[Tensor, "batch products"]) -> Advance:
+    """A step of a stepwise RNN, from the products of its known inputs."""
+    return lambda fed, cells: rnn.step(a, fed, cells)
 
 
-class Answers(nn.Module):
-    """Symbols that are written, softmax(W a + b), or with a pointer also copied."""
+class DecoderOutputLayer(nn.Module):
+    """Output layer of a decoder: softmax(W a + b), or with a pointer also copied tokens."""
 
-    def __init__(self, target: Space, width: int, pointer: Pointer | None) -> None:
+    def __init__(self, target: Space, width: int, pointer: PointerGenerator | None) -> None:
         super().__init__()
         self.output, self.pointer = output_layer(target, width), pointer
         self.size = target.size if isinstance(target, Tokens) else 0
 
-    def forward(self, written: Written, source: Source) -> Float[Tensor, "batch time vocabulary"]:
-        """Log-probabilities of all symbols."""
-        log_probs: Tensor = self.output(written.states)
-        if self.pointer is None or written.weights is None or source.symbols is None:
+    def forward(
+        self, decoded: DecoderOutput, source: DecoderSource
+    ) -> Float[Tensor, "batch time vocabulary"]:
+        """Log-probabilities of all tokens."""
+        log_probs: Tensor = self.output(decoded.states)
+        if self.pointer is None or decoded.weights is None or source.tokens is None:
             return log_probs
-        looked = shares(written.weights)
-        found: Tensor = self.pointer(written.states, log_probs, looked, source.symbols)
-        return found
+        weights = mean_over_heads(decoded.weights)
+        mixed: Tensor = self.pointer(decoded.states, log_probs, weights, source.tokens)
+        return mixed
 
     def log_probs(
-        self, written: Written, source: Source, target: Sequences
+        self, decoded: DecoderOutput, source: DecoderSource, target: Sequences
     ) -> Float[Tensor, "batch time"]:
-        """Log-probability of each target symbol; 0 where there is none."""
-        found = self.output.log_probs(written.states, target)
-        if self.pointer is None or written.weights is None or source.symbols is None:
-            return found
-        right, looked = torch.from_numpy(target.values), shares(written.weights)
-        found = found.masked_fill(right >= self.size, -torch.inf)
-        mixed = self.pointer.log_probs(written.states, found, looked, source.symbols, right)
+        """Log-probability of each target token; 0 at padding."""
+        generated = self.output.log_probs(decoded.states, target)
+        if self.pointer is None or decoded.weights is None or source.tokens is None:
+            return generated
+        right, weights = torch.from_numpy(target.values), mean_over_heads(decoded.weights)
+        generated = generated.masked_fill(right >= self.size, -torch.inf)
+        mixed = self.pointer.log_probs(decoded.states, generated, weights, source.tokens, right)
         return mixed.masked_fill(~torch.from_numpy(target.mask), 0.0)
 
     def loss(
         self,
-        written: Written,
-        source: Source,
+        decoded: DecoderOutput,
+        source: DecoderSource,
         target: Sequences,
         *,
         smoothing: float,
-        again: float = 0.0,
+        coverage: float = 0.0,
     ) -> Float[Tensor, ""]:
-        """Nats per real target symbol; `again` is what looking twice at a place costs.
+        """Nats per real target token, with label smoothing and `coverage` times the coverage loss.
 
-        Smoothing favours all symbols that can be written, not those that are copied.
+        With a pointer, label smoothing spreads over the tokens of the vocabulary, not over those
+        that are copied.
         """
-        states = written.states
+        states = decoded.states
         if self.pointer is None:
             loss = self.output.loss(states, target, smoothing)
         else:
-            loss = -self.log_probs(written, source, target).sum() / int(target.lengths.sum())
+            loss = -self.log_probs(decoded, source, target).sum() / int(target.lengths.sum())
             if smoothing:
-                even = self.output.loss(states, target, 1.0)
-                loss = (1 - smoothing) * loss + smoothing * even
-        if again and written.weights is not None:
-            loss = loss + again * coverage(written.weights, target)
+                uniform = self.output.loss(states, target, 1.0)
+                loss = (1 - smoothing) * loss + smoothing * uniform
+        if coverage and decoded.weights is not None:
+            loss = loss + coverage * coverage_loss(decoded.weights, target)
         return loss
 
 
-def pointer_for(signature: Signature, width: int) -> Pointer:
-    """What copies, where the spaces have room for it."""
+def pointer_generator(signature: Signature, width: int) -> PointerGenerator:
+    """A pointer-generator for these spaces, or an error if they cannot copy."""
     source = signature.source
     if not isinstance(source, Tokens) or source != signature.target or not source.unknowns:
         raise ModelError(
             "M202",
-            "to copy, source and target need one vocabulary with room for unknown symbols",
-            help=["--set task.joint=true --set task.copies=10", "--set model.copy=false"],
+            "copy needs one vocabulary for source and target, with room for unknown tokens",
+            help=["--set task.joint_vocab=true --set task.copies=10", "--set model.copy=false"],
         )
-    return Pointer(width, source.unknowns)
+    return PointerGenerator(width, source.unknowns)

@@ -1,85 +1,83 @@
-"""How symbols come into a network and go out of it: the options all readers share."""
+"""Options of token embeddings and of the output layer, shared by most neural models."""
 
 from dataclasses import dataclass
 
 from ..errors import ModelError
-from .char_embedding import LettersName
+from .char_embedding import CharEncoderName
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ends:
-    """How symbols come into a network and go out of it.
+class TokenOptions:
+    """Options of token embeddings and of the output layer.
 
     Args:
-        tie_vectors: Whether the matrix that reads symbols also scores them (Press & Wolf, 2017);
-            the width of a symbol's vector must then be that of the state.
-        vectors: A text file of vectors to start from, a symbol and its numbers on each line, as
-            word2vec and GloVe write it; what it lacks starts at random.
-        freeze_vectors: Whether the vectors stay as they are.
-        spread: How far from 0 the numbers of vectors start, their standard deviation, as 0.1: small
-            ones are soon what training makes of them; 0 leaves it to the model.
-        symbol_dropout: The share of kinds of symbols that are read as nothing while training, drawn
-            anew for each batch (Gal & Ghahramani, 2016).
-        adaptive: Where a large vocabulary is cut into the frequent and the rare, as 2000,10000; the
-            rarer, the smaller the matrices that score them (Grave et al., 2017). Empty is one
-            matrix for all.
-        letters: What reads the letters of a word beside the word itself, where a task gives them: a
-            convolution with its largest answers, or an LSTM from both sides.
-        letters_width: How many numbers of a word's vector come from its letters.
-        feature_width: How many come from each feature that stands beside a word in its file.
-        chain: Whether neighbouring labels are scored together, in a conditional random field: with
-            a score for each move from one to the next, and none for moves that their scheme bars.
+        tie_embeddings: Weight tying: the output layer has the embedding matrix as its weights
+            (Press & Wolf, 2017); the embedding size must then be the hidden size.
+        pretrained_embeddings: A text file of pretrained embeddings to start from, a token and its
+            vector on each line, as word2vec and GloVe write it; tokens it lacks start at random.
+        freeze_embeddings: Keep the embeddings fixed in training.
+        spread: Standard deviation of the initial embeddings, as 0.1; 0 is the default of the
+            model.
+        word_dropout: Word dropout rate: the fraction of the vocabulary whose embeddings are zero
+            in training, sampled for each batch (Gal & Ghahramani, 2016).
+        adaptive_softmax: Adaptive softmax (Grave et al., 2017) for large vocabularies: the cutoffs
+            between frequent and rarer tokens, as [2000, 10000]; rarer ones have smaller matrices.
+            Empty is an ordinary softmax.
+        letters: Character encoder: word embeddings also from characters, where the task has them,
+            by a convolution with max pooling or a BiLSTM.
+        letters_width: Size of the character-level part of a word embedding.
+        feature_width: Embedding size of each additional feature column of a word.
+        crf: Use a linear-chain CRF output layer: neighbouring labels are scored together, by a
+            transition matrix, and transitions that the tag scheme forbids are impossible.
     """
 
-    tie_vectors: bool = False
-    vectors: str = ""
-    freeze_vectors: bool = False
+    tie_embeddings: bool = False
+    pretrained_embeddings: str = ""
+    freeze_embeddings: bool = False
     spread: float = 0.0
-    symbol_dropout: float = 0.0
-    adaptive: str = ""
-    letters: LettersName = "none"
+    word_dropout: float = 0.0
+    adaptive_softmax: tuple[int, ...] = ()
+    letters: CharEncoderName = "none"
     letters_width: int = 50
     feature_width: int = 16
-    chain: bool = False
+    crf: bool = False
 
     def __post_init__(self) -> None:
-        if not 0 <= self.symbol_dropout < 1:
-            raise ModelError("M124", "symbol_dropout must be at least 0 and below 1")
+        if not 0 <= self.word_dropout < 1:
+            raise ModelError("M124", f"word_dropout must be in [0, 1) (got {self.word_dropout:g})")
         if self.spread < 0:
-            raise ModelError("M124", "spread must not be negative; 0 leaves it to the model")
-        if self.tie_vectors and self.adaptive:
+            raise ModelError("M124", f"spread must not be negative (got {self.spread:g})")
+        if self.tie_embeddings and self.adaptive_softmax:
             raise ModelError(
                 "M124",
-                "tie_vectors and adaptive exclude each other: an adaptive output scores the rare"
-                " symbols by smaller vectors than those that are read",
+                "tie_embeddings and adaptive_softmax exclude each other: the output weights of rare"
+                " tokens are smaller than their embeddings",
                 help=["leave one of the two out"],
             )
-        if self.tie_vectors and self.freeze_vectors:
+        if self.tie_embeddings and self.freeze_embeddings:
             raise ModelError(
                 "M124",
-                "tie_vectors and freeze_vectors exclude each other: the output could not learn",
+                "tie_embeddings and freeze_embeddings exclude each other: the output layer could"
+                " not learn",
                 help=["leave one of the two out"],
             )
-        if self.chain and self.adaptive:
+        if self.crf and self.adaptive_softmax:
             raise ModelError(
                 "M303",
-                "chain and adaptive exclude each other: all moves between labels are scored",
+                "crf and adaptive_softmax exclude each other: a CRF scores all pairs of labels",
                 help=["leave one of the two out"],
             )
         self.cuts()
 
     def cuts(self) -> list[int]:
-        """Where the vocabulary is cut; none where it is whole."""
-        try:
-            found = [int(part) for part in self.adaptive.split(",") if part.strip()]
-        except ValueError:
-            found = [-1]
-        if found != sorted(set(found)) or any(cut < 1 for cut in found):
+        """The cutoffs of the adaptive softmax; empty for an ordinary softmax."""
+        cuts = list(self.adaptive_softmax)
+        if cuts != sorted(set(cuts)) or any(cut < 1 for cut in cuts):
             raise ModelError(
                 "M124",
-                f"adaptive = {self.adaptive!r}: expected rising numbers of symbols, as 2000,10000",
+                f"adaptive_softmax = {cuts}: expected rising numbers of tokens, as [2000, 10000]",
             )
-        return found
+        return cuts
 
 
-PLAIN_ENDS = Ends()
+DEFAULT_TOKEN_OPTIONS = TokenOptions()

@@ -1,29 +1,33 @@
-"""Answers for machines: what `seqloom predict --json` and the web API say of one input."""
+"""Predictions as JSON: the output of `seqloom predict --json` and of the web API."""
 
 import math
 from typing import Any
 
-from ..evaluation.evaluate import Answer
+from ..evaluation.evaluate import ExamplePrediction
 from ..signature import Bits, Form, Labels, Series, Vectors
 from .run import Run
 
 
-def as_dict(run: Run, text: str, answer: Answer | None, several: str = "") -> dict[str, Any]:
-    """What was asked, what was answered and how likely that is; a blank line has no answer.
+def as_dict(
+    run: Run, text: str, answer: ExamplePrediction | None, several: str = ""
+) -> dict[str, Any]:
+    """One prediction with its input and probabilities as JSON; the output of a blank line is null.
 
-    All answers are listed by the name of `several`, if it has one.
+    With `several`, all hypotheses or samples are listed under that key.
     """
     if answer is None:
         return {"input": text, "output": None}
     task, question = run.task, run.task.question(text)
-    found = {"input": text, "output": task.plain(answer.value)}
+    found = {"input": text, "output": task.to_json(answer.value)}
     if task.form is Form.EACH:
-        found["output"] = list(zip(*task.symbols(question, answer.value), strict=True))
-    found |= task.details(question, answer.value, answer.chances)
-    if has_chance(run, answer):
+        found["output"] = list(zip(*task.show_tokens(question, answer.value), strict=True))
+    found |= task.details(question, answer.value, answer.probabilities)
+    if has_probability(run, answer):
         found |= {"log_prob": answer.log_prob, "probability": math.exp(answer.log_prob)}
-    chances = None if answer.chances is None else task.probabilities(answer.chances)
-    found |= {"probabilities": chances} if chances is not None else {}
+    probabilities = (
+        None if answer.probabilities is None else task.probabilities(answer.probabilities)
+    )
+    found |= {"probabilities": probabilities} if probabilities is not None else {}
     if several:
         found[several] = [
             {"output": one.value, "log_prob": one.log_prob, "score": one.score}
@@ -33,12 +37,12 @@ def as_dict(run: Run, text: str, answer: Answer | None, several: str = "") -> di
 
 
 def has_labels(run: Run) -> bool:
-    """Whether every label has a chance: one or more of them are the answer, without a search."""
+    """Whether the model gives a probability for each label, so that no search is needed."""
     is_found = run.task.form in (Form.EACH, Form.WHOLE)
     return is_found and isinstance(run.task.signature().target, Labels | Bits)
 
 
-def has_chance(run: Run, answer: Answer) -> bool:
-    """Whether an answer has a probability: real numbers have a density only."""
+def has_probability(run: Run, answer: ExamplePrediction) -> bool:
+    """Whether a prediction has a probability; real-valued outputs have only a density."""
     is_real = isinstance(run.task.signature().target, Vectors | Series)
     return math.isfinite(answer.log_prob) and not is_real

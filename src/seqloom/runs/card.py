@@ -1,4 +1,4 @@
-"""The run in words: a card that is written by itself."""
+"""Model card: a Markdown summary of a run's data, model, settings and validation metrics."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from .splits import Parts
 
 
 def card(run: Run, parts: Parts) -> str:
-    """What was trained on what, with what result, as Markdown."""
+    """The model card as Markdown."""
     recipe, events = run.recipe, run.events()
     lines = [f"# {run.name}", "", f"Model {recipe.model['name']}, task {recipe.task['name']}.", ""]
     lines += ["## Data", ""]
@@ -16,7 +16,7 @@ def card(run: Run, parts: Parts) -> str:
         f"- {name}: {len(getattr(parts, name)):,} examples" for name in ("train", "valid", "test")
     ]
     lines += [f"- {note}" for note in parts.notes]
-    lines += ["", "## Model", "", f"{run.model.size():,} learned numbers. Settings:", ""]
+    lines += ["", "## Model", "", f"{run.model.num_parameters():,} parameters. Settings:", ""]
     lines += [f"- {key} = {value!r}" for key, value in recipe.model.items() if key != "name"]
     if found := best_evaluation(events):
         lines += ["", f"## On validation, at step {found['step']:,}", ""]
@@ -29,11 +29,11 @@ def card(run: Run, parts: Parts) -> str:
 
 
 def best_evaluation(events: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """The evaluation whose weights were kept."""
+    """The evaluation event whose weights were saved as the best."""
     found = [event for event in events if event["kind"] == "eval" and event.get("best")]
     return found[-1] if found else None
 
 
 def metrics_in(event: dict[str, Any]) -> dict[str, float]:
-    """The metrics an evaluation event holds."""
+    """The metrics in an evaluation event."""
     return {name: value for name, value in event.items() if name in METRICS}

@@ -1,7 +1,4 @@
-"""Read a file as a task would and report what was found: the work behind `seqloom check`.
-
-Which task a file is made for: the guess of `seqloom check`, and its reason in words.
-"""
+"""Data checks: read a file as a task would and report statistics, warnings and problems."""
 
 import codecs
 import re
@@ -9,140 +6,34 @@ import shlex
 from collections import Counter
 from collections.abc import Hashable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from itertools import groupby
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from ..data.checks.series import facts, series_findings
 from ..data.checks.tags import scheme_findings
-from ..data.checks.text import Finding, Side, View, find
-from ..data.formats import Row, Sentence, Source, guess_format, read_rows, read_sentences
-from ..data.formats.base import count, listed
-from ..data.formats.columns_roles import has_few_kinds
-from ..data.formats.fasttext import is_plain
-from ..data.formats.folders import parts_in
-from ..data.formats.music import JSON, is_midi, looks_like_rolls
+from ..data.checks.text import CheckInput, Finding, Side, text_findings
+from ..data.formats import ParsedFile
+from ..data.formats.base import format_lines, pluralize
+from ..data.formats.folders import splits_in
+from ..data.formats.music import is_midi
 from ..data.formats.parallel_names import files_of
-from ..data.formats.series import looks_like_series, read_series
+from ..data.formats.series import read_series
 from ..data.options import Data
-from ..data.text.reading import read_lines, spoken
+from ..data.text.reading import encoding_name, read_lines
 from ..errors import SeqloomError
 from ..recipe import Recipe
 from ..task import Task
 from ..tasks import TASKS
+from .infer_task import guess_task
 
-# Layouts that one task alone is made for.
-_MADE_FOR = {
-    "columns": ("tag", "one word a line, a blank line between sentences"),
-    "text": ("language", "plain text"),
-    "parallel": ("translate", "parallel files"),
-}
-
-
-def guess_task(path: Path, read: list[list[str]], settings: Data) -> tuple[str, str]:
-    """The task a file is made for, and the reason in words."""
-    if music := _music(path, read, settings):
-        return "music", music
-    if path.is_dir():
-        return "classify", "a folder of texts by label"
-    if len(read) == 1 and (reason := looks_like_series(read[0], path, settings)):
-        labelled = any(line.casefold().startswith("@classlabel true") for line in read[0][:99])
-        return "series-classify" if labelled and "series-classify" in TASKS else "forecast", reason
-    name = _layout(path, read[0], settings) if len(read) == 1 else "parallel"
-    if name in _MADE_FOR:
-        return _MADE_FOR[name]
-    lenient = replace(settings, skip_bad=True)
-    if name == "jsonl" and _are_sentences(path, lenient):
-        return "tag", "words with tags, or texts with spans"
-    return _by_rows(path, name, lenient)
-
-
-def _music(path: Path, read: list[list[str]], settings: Data) -> str:
-    """What tells that a file is of music; empty where nothing does."""
-    if is_midi(path):
-        return "MIDI files"
-    is_json = settings.format == "auto" and path.suffix.lower() in JSON
-    return "lists of frames of pitches" if is_json and looks_like_rolls(read[0]) else ""
-
-
-def _by_rows(path: Path, name: str, lenient: Data) -> tuple[str, str]:
-    """The first task whose columns a file has."""
-    for task in ("translate", "classify", "language"):
-        try:
-            rows = read_rows(path, TASKS[task].roles, lenient).rows
-        except SeqloomError:
-            continue
-        kinds = len({row.fields[-1] for row in rows if isinstance(row, Row)})
-        if task == "language":
-            return task, "one column of text"
-        if task == "translate" and name == "tsv" and _is_label([*rows]):
-            return "classify", f"2 columns; the second has {count(kinds, 'value')}"
-        role = TASKS[task].roles[-1]
-        return task, f'2 columns; "{role}" has {count(kinds, "value")}'
-    return "classify", f"a {name} file has columns"
-
-
-def _are_sentences(path: Path, settings: Data) -> bool:
-    """Whether JSON lines hold words with tags, or texts with spans."""
-    try:
-        return bool(read_sentences(path, TASKS["tag"].roles, settings).rows)
-    except SeqloomError:
-        return False
-
-
-def _layout(path: Path, lines: list[str], settings: Data) -> str:
-    """The format, by the user's word, the file's name or its lines."""
-    if settings.format != "auto":
-        return settings.format
-    named = guess_format(path, lines, TASKS["language"].roles)
-    if named != "text":
-        return named
-    if _is_columns(lines):
-        return "columns"
-    found = set()
-    for task in ("translate", "classify"):
-        try:
-            found.add(guess_format(path, lines, TASKS[task].roles))
-        except SeqloomError:
-            continue
-    # Sentences may well begin with the same few words.
-    if not is_plain(lines):
-        found.discard("label-first")
-    written = [line for line in lines if line.strip()]
-    # One stray tab does not make a table.
-    if 2 * sum("\t" in line for line in written) < len(written):
-        found.discard("tsv")
-    return min(found, default="text")
-
-
-def _is_columns(lines: list[str]) -> bool:
-    """Whether lines of equally many words stand in groups, the last words being of few kinds."""
-    parted = [not line.strip() for line in lines]
-    groups = [len(list(group)) for is_blank, group in groupby(parted) if not is_blank]
-    words = [line for line in lines if line.strip() and not re.match(r"#(\s|$)", line)]
-    if len(groups) < 2 or 2 * len(groups) > sum(groups) or not words:
-        return False
-    tabbed = all("\t" in line for line in words)
-    cells = [line.split("\t") if tabbed else line.split() for line in words]
-    width, times = Counter(len(cell) for cell in cells).most_common(1)[0]
-    is_even = width > 1 and times > 0.95 * len(cells)
-    single = all(len(cell[0].split()) == 1 for cell in cells)
-    return is_even and single and has_few_kinds([cell[-1] for cell in cells])
-
-
-def _is_label(rows: list[Row | Sentence]) -> bool:
-    """Whether the last fields repeat as labels do."""
-    return has_few_kinds([str(row.fields[-1]) for row in rows])
-
-
-# The roles whose fields come from a closed set.
+# Roles whose values come from a closed set.
 _LABELS = {"label", "tag"}
 
 
 @dataclass(frozen=True)
-class Part:
-    """The sequences of one role: how long they are and how many kinds of symbols they have."""
+class SequenceStatistics:
+    """Length and vocabulary statistics of the sequences of one role, such as source or target."""
 
     role: str
     unit: str
@@ -154,8 +45,8 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Report:
-    """All that was found in a file; where it cannot be read at all, only the problem."""
+class CheckReport:
+    """The report on a file; if the file cannot be read, it has only the problem."""
 
     path: Path
     task: str
@@ -165,7 +56,7 @@ class Report:
     delimiter: str = ""
     header: list[str] | None = None
     counts: dict[str, int] = field(default_factory=dict)
-    parts: list[Part] = field(default_factory=list)
+    parts: list[SequenceStatistics] = field(default_factory=list)
     labels: dict[str, int] = field(default_factory=dict)
     facts: dict[str, str] = field(default_factory=dict)
     passed: list[str] = field(default_factory=list)
@@ -174,29 +65,31 @@ class Report:
 
     @property
     def has_problems(self) -> bool:
-        """Whether something blocks training."""
+        """Whether a finding prevents training."""
         return any(finding.level == "problem" for finding in self.findings)
 
     def as_dict(self) -> dict[str, Any]:
-        """The same for machines."""
+        """The report as JSON."""
         return {**asdict(self), "path": str(self.path)}
 
 
-def check(path: Path, task_name: str | None, settings: Data, options: Mapping[str, Any]) -> Report:
-    """Read a file as a task would; whatever is wrong with it becomes a finding, not an error."""
+def check(
+    path: Path, task_name: str | None, settings: Data, options: Mapping[str, Any]
+) -> CheckReport:
+    """Read a file as a task would; errors become findings."""
     if task_name is not None:
         TASKS.find(task_name)
-    given, path = path, parts_in(path).get("train", path)
+    given, path = path, splits_in(path).get("train", path)
     try:
         read = [_lines(file, settings) for file in files_of(path)]
     except SeqloomError as unreadable:
-        report = Report(path, task_name or "", "", findings=[_problem(unreadable, [])])
+        report = CheckReport(path, task_name or "", "", findings=[_problem(unreadable, [])])
         return replace(report, next=_next(report, settings, unreadable, options))
     task, why = (task_name, "as you say") if task_name else guess_task(path, read, settings)
     if TASKS[task].reads_series:
-        return _series(Report(given, task, why), path, settings, options)
+        return _series(CheckReport(given, task, why), path, settings, options)
     source, error = _read(path, task, settings, options)
-    report = Report(path, task, why)
+    report = CheckReport(path, task, why)
     if source is not None:
         report = _report(source, task, why, _view(source, task, read, settings, options))
     findings = _problems(source, error) + _around(path, source) + report.findings
@@ -212,19 +105,21 @@ def _lines(path: Path, settings: Data) -> list[str]:
     return read_lines(path, settings.encoding, unpack=True)
 
 
-def _series(report: Report, path: Path, settings: Data, options: Mapping[str, Any]) -> Report:
-    """A file of series: its step and length, and what is odd of it."""
+def _series(
+    report: CheckReport, path: Path, settings: Data, options: Mapping[str, Any]
+) -> CheckReport:
+    """Check a file of time series: frequency, lengths, missing values and anomalies."""
     error = None
     try:
         recording = read_series(path, settings)
         counts = {"series": len(recording.series), "blank": 0, "bad": 0}
         reader = Recipe(task={**options, "name": report.task}).build_task()
-        examples = [] if reader.in_time else reader.read(path, settings)
+        examples = [] if reader.splits_in_time else reader.read(path, settings)
         labels = Counter(label for example in examples for label in reader.labels_of(example))
         report = replace(
             report,
             format=settings.format if settings.format != "auto" else "series",
-            encoding=spoken(settings.encoding),
+            encoding=encoding_name(settings.encoding),
             counts=counts,
             labels=dict(labels.most_common()),
             facts=facts(recording),
@@ -237,15 +132,15 @@ def _series(report: Report, path: Path, settings: Data, options: Mapping[str, An
     return replace(report, next=_next(report, settings, error, options))
 
 
-def _open(path: Path, task: str, settings: Data, options: Mapping[str, Any]) -> Source:
+def _open(path: Path, task: str, settings: Data, options: Mapping[str, Any]) -> ParsedFile:
     """The rows of a file, as the task reads them."""
     return Recipe(task={**options, "name": task}).build_task().open(path, settings)
 
 
 def _read(
     path: Path, task: str, settings: Data, options: Mapping[str, Any]
-) -> tuple[Source | None, SeqloomError | None]:
-    """The rows that can be read, and the error that a task would stop at."""
+) -> tuple[ParsedFile | None, SeqloomError | None]:
+    """The readable rows, and the error at which a task would stop."""
     try:
         return _open(path, task, settings, options), None
     except SeqloomError as error:
@@ -256,13 +151,13 @@ def _read(
 
 
 def _view(
-    source: Source, task: str, read: list[list[str]], settings: Data, options: Mapping[str, Any]
-) -> View:
-    """The rows as sequences of symbols, each on its side."""
+    source: ParsedFile, task: str, read: list[list[str]], settings: Data, options: Mapping[str, Any]
+) -> CheckInput:
+    """The rows as token sequences, by role."""
     reader = fitting_task(task, source, options)
     rows = source.rows if TASKS[task].roles[-1] in _LABELS else ()
     labels = [(row.line, label) for row in rows for label in reader.labels_of(reader.example(row))]
-    return View(
+    return CheckInput(
         task=task,
         lines=[row.line for row in source.rows],
         sides=reader.sides(source),
@@ -275,9 +170,9 @@ def _view(
     )
 
 
-def fitting_task(task: str, source: Source, options: Mapping[str, Any]) -> Task:
-    """The task with the options given, and such as suit the file where it needs them."""
-    suited = TASKS[task].suited(source)
+def fitting_task(task: str, source: ParsedFile, options: Mapping[str, Any]) -> Task:
+    """The task with the given options, and with options suggested by the file otherwise."""
+    suited = TASKS[task].suggested_options(source)
     return Recipe(task={**suited, **options, "name": task}).build_task()
 
 
@@ -285,11 +180,11 @@ def _frozen(found: str | list[str]) -> Hashable:
     return found if isinstance(found, str) else tuple(found)
 
 
-def _report(source: Source, task: str, why: str, view: View) -> Report:
-    """The counts of what was read."""
+def _report(source: ParsedFile, task: str, why: str, view: CheckInput) -> CheckReport:
+    """The report on the rows that were read."""
     labels = Counter(label for _, label in view.labels)
     name = {"tag": "sentences", "language": "lines", "music": "pieces"}.get(task, "rows")
-    return Report(
+    return CheckReport(
         path=source.path,
         task=task,
         why=why,
@@ -298,52 +193,53 @@ def _report(source: Source, task: str, why: str, view: View) -> Report:
         delimiter=source.delimiter,
         header=source.header,
         counts={name: len(source.rows), "blank": len(source.blank), "bad": len(source.bad)},
-        parts=[_part(view, side) for side in view.sides],
+        parts=[_statistics(view, side) for side in view.sides],
         labels=dict(labels.most_common()),
-        findings=find(view) + (scheme_findings(source) if task == "tag" else []),
+        findings=text_findings(view) + (scheme_findings(source) if task == "tag" else []),
     )
 
 
-def _part(view: View, side: Side) -> Part:
-    """The lengths and kinds of one side."""
+def _statistics(view: CheckInput, side: Side) -> SequenceStatistics:
+    """Length and vocabulary statistics of one role."""
     lengths = [len(sequence) for sequence in side.sequences]
     longest = max(lengths)
-    return Part(
+    return SequenceStatistics(
         role=side.role,
         unit=side.unit,
         median=float(median(lengths)),
         longest=longest,
         longest_line=view.lines[lengths.index(longest)],
-        kinds=len({symbol for sequence in side.sequences for symbol in sequence}),
+        kinds=len({token for sequence in side.sequences for token in sequence}),
         total=sum(lengths),
     )
 
 
 def _problem(error: SeqloomError, lines: list[int]) -> Finding:
-    """An error as a finding, with all it says."""
+    """An error as a finding, with its full message."""
     if not lines and error.place is not None and error.place.line is not None:
         lines = [error.place.line]
     text = error.text().removeprefix(f"error[{error.code}]: ")
     return Finding("problem", error.code, text, lines)
 
 
-def _problems(source: Source | None, error: SeqloomError | None) -> list[Finding]:
-    """What stops a task from reading the file, or what it was told to leave out."""
+def _problems(source: ParsedFile | None, error: SeqloomError | None) -> list[Finding]:
+    """The error that stops a task, or the lines skipped with `skip_bad`."""
     bad = source.bad if source is not None else []
     if error is not None:
         return [_problem(error, [line for line, why in bad if why.startswith(error.code)])]
     if not bad:
         return []
     lines = [line for line, _ in bad]
-    say = f"{count(len(bad), 'line')} left out that cannot be read ({listed(lines)})"
+    say = f"{pluralize(len(bad), 'line')} left out that cannot be read ({format_lines(lines)})"
     return [Finding("warning", "D024", say, lines)]
 
 
-def _around(path: Path, source: Source | None) -> list[Finding]:
-    """Blank lines, and the mark some programs put before the text."""
+def _around(path: Path, source: ParsedFile | None) -> list[Finding]:
+    """Blank lines and byte order marks."""
     found = []
     if source is not None and source.blank:
-        say = f"{count(len(source.blank), 'blank line')} skipped (first: {listed(source.blank)})"
+        count = pluralize(len(source.blank), "blank line")
+        say = f"{count} skipped (first: {format_lines(source.blank)})"
         found.append(Finding("warning", "D020", say, list(source.blank)))
     if _begins_with_mark(path):
         say = "the file begins with a byte order mark, which is not read as text"
@@ -362,8 +258,8 @@ def _begins_with_mark(path: Path) -> bool:
     return False
 
 
-def _passed(task: str, source: Source | None, findings: list[Finding]) -> list[str]:
-    """What was looked for and is right."""
+def _passed(task: str, source: ParsedFile | None, findings: list[Finding]) -> list[str]:
+    """The checks that passed."""
     if source is None:
         return []
     codes = {finding.code for finding in findings}
@@ -376,9 +272,9 @@ def _passed(task: str, source: Source | None, findings: list[Finding]) -> list[s
 
 
 def _next(
-    report: Report, settings: Data, error: SeqloomError | None, options: Mapping[str, Any]
+    report: CheckReport, settings: Data, error: SeqloomError | None, options: Mapping[str, Any]
 ) -> str:
-    """The command to type next: to train, or to look again with the remedy if there is one."""
+    """The suggested next command: train, or check again with an option that fixes the error."""
     remedy = _remedy(error)
     given = [
         f"--{name} {shlex.quote(value)}"
@@ -394,7 +290,7 @@ def _next(
     if error is not None:
         return " ".join(["seqloom check", file, *given]) if remedy else ""
     chosen = {
-        f"{part.role}_symbols": "characters"
+        f"{part.role}_tokens": "characters"
         for part in report.parts
         if report.task == "translate" and part.unit == "characters"
     } | dict(options)

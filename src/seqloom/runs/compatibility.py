@@ -1,16 +1,17 @@
-"""Whether runs can answer as one: the same task, read in the same way, by models that go in steps.
+"""Compatibility of runs for ensembles and mixtures: same task settings, vocabulary and stepping.
 
-Asked before two runs are mixed and before several answer together; each says it in its own words.
+Both average token probabilities, so their models must generate token by token over the same
+vocabulary. `experiments/ensemble.py` raises its own errors for `seqloom mix`.
 """
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any, Protocol, runtime_checkable
 
-from ..config import filled
+from ..config import with_defaults
 from ..errors import ModelError
 from ..model import Generator, Model
-from ..prediction import SEARCHED
+from ..prediction import SEARCH_FORMS
 from ..recipe import Recipe
 from ..signature import Bits
 from ..task import Task
@@ -18,8 +19,8 @@ from ..tasks import TASKS
 
 
 @runtime_checkable
-class Answering(Protocol):
-    """What has to agree of a run."""
+class ComparableRun(Protocol):
+    """The attributes of a run that are compared."""
 
     @property
     def recipe(self) -> Recipe: ...
@@ -31,56 +32,57 @@ class Answering(Protocol):
     def name(self) -> str: ...
 
 
-def goes_by_symbols(run: Answering) -> bool:
-    """Whether its model writes an answer symbol by symbol."""
-    is_written = not isinstance(run.model.signature.target, Bits)
-    return isinstance(run.model, Generator) and run.task.form in SEARCHED and is_written
+def generates_tokens(run: ComparableRun) -> bool:
+    """Whether the model generates its output token by token."""
+    has_tokens = not isinstance(run.model.signature.target, Bits)
+    return isinstance(run.model, Generator) and run.task.form in SEARCH_FORMS and has_tokens
 
 
-def is_read_alike(runs: Iterable[Answering]) -> bool:
-    """Whether all are runs of one task with the same settings, defaults filled in."""
+def have_same_task(runs: Iterable[ComparableRun]) -> bool:
+    """Whether all runs have the same task with the same settings, defaults included."""
     return all(_settings(one) == _settings(other) for one, other in pairwise(runs))
 
 
-def has_same_symbols(runs: Iterable[Answering]) -> bool:
-    """Whether the tasks learned the same vocabularies."""
+def have_same_vocabulary(runs: Iterable[ComparableRun]) -> bool:
+    """Whether the tasks have the same vocabularies."""
     return all(one.task.state() == other.task.state() for one, other in pairwise(runs))
 
 
-def told(runs: Iterable[Answering]) -> list[str]:
-    """The [task] of each run, for a note."""
+def task_notes(runs: Iterable[ComparableRun]) -> list[str]:
+    """The [task] table of each run, as notes of an error."""
     return [
         f"{run.name}: {', '.join(f'{key} = {value}' for key, value in run.recipe.task.items())}"
         for run in runs
     ]
 
 
-def _settings(run: Answering) -> tuple[str, dict[str, Any]]:
+def _settings(run: ComparableRun) -> tuple[str, dict[str, Any]]:
     name = str(run.recipe.task["name"])
-    return name, filled(TASKS.find(name), run.recipe.task)
+    return name, with_defaults(TASKS.find(name), run.recipe.task)
 
 
-def must_agree(runs: Sequence[Answering]) -> None:
-    """Refuse runs that cannot answer together: the symbols of one must be those of the others."""
+def require_compatible(runs: Sequence[ComparableRun]) -> None:
+    """Raise an error unless the runs can form an ensemble."""
     first, *others = runs
     for run in runs if others else ():
-        if not goes_by_symbols(run):
+        if not generates_tokens(run):
             raise ModelError(
-                "M191", f"{run.name} does not answer symbol by symbol, so no other can join it"
+                "M191",
+                f"{run.name} does not generate token by token, so it cannot join an ensemble",
             )
     for other in others:
         both = (first, other)
-        if not is_read_alike(both):
+        if not have_same_task(both):
             raise ModelError(
                 "M192",
-                f"{first.name} and {other.name} do not cut their texts into the same symbols",
-                notes=told(both),
-                help=["only runs of one task with the same settings can answer together"],
+                f"{first.name} and {other.name} do not tokenize their texts in the same way",
+                notes=task_notes(both),
+                help=["an ensemble needs runs of one task with the same settings"],
             )
-        if not has_same_symbols(both):
+        if not have_same_vocabulary(both):
             raise ModelError(
                 "M193",
                 f"the vocabularies of {first.name} and {other.name} differ,"
-                " so they cannot answer together",
+                " so they cannot form an ensemble",
                 help=["train them on the same file, with the same [task] and split of [data]"],
             )

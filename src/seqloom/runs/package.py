@@ -1,13 +1,12 @@
-"""A run as one file: the work behind `seqloom export RUN -o NAME.zip` and `seqloom import`.
+"""Packaging of runs: export to a zip file, import from one, and rename.
 
-It holds what it takes to use the run, and its story: not the checkpoint, which only goes on with
-the data, and not the folders in which the data lay on this computer.
+`pack` and `unpack` are used by `seqloom export RUN -o NAME.zip` and `seqloom import`, `rename` by
+`seqloom rename`. The zip file holds the recipe, task, weights, event log and card. It has no
+checkpoint, which is of use only with the training data, and no paths of this machine.
 
-What is taken in may come from anybody. It must hold one folder with the files of a run and nothing
-else; names in it are only compared, never used as paths. What is unpacked is read once before it
-becomes a run, so that a damaged one is told now and leaves nothing behind.
-
-Another name for a run: the work behind `seqloom rename`.
+An imported file is untrusted. It must hold exactly one folder with the files of a run; names of its
+entries are only compared, never used as paths. The run is loaded from a temporary folder before it
+is moved to its place, so a damaged file is reported and leaves nothing behind.
 """
 
 import os
@@ -25,20 +24,20 @@ from ..training.checkpoints import cannot_write, locked, write_whole
 from .run import CARD, EVENTS, RECIPE, TASK, WEIGHTS, load
 from .train import new_folder
 
-NEEDED, TOLD = (RECIPE, TASK, WEIGHTS.name), (EVENTS, CARD)
-WHEN = (1980, 1, 1, 0, 0, 0)  # the same run gives the same bytes
-RIGHTS = 0o644 << 16
-PIECE = 1 << 20
-CODE = ".py:"  # how a class in a Python file is named
-# What zipfile raises on damage, on a way of packing that it does not know, and on a password.
+REQUIRED, OPTIONAL = (RECIPE, TASK, WEIGHTS.name), (EVENTS, CARD)
+TIMESTAMP = (1980, 1, 1, 0, 0, 0)  # constant, so that the same run gives the same bytes
+FILE_MODE = 0o644 << 16
+CHUNK_BYTES = 1 << 20
+CODE = ".py:"  # part of a name that refers to a class in a Python file
+# What zipfile raises for damage, an unknown compression method and a password.
 UNREADABLE = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError)
-MOST = {WEIGHTS.name: 16 << 30}  # bytes; a bomb is a small file that becomes a large one
-MOST_ELSE = 256 << 20
+MAX_BYTES = {WEIGHTS.name: 16 << 30}  # bytes; guards against zip bombs
+MAX_OTHER_BYTES = 256 << 20
 
 
 def pack(folder: Path, file: IO[bytes], name: str = "") -> None:
-    """Write a run as a zip file that holds one folder, called as the run unless it is named."""
-    for part in NEEDED:
+    """Write a run as a zip file with one folder, named as the run or `name`."""
+    for part in REQUIRED:
         if not (folder / part).is_file():
             raise ModelError(
                 "M113",
@@ -49,49 +48,49 @@ def pack(folder: Path, file: IO[bytes], name: str = "") -> None:
     with zipfile.ZipFile(file, "w") as archive:
         recipe = Recipe.read(folder / RECIPE).with_files(lambda path: Path(Path(path).name))
         archive.writestr(_entry(f"{name}/{RECIPE}"), recipe.to_toml())
-        for part in (*NEEDED[1:], *TOLD):
+        for part in (*REQUIRED[1:], *OPTIONAL):
             if (folder / part).is_file():
                 _copy(folder / part, archive, f"{name}/{part}")
 
 
 def _copy(path: Path, archive: zipfile.ZipFile, name: str) -> None:
-    """A file, piece by piece: weights may be large."""
+    """Copy a file in chunks: weights may be large."""
     with path.open("rb") as source, archive.open(_entry(name), "w", force_zip64=True) as into:
-        while piece := source.read(PIECE):
-            into.write(piece)
+        while chunk := source.read(CHUNK_BYTES):
+            into.write(chunk)
 
 
 def _entry(name: str) -> zipfile.ZipInfo:
-    """How a file stands in the archive."""
-    about = zipfile.ZipInfo(name, WHEN)
-    # Weights are as good as random: to pack them takes long and gains little.
-    is_packed = not name.endswith(WEIGHTS.suffix)
-    about.compress_type = zipfile.ZIP_DEFLATED if is_packed else zipfile.ZIP_STORED
-    about.external_attr = RIGHTS
+    """The archive entry of a file."""
+    about = zipfile.ZipInfo(name, TIMESTAMP)
+    # Weights hardly compress: deflating them is slow and saves little.
+    is_compressed = not name.endswith(WEIGHTS.suffix)
+    about.compress_type = zipfile.ZIP_DEFLATED if is_compressed else zipfile.ZIP_STORED
+    about.external_attr = FILE_MODE
     return about
 
 
 def unpack(file: Path, runs: Path, name: str = "") -> Path:
-    """Make a run of a zip file; it is called as in the file unless it is named."""
+    """Import a run from a zip file, under its name in the file or `name`."""
     if not file.is_file():
         raise UsageError("U008", f"there is no file {file}")
     try:
         with zipfile.ZipFile(file) as archive:
             parts = _parts(archive, file)
-            called = name or parts[RECIPE].filename.split("/")[0]
-            target = new_folder(Recipe(), called, runs)
+            run_name = name or parts[RECIPE].filename.split("/")[0]
+            target = new_folder(Recipe(), run_name, runs)
             if target.exists():
-                raise UsageError("U009", f"there is a folder called {called!r} already")
+                raise UsageError("U009", f"there is a folder called {run_name!r} already")
             runs.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(prefix=".import-", dir=runs) as folder:
-                half = Path(folder) / called
+                half = Path(folder) / run_name
                 half.mkdir()
                 for part, entry in parts.items():
                     _write(archive, entry, half / part, file)
-                _try(half, file)
+                _validate(half, file)
                 shutil.move(half, target)
     except UNREADABLE as error:
-        raise _strange(file, f"it cannot be unpacked ({error})") from error
+        raise _not_a_run(file, f"it cannot be unpacked ({error})") from error
     except OSError as error:
         raise cannot_write(runs, error) from error
     return target
@@ -105,67 +104,67 @@ def _parts(archive: zipfile.ZipFile, file: Path) -> dict[str, zipfile.ZipInfo]:
         if entry.is_dir():
             continue
         path = PurePosixPath(entry.filename)
-        if len(path.parts) != 2 or path.name not in (*NEEDED, *TOLD) or path.name in found:  # noqa: PLR2004
-            raise _strange(file, f"it has {entry.filename!r} inside, which is no part of a run")
+        if len(path.parts) != 2 or path.name not in (*REQUIRED, *OPTIONAL) or path.name in found:  # noqa: PLR2004
+            raise _not_a_run(file, f"it holds {entry.filename!r}, which is no part of a run")
         folders.add(path.parts[0])
         found[path.name] = entry
-    missing = [part for part in NEEDED if part not in found]
+    missing = [part for part in REQUIRED if part not in found]
     if missing or len(folders) != 1:
-        raise _strange(file, f"{missing[0]} is missing" if missing else "it holds several runs")
+        raise _not_a_run(file, f"{missing[0]} is missing" if missing else "it holds several runs")
     return found
 
 
 def _write(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, path: Path, file: Path) -> None:
-    """A file of the run, no larger than it may be."""
-    left = MOST.get(path.name, MOST_ELSE)
+    """Extract a file of the run, up to its size limit."""
+    left = MAX_BYTES.get(path.name, MAX_OTHER_BYTES)
     with archive.open(entry) as source, path.open("wb") as into:
-        while piece := source.read(PIECE):
-            left -= len(piece)
+        while chunk := source.read(CHUNK_BYTES):
+            left -= len(chunk)
             if left < 0:
-                raise _strange(file, f"{path.name} in it is too large")
-            into.write(piece)
+                raise _not_a_run(file, f"{path.name} in it is too large")
+            into.write(chunk)
 
 
-def _try(folder: Path, file: Path) -> None:
-    """Whether it can be used. A name that means somebody's Python file is not even looked up."""
+def _validate(folder: Path, file: Path) -> None:
+    """Load the run once; classes in Python files are rejected, never imported."""
     try:
         recipe = Recipe.read(folder / RECIPE)
-        for value in _values([recipe.data, recipe.task, recipe.model, recipe.training]):
+        for value in _texts([recipe.data, recipe.task, recipe.model, recipe.training]):
             if CODE in value:
-                raise _strange(file, f"it needs the code of {value}, which is not in it")
+                raise _not_a_run(file, f"it needs the code of {value}, which is not in the file")
         load(folder)
     except SeqloomError as error:
         if error.code == "U052":
             raise
-        raise _strange(file, str(error.problem)) from error
+        raise _not_a_run(file, str(error.problem)) from error
 
 
-def _values(table: object) -> Iterator[str]:
-    """Every text in a recipe: a cell may be somebody's own class as well as a model."""
+def _texts(table: object) -> Iterator[str]:
+    """Every string in a recipe: a cell may be a user-defined class as well as a model."""
     if isinstance(table, Mapping):
         table = list(table.values())
     if isinstance(table, list | tuple):
         for value in table:
-            yield from _values(value)
+            yield from _texts(value)
     elif isinstance(table, str):
         yield table
 
 
-def _strange(file: Path, why: str) -> UsageError:
+def _not_a_run(file: Path, why: str) -> UsageError:
     return UsageError(
         "U052",
-        f"{file} is not a run that can be used here: {why}",
+        f"{file} is not a run that can be imported: {why}",
         help=["seqloom export RUN -o NAME.zip   makes one"],
     )
 
 
 def rename(folder: Path, name: str) -> Path:
-    """Give a run another name beside its own; refused while it is trained, or where that is taken.
+    """Rename a run; an error while it is trained, or if the name is taken.
 
-    Its card begins with the name, so it is written anew.
+    The title of its card is updated.
     """
     if not name:
-        raise UsageError("U009", "a run cannot be called nothing: use a-z, 0-9 and -")
+        raise UsageError("U009", "the name of a run cannot be empty: use a-z, 0-9 and -")
     target = new_folder(Recipe(), name, folder.parent)
     if os.path.lexists(target):
         raise UsageError("U009", f"there is a folder called {name!r} already")
@@ -179,7 +178,7 @@ def rename(folder: Path, name: str) -> Path:
 
 
 def _retitle(card: Path, old: str, new: str) -> None:
-    """The first line of a card is the name; one that somebody has changed stays as it is."""
+    """Update the title of a card, unless the user has edited it."""
     if card.is_file():
         title, _, rest = card.read_text(encoding="utf-8", errors="replace").partition("\n")
         if title == f"# {old}":

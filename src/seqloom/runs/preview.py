@@ -1,4 +1,4 @@
-"""The first rows of a file as a model will see them: in symbols, with those it will not know."""
+"""Data preview: the first rows of a file as tokens, with unknown tokens marked, and lengths."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -6,40 +6,42 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ..data.formats.folders import parts_in
+from ..data.formats.folders import splits_in
 from ..data.options import Data
-from ..evaluation.by_length import buckets_of, step_for
+from ..evaluation.by_length import bucket_width, length_buckets
 from ..recipe import Recipe
 from ..task import Task
 from ..tasks import TASKS
 from ..views import LengthBucket
 from .check import fitting_task
 
-MOST_READ = 20_000  # rows from which symbols and lengths are learned
-MOST_SYMBOLS = 200  # of a row are shown
+MOST_READ = 20_000  # rows from which the vocabulary and the lengths are computed
+MOST_SYMBOLS = 200  # tokens of a row that are shown
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Rows of a file, and how long all that were looked at are, by role.
+class DataPreview:
+    """The first rows of a file as tokens, and the distribution of lengths, by role.
 
     Args:
-        rows: the line, by role the symbols, each with whether training will know it, how many
-            more there are, and the label, or one for each symbol.
-        lengths: by role, how many rows have a length from `first` to `last`.
+        rows: The line number, the tokens by role (each with whether it is in the vocabulary), how
+            many more there are, and the label, or one for each token.
+        lengths: A histogram of lengths by role, in buckets from `first` to `last`.
     """
 
     rows: list[dict[str, Any]]
     lengths: dict[str, list[dict[str, Any]]]
 
     def as_dict(self) -> dict[str, Any]:
-        """The same for machines."""
+        """The preview as JSON."""
         return {"rows": self.rows, "lengths": self.lengths}
 
 
-def rows(path: Path, task: str, settings: Data, options: Mapping[str, Any], most: int = 20) -> Rows:
-    """The first rows as the task gives them to a model, as if all of them were learned from."""
-    path = parts_in(path).get("train", path)
+def preview_rows(
+    path: Path, task: str, settings: Data, options: Mapping[str, Any], most: int = 20
+) -> DataPreview:
+    """The first rows as the task encodes them, with the vocabulary of the rows that were read."""
+    path = splits_in(path).get("train", path)
     settings = replace(settings, skip_bad=True, max_length=0)
     if TASKS[task].reads_series:
         reader = Recipe(task={**options, "name": task}).build_task()
@@ -50,10 +52,12 @@ def rows(path: Path, task: str, settings: Data, options: Mapping[str, Any], most
         reader = fitting_task(task, source, options)
         examples = [reader.example(row) for row in source.rows]
         reader.prepare(examples)
-    seen = [reader.seen(example) for example in examples]
-    shown = [_row(reader, *one) for one in islice(zip(examples, seen, strict=True), most)]
-    roles = seen[0] if seen else {}
-    return Rows(shown, {role: _lengths([len(one[role]) for one in seen]) for role in roles})
+    tokens = [reader.tokens_with_known(example) for example in examples]
+    shown = [_row(reader, *one) for one in islice(zip(examples, tokens, strict=True), most)]
+    roles = tokens[0] if tokens else {}
+    return DataPreview(
+        shown, {role: _lengths([len(one[role]) for one in tokens]) for role in roles}
+    )
 
 
 def _row(
@@ -74,7 +78,7 @@ def _row(
 
 
 def _lengths(lengths: Sequence[int]) -> list[dict[str, Any]]:
-    """How many are how long, in a few buckets of the same width."""
+    """A histogram of lengths, in a few buckets of equal width."""
     return [
         {
             "title": LengthBucket(first, last, 0, 0, 0, 0).title,
@@ -82,5 +86,5 @@ def _lengths(lengths: Sequence[int]) -> list[dict[str, Any]]:
             "last": last,
             "n": len(places),
         }
-        for first, last, places in buckets_of(lengths, step_for(lengths))
+        for first, last, places in length_buckets(lengths, bucket_width(lengths))
     ]

@@ -1,7 +1,7 @@
-"""What the files of a run tell without loading its model: no torch, no weights.
+"""Run records: state, metrics and sizes of a run, read from its files without loading the model.
 
-A process that crashed and one that was killed leave the same files behind, so both have vanished
-here; who has started the process may know better.
+A training process that crashed and one that was killed leave the same files behind, so the state of
+both is "vanished"; the program that started the process may know more.
 """
 
 import fcntl
@@ -24,12 +24,12 @@ from .run import EVENTS, RECIPE, WEIGHTS
 
 State = Literal["running", "finished", "stopped", "diverged", "vanished", "damaged"]
 _STATES: dict[str, State] = {"stopped": "stopped", "diverged": "diverged"}
-INSIDE = "~"  # between a ladder, or folds, and a run in it: no run has it in its name
+SEPARATOR = "~"  # between the name of a ladder or folds and that of a run in it; not in run names
 
 
 @dataclass(frozen=True)
 class Record:
-    """A run folder as a reader sees it; `recipe` is empty where it cannot be read."""
+    """The recipe, events and state of a run folder; `recipe` is empty if it cannot be read."""
 
     folder: Path
     recipe: Recipe
@@ -38,7 +38,7 @@ class Record:
 
     @property
     def name(self) -> str:
-        """What the run is called."""
+        """The name of the run."""
         return self.folder.name
 
     @property
@@ -53,50 +53,52 @@ class Record:
 
     @cached_property
     def start(self) -> dict[str, Any]:
-        """What was said at the start: sizes of the data and of the model."""
+        """The start event: sizes of the data and of the model."""
         return next((event for event in self.events if event["kind"] == "start"), {})
 
     @cached_property
     def evaluations(self) -> list[dict[str, Any]]:
-        """Every evaluation, in order."""
+        """The evaluation events, in order."""
         return [event for event in self.events if event["kind"] == "eval" and metrics_in(event)]
 
     @cached_property
     def best(self) -> dict[str, Any] | None:
-        """The evaluation whose weights were kept."""
+        """The evaluation event whose weights were saved as the best."""
         return best_evaluation(self.evaluations)
 
     @cached_property
-    def headline(self) -> str | None:
-        """The most telling metric: evaluations name it first."""
+    def primary_metric(self) -> str | None:
+        """The primary metric, which comes first in evaluation events."""
         return next(iter(metrics_in(self.evaluations[0]))) if self.evaluations else None
 
     @property
     def curve(self) -> list[float]:
-        """The headline at every evaluation where it is a number."""
-        values = [float(event.get(self.headline or "", math.nan)) for event in self.evaluations]
+        """The primary metric at every evaluation where it is finite."""
+        values = [
+            float(event.get(self.primary_metric or "", math.nan)) for event in self.evaluations
+        ]
         return [value for value in values if math.isfinite(value)]
 
     def age(self) -> float:
-        """Seconds since anything last happened."""
+        """Seconds since the last event."""
         if self.events and "t" in self.events[-1]:
             return max(0.0, time.time() - float(self.events[-1]["t"]))
         return max(0.0, time.time() - _time_of(self.folder / RECIPE))
 
     def seconds(self) -> float:
-        """How long training took: what the end says, else the time between events."""
+        """Training time in seconds: that of the end event, or else the time between events."""
         if self.events and "seconds" in self.events[-1]:
             return float(self.events[-1]["seconds"])
         pairs = zip(self.events, self.events[1:], strict=False)
         return sum(b["t"] - a["t"] for a, b in pairs if b["kind"] != "resume" and "t" in a)
 
     def progress(self) -> float | None:
-        """The share of training that is done, where training has said so."""
-        told = [event["progress"] for event in self.events if "progress" in event]
-        return float(told[-1]) if told else None
+        """The fraction of training that is done; None if unknown."""
+        values = [event["progress"] for event in self.events if "progress" in event]
+        return float(values[-1]) if values else None
 
-    def learned(self) -> int | None:
-        """How many numbers were learned; a model that counts has none before it has counted."""
+    def num_parameters(self) -> int | None:
+        """The number of parameters; a closed-form model has none before it is trained."""
         try:
             with safe_open(self.folder / WEIGHTS, framework="numpy") as file:
                 shapes = [file.get_slice(name).get_shape() for name in file.keys()]  # noqa: SIM118
@@ -122,7 +124,7 @@ class Record:
         }
 
     def as_dict(self) -> dict[str, Any]:
-        """The run for machines, as `seqloom runs --json` prints it."""
+        """The record as JSON, as `seqloom runs --json` prints it."""
         return {
             "name": self.name,
             "folder": str(self.folder),
@@ -130,24 +132,24 @@ class Record:
             "model": self.model,
             "state": self.state,
             "progress": self.progress(),
-            "metric": self.headline,
-            "best": self.best[self.headline] if self.best and self.headline else None,
+            "metric": self.primary_metric,
+            "best": self.best[self.primary_metric] if self.best and self.primary_metric else None,
             "curve": self.curve,
             "age": self.age(),
         }
 
 
 def all_runs(runs: Path) -> dict[str, Path]:
-    """Every run folder by its id, oldest first; 5-gram in the ladder climb is climb~5-gram."""
+    """Every run folder by id, oldest first; `5-gram` in the ladder `climb` is `climb~5-gram`."""
     written = [*runs.glob(f"*/{RECIPE}"), *runs.glob(f"*/*/{RECIPE}")]
     folders = [path.parent for path in sorted(written, key=_time_of)]
     names = [folder.relative_to(runs).parts for folder in folders]
     found = zip(names, folders, strict=True)
-    return {INSIDE.join(parts): folder for parts, folder in found if parts[0][0] != "."}
+    return {SEPARATOR.join(parts): folder for parts, folder in found if parts[0][0] != "."}
 
 
 def read_record(folder: Path) -> Record:
-    """The record of a run; a damaged recipe spoils only its own line."""
+    """The record of a run; if its recipe is damaged, its state is "damaged"."""
     events = read_events(folder / EVENTS)
     try:
         return Record(folder, Recipe.read(folder / RECIPE), events, state_of(folder, events))
@@ -156,7 +158,7 @@ def read_record(folder: Path) -> Record:
 
 
 def shown_metric(name: str, value: float) -> str:
-    """A metric's value as people read it."""
+    """A metric's value, formatted."""
     return METRICS[name].show(value)
 
 
@@ -170,12 +172,12 @@ def shown_bytes(number: int) -> str:
 
 
 def to_json(thing: Any) -> str:
-    """One line of JSON; what is not a number is null, as JSON has no word for it."""
+    """One line of JSON; NaN and infinity become null."""
     return json.dumps(_plain(thing), ensure_ascii=False, allow_nan=False)
 
 
 def state_of(folder: Path, events: list[dict[str, Any]]) -> State:
-    """How training stands; a process that died left neither an end nor a lock."""
+    """The state of training; a process that died left neither an end event nor a lock."""
     if is_locked(folder):
         return "running"
     if not events or events[-1]["kind"] != "end":
@@ -197,7 +199,7 @@ def is_locked(folder: Path) -> bool:
 
 
 def _time_of(path: Path) -> float:
-    """When a file was written; one that is deleted meanwhile is the oldest."""
+    """The modification time of a file; 0 if it has been deleted meanwhile."""
     try:
         return path.stat().st_mtime
     except OSError:

@@ -1,12 +1,14 @@
-"""A run is a folder: the recipe, what the task learned, the weights, and the story of training.
+"""Run: a trained model with its task and recipe, and the methods to use it.
+
+A run is a folder:
 
 recipe.toml              every setting, defaults filled in
-task.json                vocabularies and label sets, and the fingerprints of the data files
+task.json                vocabularies and label sets, and fingerprints of the data files
 weights.safetensors      the best weights so far
-checkpoint/              all that an exact resume needs
-events.jsonl             what happened, line by line
-probes/                  what happens inside at some evaluations, for a few inputs
-card.md                  the run in words
+checkpoint/              the state from which training resumes exactly
+events.jsonl             the event log of training, one JSON object per line
+probes/                  training snapshots: views of a few validation examples at some steps
+card.md                  the model card
 """
 
 import json
@@ -19,22 +21,30 @@ from typing import Any
 import numpy as np
 
 from ..batch import Batch
-from ..data.music.piano_roll import Frame, written
-from ..data.series.schema import Recorded
-from ..decoding import Draws, Ensemble, Sampling
+from ..data.music.piano_roll import Frame, format_frames
+from ..data.series.schema import TimeSeries
+from ..decoding import Ensemble, Sampling, SamplingDecoder
 from ..errors import DataError, ModelError, Place, UsageError, nearest
-from ..evaluation.error_analysis import Mistakes, mistakes_of
-from ..evaluation.evaluate import Answer, Evaluation, evaluate, predict
-from ..inference.compose import Composed, Composing, compose
-from ..inference.constraints import ruled
-from ..inference.forecast import Asked, Outlook, outlooks, typed, until
-from ..inference.generate import Piece, generating
+from ..evaluation.error_analysis import ErrorAnalysis, analyse_errors
+from ..evaluation.evaluate import Evaluation, ExamplePrediction, evaluate, predict
+from ..inference.compose import Composition, CompositionOptions, compose
+from ..inference.constraints import constrained
+from ..inference.forecast import (
+    ForecastRequest,
+    SeriesForecast,
+    forecast_series,
+    series_from_rows,
+    truncate_at_origin,
+)
+from ..inference.generate import TextChunk, stream_generate
 from ..inference.score import Score, score
 from ..inference.stream import Stream
-from ..inspection import Inspecting, Offers, Subject, offers, show
-from ..inspection.attribution import How, Question, why
-from ..inspection.gradient_flow.gate_statistics import gates_of_model
-from ..inspection.training_snapshots import kept, probed
+from ..inspection.attribution import AttributionOptions, TargetOptions, attribute
+from ..inspection.context import InspectedModel
+from ..inspection.gradient_flow.gate_statistics import gate_statistics
+from ..inspection.inspector import AvailableViews, available_views, inspect
+from ..inspection.options import InspectionOptions
+from ..inspection.training_snapshots import load_snapshot, saved_snapshots
 from ..model import Generator, Model, Search
 from ..recipe import Recipe
 from ..signature import Bits, Form
@@ -42,8 +52,8 @@ from ..task import Task
 from ..tasks.music import Music
 from ..training.checkpoints import load_arrays
 from ..training.events import read_events
-from ..views import GateSharesView, InfluenceView, MemoryView, View
-from .compatibility import must_agree
+from ..views import AttributionView, GateStatisticsView, GradientFlowView, View
+from .compatibility import require_compatible
 from .splits import Parts, read_parts, with_known_labels
 
 RUNS = Path("runs")
@@ -59,32 +69,32 @@ class Run:
     recipe: Recipe
     task: Task
     model: Model
-    parts: Parts | None = None  # the data, where the run was trained just now
+    parts: Parts | None = None  # the data, if the run was trained in this process
 
     @property
     def name(self) -> str:
-        """What the run is called."""
+        """The name of the run."""
         return self.folder.name
 
     def events(self) -> list[dict[str, Any]]:
-        """The story of training."""
+        """The event log of training."""
         return read_events(self.folder / EVENTS)
 
     def predict(self, inputs: Sequence[str], *, beam: int = 1) -> list[Any]:
-        """The model's answers, as the task's users understand them."""
-        return [answer.value for answer in self.answers(inputs, Search(beam=beam))]
+        """The model's predictions, decoded: labels, tags or texts."""
+        return [one.value for one in self.predictions(inputs, Search(beam=beam))]
 
-    def answers(
+    def predictions(
         self,
         inputs: Sequence[str],
-        how: Search | Draws,
+        how: Search | SamplingDecoder,
         tell: Callable[[int], None] = lambda done: None,
         *,
         tokens: int = 0,
-    ) -> list[Answer]:
-        """Answers with their log-probabilities, and the next best, or more drawn, as it is asked.
+    ) -> list[ExamplePrediction]:
+        """Predictions with log-probabilities, and the n-best list or several samples if requested.
 
-        `tokens` bounds the symbols that are read at once, with their padding; 0 takes 256 inputs.
+        `tokens` limits the tokens of a batch, padding included; 0 means batches of 256 inputs.
         """
         for number, text in enumerate(inputs, start=1):
             if not text.strip() and self.task.form is not Form.NEXT:
@@ -92,23 +102,25 @@ class Run:
         examples = [self.task.question(text) for text in inputs]
         return predict(self.model, self.task, examples, how, tell, tokens)
 
-    def ruled(self, search: Search, *, allow: Collection[str] = (), prefix: str = "") -> Search:
-        """A search whose answers have these symbols only, and begin with this text."""
-        return ruled(self.task, search, allow, prefix)
+    def constrained(
+        self, search: Search, *, allow: Collection[str] = (), prefix: str = ""
+    ) -> Search:
+        """Constrained decoding: a search limited to the tokens of `allow`, with a forced prefix."""
+        return constrained(self.task, search, allow, prefix)
 
-    def together(self, *others: "Run") -> "Run":
-        """This run with a model that answers with the mean of all their probabilities."""
-        must_agree([self, *others])
+    def ensemble(self, *others: "Run") -> "Run":
+        """An ensemble of this run and others, which averages their token probabilities."""
+        require_compatible([self, *others])
         models = [run.model for run in (self, *others)]
         return replace(self, model=Ensemble(models)) if others else self
 
     def generate(
         self, prompt: str = "", sampling: Sampling | None = None, *, stop: Sequence[str] = ()
     ) -> str:
-        """A text that goes on from the prompt, up to its end, a stop text or the limit."""
-        return "".join(piece.text for piece in self.generating([prompt], sampling, stop=stop))
+        """Continue a prompt until the end token, a stop text or the length limit."""
+        return "".join(chunk.text for chunk in self.stream_generate([prompt], sampling, stop=stop))
 
-    def generating(
+    def stream_generate(
         self,
         prompts: Sequence[str] = ("",),
         sampling: Sampling | None = None,
@@ -116,71 +128,72 @@ class Run:
         stop: Sequence[str] = (),
         streams: Sequence[np.random.Generator] = (),
         allow: Collection[str] = (),
-    ) -> Iterator[Piece]:
-        """How the prompts go on, piece by piece as the symbols are drawn, all side by side.
+    ) -> Iterator[TextChunk]:
+        """Continue several prompts in one batch, yielding a chunk of text for each sampled token.
 
-        Each draws from a random stream of its own, `sampling.stream(row)` unless `streams` are
-        given, so that it goes on the same whatever stands beside it. Only symbols of texts that
-        `allow` names are drawn, if it names any."""
-        must_predict_symbols(self, "generate")
+        Each prompt has its own random generator, `sampling.rng(row)` or one of `streams`, so that
+        its continuation does not depend on the rest of the batch. With `allow`, only the tokens of
+        these texts are sampled.
+        """
+        require_language_model(self, "generate")
         if not isinstance(self.model, Generator):
             raise ModelError("M120", f"{self.recipe.model['name']!r} cannot generate")
-        only = self.ruled(Search(), allow=allow).allow
+        only = self.constrained(Search(), allow=allow).allow
         how = sampling or Sampling()
-        return generating(self.model, self.task, prompts, how, stop, streams, only)
+        return stream_generate(self.model, self.task, prompts, how, stop, streams, only)
 
     def compose(
         self,
-        composing: Composing | None = None,
+        composing: CompositionOptions | None = None,
         *,
         prompt: str | Path | Sequence[Frame] = (),
         prompt_steps: int | None = None,
-    ) -> Composed:
-        """A piece of music that goes on from a prompt: frames, or the first piece of a file.
+    ) -> Composition:
+        """Generate music from a prompt: frames, or the first piece of a file.
 
-        `prompt_steps` takes only the first so many of its steps.
+        `prompt_steps` limits the prompt to its first steps.
         """
-        task = self.must_compose()
+        task = self.music_task()
         if not isinstance(self.model, Generator):
             raise ModelError("M120", f"{self.recipe.model['name']!r} cannot generate")
         if isinstance(prompt, str | Path):
             prompt = task.read(Path(prompt), self.recipe.build_data())[0].frames
-        frames = task.question(written(prompt)).frames[:prompt_steps]
-        return compose(self.model, task, composing or Composing(), frames)
+        frames = task.question(format_frames(prompt)).frames[:prompt_steps]
+        return compose(self.model, task, composing or CompositionOptions(), frames)
 
-    def must_compose(self) -> Music:
-        """The task, which has to be one of music."""
+    def music_task(self) -> Music:
+        """The task; an error unless it is music."""
         if not isinstance(self.task, Music):
             raise wrong_task(self, "compose")
         return self.task
 
     def score(self, texts: Sequence[str]) -> list[Score]:
-        """How likely the model thinks each text is, symbol by symbol."""
-        must_predict_symbols(self, "score")
+        """The log-probability of each text under the model, token by token."""
+        require_language_model(self, "score")
         return score(self.model, self.task, texts)
 
     def stream(self) -> Stream:
-        """A sequence that is read value by value and answered after each."""
+        """A stream: reads one sequence value by value, with a prediction after each."""
         return Stream(self.model, self.task)
 
     def forecast(
         self,
         what: str | Path | Sequence[Any],
-        asked: Asked | None = None,
+        request: ForecastRequest | None = None,
         *,
         settings: dict[str, Any] | None = None,
         tell: Callable[[int], None] = lambda done: None,
         **more: Any,
-    ) -> list[Outlook]:
-        """How each series of a file goes on, or one that is given as numbers or rows of them.
+    ) -> list[SeriesForecast]:
+        """Forecast the series of a file, or one given as numbers or rows of numbers.
 
-        What is asked can be named: horizon, samples, seed, hold_out, series; see `Asked`.
+        Options by keyword: horizon, samples, seed, hold_out, series; see `ForecastRequest`.
         """
         if self.task.form is not Form.FORECAST:
             raise wrong_task(self, "forecast")
-        asked = replace(asked or Asked(), **more)
+        request = replace(request or ForecastRequest(), **more)
         series = self._series(what, settings or {})
-        return outlooks(self.model, self.task, series, asked, self.name, tell)
+        return forecast_series(self.model, self.task, series, request, self.name, tell)
 
     def evaluate(
         self,
@@ -191,7 +204,7 @@ class Run:
         settings: dict[str, Any] | None = None,
         tell: Callable[[int], None] = lambda done: None,
     ) -> Evaluation:
-        """Metrics on a file, or on the run's own test part."""
+        """Metrics on a file, or on the run's own test set."""
         data = self.recipe.with_settings(settings or {}).build_data()
         examples = self.task.read(Path(path), data) if path else read_parts(self.task, data).test
         if (unknown := self.task.unknown_labels(examples)) and not skip_unknown_labels:
@@ -208,13 +221,13 @@ class Run:
         search: Search | None = None,
         skip_unknown_labels: bool = False,
         settings: dict[str, Any] | None = None,
-    ) -> Mistakes:
-        """What the run gets wrong of a file, or of its own test part, and how sure it was."""
-        asked = replace(search or Search(), chances=True)
+    ) -> ErrorAnalysis:
+        """Error analysis on a file or the run's own test set: wrong predictions by confidence."""
+        search = replace(search or Search(), chances=True)
         score = self.evaluate(
-            path, search=asked, skip_unknown_labels=skip_unknown_labels, settings=settings
+            path, search=search, skip_unknown_labels=skip_unknown_labels, settings=settings
         )
-        return mistakes_of(self.task, score)
+        return analyse_errors(self.task, score)
 
     def inspect(
         self,
@@ -226,15 +239,15 @@ class Run:
         step: int | None = None,
         **options: Any,
     ) -> View:
-        """A picture of what happens inside while the model reads and answers.
+        """A view of the model's internals for one input: attention, activations, beam search, ….
 
-        `views()` lists the kinds there are and their options; see `Inspecting` for all of them. A
-        model of series reads a file, or some series of it, or numbers as a text. With a step it is
-        what training kept then of one of the inputs of `probes()`.
+        `views()` lists the available views; see `InspectionOptions` for their options. Forecasting
+        models read a file, some series of a file, or numbers as a text. With `step`, the view comes
+        from the training snapshot of that step, for one of the inputs of `snapshots()`.
         """
-        asked = Inspecting.of({"view": view, **options})
+        chosen = InspectionOptions.of({"view": view, **options})
         if step is not None:
-            return probed(self.folder, self.name, text, asked, step)
+            return load_snapshot(self.folder, self.name, text, chosen, step)
         is_ahead = self.task.form is Form.FORECAST
         if (is_ahead and bool(text) == bool(file)) or (file and not is_ahead):
             what = "series" if is_ahead else "texts"
@@ -244,78 +257,89 @@ class Run:
             raise DataError("D023", "the text is empty", help=["give it something to read"])
         question: Any = self.task.question(text) if not file else self._series(file, {})
         if is_ahead and not file:
-            question = [until(question)]
-        clip = self.recipe.build_training().clip
-        return show(self._subject, question, asked, series=series, clip=clip)
+            question = [truncate_at_origin(question)]
+        clip = self.recipe.build_training().max_grad_norm
+        return inspect(self._inspected, question, chosen, series=series, clip=clip)
 
-    def views(self) -> Offers:
-        """The kinds of view that the run has, with their options, and those it lacks."""
-        return offers(self._subject)
+    def views(self) -> AvailableViews:
+        """The views available for this run, with their options, and those that are not."""
+        return available_views(self._inspected)
 
-    def probes(self) -> dict[str, Any]:
-        """The `steps` at which training kept what happens inside, and of which `inputs`."""
-        return kept(self.folder)
+    def snapshots(self) -> dict[str, Any]:
+        """The training snapshots: the `steps` and the `inputs` for which views were saved."""
+        return saved_snapshots(self.folder)
 
     @cached_property
-    def _subject(self) -> Subject:
-        return Subject(self.model, self.task, self.name)
+    def _inspected(self) -> InspectedModel:
+        return InspectedModel(self.model, self.task, self.name)
 
-    def why(
-        self, text: str, *, how: How | None = None, about: Question | None = None
-    ) -> InfluenceView:
-        """What of a text moved the model's answer, or another one, as a picture.
+    def attribute(
+        self,
+        text: str,
+        *,
+        options: AttributionOptions | None = None,
+        target: TargetOptions | None = None,
+    ) -> AttributionView:
+        """Attribution: how much each input token contributed to a prediction.
 
-        `how` says by which probe, `about` which part of which answer.
+        `options` chooses the attribution method, `target` the output that is explained.
         """
-        return why(self.model, self.task, text, self.name, how=how, about=about or Question())
+        return attribute(
+            self.model, self.task, text, self.name, how=options, about=target or TargetOptions()
+        )
 
-    def memory(
+    def gradient_flow(
         self,
         texts: Sequence[str] = (),
         *,
         file: str | Path = "",
         layer: int = 0,
         clip: float | None = None,
-    ) -> MemoryView:
-        """How far back a recurrent layer feels while it reads texts or a file; 0 is the top one.
+    ) -> GradientFlowView:
+        """Gradient flow through time in a recurrent layer, for texts or a file; layer 0 is the top.
 
-        `beside` of a view sets several runs side by side. See `Memory` for what is measured.
+        `beside` of the view joins several runs in one picture. See `GradientFlow` for what is
+        measured.
         """
-        # torch is imported only where it is needed
-        from ..inspection.gradient_flow.models import MOST, memory_of_model  # noqa: PLC0415
+        # imported here, as it imports torch
+        from ..inspection.gradient_flow.models import MAX_SEQUENCES, gradient_flow_of_model  # noqa: PLC0415
 
-        batches = self._alone(texts, file)
-        limit = self.recipe.build_training().clip if clip is None else clip
-        found = memory_of_model(self.model, batches, self.name, clip=limit, layer=layer)
-        count = f"the first {MOST}" if len(batches) > MOST else str(len(batches))
-        return MemoryView([found], [f"the median of {count} sequences"] * (len(batches) > 1))
+        batches = self._single_batches(texts, file)
+        limit = self.recipe.build_training().max_grad_norm if clip is None else clip
+        found = gradient_flow_of_model(self.model, batches, self.name, clip=limit, layer=layer)
+        count = f"the first {MAX_SEQUENCES}" if len(batches) > MAX_SEQUENCES else str(len(batches))
+        return GradientFlowView([found], [f"the median of {count} sequences"] * (len(batches) > 1))
 
-    def gates(self, texts: Sequence[str] = (), *, file: str | Path = "") -> GateSharesView:
-        """How often every gate is open or shut while the model reads texts or a file."""
-        return gates_of_model(self.model, self._alone(texts, file), self.name)
+    def gate_statistics(
+        self, texts: Sequence[str] = (), *, file: str | Path = ""
+    ) -> GateStatisticsView:
+        """Gate statistics: how often each gate is saturated (open or closed)."""
+        return gate_statistics(self.model, self._single_batches(texts, file), self.name)
 
-    def _alone(self, texts: Sequence[str], file: str | Path) -> list[Batch]:
-        """Each example of a file in a batch alone, or texts with the model's own answers."""
+    def _single_batches(self, texts: Sequence[str], file: str | Path) -> list[Batch]:
+        """Batches of one example: those of a file, or texts with the model's own predictions."""
         if file:
             examples = self.task.read(Path(file), self.recipe.build_data())
             examples = with_known_labels(self.task, examples)
         else:
             is_next = self.task.form is Form.NEXT
-            answers = [""] * len(texts) if is_next else self.predict(texts)
-            pairs = zip(map(self.task.question, texts), answers, strict=True)
-            examples = [self.task.answered(question, answer) for question, answer in pairs]
+            targets = [""] * len(texts) if is_next else self.predict(texts)
+            pairs = zip(map(self.task.question, texts), targets, strict=True)
+            examples = [self.task.with_target(question, target) for question, target in pairs]
         return [self.task.batch([example]) for example in examples]
 
-    def _series(self, what: str | Path | Sequence[Any], settings: dict[str, Any]) -> list[Recorded]:
-        """The series of a file, or one that is given as numbers."""
+    def _series(
+        self, what: str | Path | Sequence[Any], settings: dict[str, Any]
+    ) -> list[TimeSeries]:
+        """The series of a file, or one given as numbers."""
         if not isinstance(what, str | Path):
-            return [typed(self.task, what)]
+            return [series_from_rows(self.task, what)]
         data = self.recipe.with_settings(settings).build_data()
         return [window.series for window in self.task.read(Path(what), data)]
 
 
 def load(folder: str | Path) -> Run:
-    """Bring a run back to life, from a folder or by the name of one in runs/."""
+    """Load a trained run from its folder, or by its name in `runs/`."""
     folder = find(str(folder))
     recipe = Recipe.read(folder / RECIPE)
     task = recipe.build_task()
@@ -346,7 +370,7 @@ def run_folders(runs: Path = RUNS) -> list[Path]:
 
 
 def read_task(folder: Path) -> dict[str, Any]:
-    """What the task learned, and the fingerprints of the data it learned from."""
+    """The state of the task (vocabularies, label sets) and the fingerprints of its data."""
     try:
         state = json.loads((folder / TASK).read_text(encoding="utf-8"))
         if not isinstance(state["codecs"], dict) or not isinstance(state["fingerprint"], dict):
@@ -362,7 +386,7 @@ def read_task(folder: Path) -> dict[str, Any]:
 
 
 def wrong_task(run: Run, verb: str) -> ModelError:
-    """A run of another task than the command is for."""
+    """The error for a run whose task a command does not support."""
     task = run.recipe.task["name"]
     return ModelError(
         "M110",
@@ -371,14 +395,14 @@ def wrong_task(run: Run, verb: str) -> ModelError:
     )
 
 
-def must_predict_symbols(run: Run, verb: str) -> None:
-    """Refuse runs that do not say which symbol is next."""
+def require_language_model(run: Run, verb: str) -> None:
+    """Raise an error unless the run is a language model over tokens."""
     if run.task.form is not Form.NEXT or isinstance(run.model.signature.target, Bits):
         raise wrong_task(run, verb)
 
 
 def _refuse_file(path: Path) -> None:
-    """A file where a run folder is wanted: say what it is."""
+    """Raise an error for a file where a run folder is expected."""
     load_arrays(path)
     raise ModelError(
         "M115",
@@ -388,13 +412,13 @@ def _refuse_file(path: Path) -> None:
 
 
 def unknown_labels(path: Path, unknown: dict[str, list[int]]) -> ModelError:
-    """Labels in a file that the model can never answer."""
+    """The error for labels that are not in the training data."""
     label, lines = next(iter(unknown.items()))
     more = f" and {len(unknown) - 1} other labels" if len(unknown) > 1 else ""
     return ModelError(
         "M101",
         f"label {label!r}{more} was not in the training data",
         place=Place(str(path), lines[0]),
-        notes=[f"it stands in {len(lines):,} of the examples"],
+        notes=[f"it occurs in {len(lines):,} of the examples"],
         help=["--unknown-labels skip   score the other rows"],
     )

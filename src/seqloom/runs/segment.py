@@ -1,4 +1,8 @@
-"""Find the regimes of a file of numbers: states, how long they last, and when they held."""
+"""Regime detection: fit a Gaussian HMM to the series of a file and segment them by Viterbi.
+
+Used by `seqloom regimes`. The states are described by their means, standard deviations, expected
+durations and transition probabilities.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,34 +14,34 @@ import numpy as np
 
 from ..batch import Batch, Sequences
 from ..data.formats.series import read_series
-from ..data.series.schema import Recorded
+from ..data.series.schema import TimeSeries
 from ..errors import UsageError
-from ..models.gaussian_hmm import HiddenRegimes
+from ..models.gaussian_hmm import GaussianHMM
 from ..recipe import Recipe
 from ..signature import Form, Series, Signature
-from ..statistical.hmm.gaussian_hmm import Regimes
+from ..statistical.hmm.gaussian_hmm import SeriesHMM
 from ..views.segmentation import NAMES, Regime, RegimesView
 
-PASSES = 200  # of one start at most
-# Columns are numbers of one series, read as they are: states are scaled by what is found.
+MAX_ITERATIONS = 200  # of EM (Baum-Welch), for each restart
+# The columns are one multivariate series, unscaled: the emissions are in the units of the file.
 AS_ONE = {"task.together": True, "task.scaling": "none"}
 
 
 @dataclass(frozen=True)
-class Found:
-    """A model of the numbers of a file, and what was read."""
+class RegimeFit:
+    """A Gaussian HMM fitted to a file, with the series and their log-likelihood."""
 
-    model: HiddenRegimes
-    series: Sequence[Recorded]
+    model: GaussianHMM
+    series: Sequence[TimeSeries]
     names: tuple[str, ...]
     log_likelihood: float  # of all series
-    said: Sequence[str] = ()
+    notes: Sequence[str] = ()
 
 
-def find(recipe: Recipe, model: HiddenRegimes | None = None) -> Found:
-    """The states that explain a file best, of all starts that were asked for; or those of a model.
+def fit_regimes(recipe: Recipe, model: GaussianHMM | None = None) -> RegimeFit:
+    """Fit a Gaussian HMM to a file by EM with restarts, or use a trained `model`.
 
-    Columns of the file are the numbers of one series; several series are learned from together.
+    The columns of the file are one multivariate series; several series share one HMM.
     """
     data = recipe.build_data()
     recording = read_series(Path(data.train), data)
@@ -46,20 +50,20 @@ def find(recipe: Recipe, model: HiddenRegimes | None = None) -> Found:
     if model is None:
         space = Series(len(recording.names))
         made = recipe.build_model(Signature(Form.FORECAST, space, space))
-        model = cast(HiddenRegimes, made)
-        learn(model, batch)
+        model = cast(GaussianHMM, made)
+        fit(model, batch)
     likelihood = float(np.sum(model.log_prob(batch)))
-    return Found(model, recording.series, recording.names, likelihood, recording.said)
+    return RegimeFit(model, recording.series, recording.names, likelihood, recording.notes)
 
 
-def learn(model: HiddenRegimes, batch: Batch) -> None:
-    """Start as often as the model says, and keep the likeliest."""
+def fit(model: GaussianHMM, batch: Batch) -> None:
+    """EM (Baum-Welch) from `restarts` initialisations; the one with the highest likelihood wins."""
     best, kept = -inf, model.weights()
     steps = max(1, int(batch.target.lengths.sum()))
     for start in range(model.restarts):
         model.restart(start)
         before = -inf
-        for _ in range(PASSES):
+        for _ in range(MAX_ITERATIONS):
             found = model.statistics(batch)
             if found.log_likelihood - before < model.tolerance * steps:
                 break
@@ -71,8 +75,8 @@ def learn(model: HiddenRegimes, batch: Batch) -> None:
     model.restore(kept)
 
 
-def view_of(found: Found, name: str = "") -> RegimesView:
-    """The states behind one series: the one of this name, or the first."""
+def regimes_view(found: RegimeFit, name: str = "") -> RegimesView:
+    """The Viterbi segmentation of one series: the one with this name, or the first."""
     series = found.series[0]
     if name:
         named = {one.name: one for one in found.series}
@@ -83,15 +87,15 @@ def view_of(found: Found, name: str = "") -> RegimesView:
                 help=[f"choose from: {', '.join(list(named)[:8])}"],
             )
         series = named[name]
-    regimes = found.model.regimes[0]
-    order = np.argsort(regimes.shown.means()[:, 0], kind="stable")
-    path = regimes.path(series.values, np.array([len(series)]))
-    starts = f"{found.model.restarts} start" + "s" * (found.model.restarts > 1)
+    regimes = found.model.hmms[0]
+    order = np.argsort(regimes.emission.means()[:, 0], kind="stable")
+    path = regimes.viterbi(series.values, np.array([len(series)]))
+    starts = f"{found.model.restarts} restart" + "s" * (found.model.restarts > 1)
     notes = [f"log-likelihood {found.log_likelihood:,.1f}, {starts}"]
     if len(found.series) > 1:
-        notes.append(f"learned from {len(found.series):,} series; this is {series.name!r}")
+        notes.append(f"fitted to {len(found.series):,} series; this is {series.name!r}")
     return RegimesView(
-        _described(regimes, order, found.series),
+        _regimes(regimes, order, found.series),
         np.argsort(order)[path].tolist(),
         series.values,
         found.names,
@@ -101,22 +105,22 @@ def view_of(found: Found, name: str = "") -> RegimesView:
     )
 
 
-def _described(regimes: Regimes, order: np.ndarray, series: Sequence[Recorded]) -> list[Regime]:
-    """Each state, from the lowest mean to the highest."""
+def _regimes(regimes: SeriesHMM, order: np.ndarray, series: Sequence[TimeSeries]) -> list[Regime]:
+    """The regimes, ordered by the mean of the first column."""
     rows = np.concatenate([one.values for one in series])
-    shares = regimes.chances(rows, np.array([len(one) for one in series])).mean(0)
-    means, deviations = regimes.shown.means(), regimes.shown.deviations()
-    moves = regimes.moves[np.ix_(order, order)]
+    occupancy = regimes.state_probabilities(rows, np.array([len(one) for one in series])).mean(0)
+    means, deviations = regimes.emission.means(), regimes.emission.deviations()
+    transitions = regimes.transitions[np.ix_(order, order)]
     with np.errstate(divide="ignore"):
-        stays = 1 / (1 - np.diag(moves))
+        durations = 1 / (1 - np.diag(transitions))  # mean of a geometric distribution
     return [
         Regime(
             NAMES[place] if place < len(NAMES) else str(place + 1),
             means[state],
             deviations[state],
-            float(shares[state]),
-            float(stays[place]),
-            moves[place],
+            float(occupancy[state]),
+            float(durations[place]),
+            transitions[place],
         )
         for place, state in enumerate(order.tolist())
     ]

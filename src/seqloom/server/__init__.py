@@ -1,1 +1,1 @@
-"""The studio's server: files of runs, and loaded models, as pages and a web API."""
+"""The studio's HTTP server (FastAPI, uvicorn): a REST API over runs and models, and its pages."""

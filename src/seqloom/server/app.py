@@ -1,11 +1,8 @@
-"""The server put together: addresses inside, limits around them, the guard at the door.
+"""The ASGI application and its uvicorn server.
 
-A connection as uvicorn has it, but for those that never say what they want.
-
-uvicorn has a limit of time between two requests, and the server its own for bodies and for work;
-headers that never end would otherwise hold a connection for ever.
-
-The process that listens: a socket that is ours, and uvicorn behind it.
+`make_app` puts the FastAPI routers behind two middlewares: `SecurityMiddleware` (hosts, origins,
+token) outside and `BodyLimitMiddleware` inside. `serve` runs it with uvicorn on a socket from
+`listen`, with a time limit for request headers, which uvicorn itself does not have.
 """
 
 import asyncio
@@ -27,27 +24,27 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ..errors import StudioError
-from .limits import Bodies
-from .options import Settings
+from .limits import BodyLimitMiddleware
+from .options import ServerSettings
 from .problems import MEDIA_TYPE, add_handlers
 from .routes import compare, datasets, examples, models, pages, requests, runs, tasks
 from .schemas.responses import Problem
-from .security import Guard
+from .security import SecurityMiddleware
 from .state import Studio
 
 ABOUT = """\
-Everything the pages of the studio do is asked for here, so programs can do it, too.
-What goes wrong is told as application/problem+json with the text and the code of the command line.
+The REST API that the pages of the studio use; programs can use it, too.
+Errors are application/problem+json (RFC 9457), with the message and the code of the command line.
 """
 PROBLEM: dict[int | str, dict[str, Any]] = {
     "4XX": {
         "model": Problem,
-        "description": "What was asked for is wrong, or is not there.",
+        "description": "The request is invalid, or the resource does not exist.",
         "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
     }
 }
-# Nothing leaves this machine. A FastAPI that knows no telemetry takes this, too, and keeps it.
-QUIET: Any = {
+# Nothing leaves this machine. A FastAPI without telemetry accepts the keyword, too (as an extra).
+NO_TELEMETRY: Any = {
     "telemetry": {
         "tracing": False,
         "metrics": False,
@@ -65,11 +62,11 @@ ROUTERS = (
     tasks,
     requests,
     pages,
-)  # pages last: it takes every address that is left
+)  # pages last: its router catches every other path
 
 
-def make_app(settings: Settings) -> tuple[ASGIApp, Studio]:
-    """The whole server, and what its addresses share."""
+def make_app(settings: ServerSettings) -> tuple[ASGIApp, Studio]:
+    """The ASGI application with its middlewares, and the state that its routes share."""
     studio = Studio(settings)
 
     @asynccontextmanager
@@ -81,148 +78,156 @@ def make_app(settings: Settings) -> tuple[ASGIApp, Studio]:
         title="Seqloom studio",
         description=ABOUT,
         version=version("seqloom"),
-        docs_url=None,  # FastAPI's page loads scripts from elsewhere; /api is our own
+        docs_url=None,  # FastAPI's page loads scripts from a CDN; /api is the studio's own
         redoc_url=None,
         redirect_slashes=False,
         lifespan=lifespan,
         responses=PROBLEM,
-        **QUIET,
+        **NO_TELEMETRY,
         separate_input_output_schemas=False,
     )
     app.state.studio = studio
     add_handlers(app, pages.page)
-    for noun in ROUTERS:
-        app.include_router(noun.router)
-    return Guard(Bodies(app, settings.limits), settings, studio.notebook), studio
+    for module in ROUTERS:
+        app.include_router(module.router)
+    return SecurityMiddleware(
+        BodyLimitMiddleware(app, settings.limits), settings, studio.request_log
+    ), studio
 
 
-class Connection(H11Protocol):
-    """One that is closed where the headers of a request are not whole after ten seconds."""
+class HeaderTimeoutProtocol(H11Protocol):
+    """uvicorn's HTTP/1.1 protocol with a timeout for request headers (a Slowloris defence).
+
+    uvicorn limits the time between two requests only. The limits for bodies and for work are in
+    `limits`; headers that never end would still hold a connection for ever.
+    """
 
     header_seconds = 10.0
-    _waiting: asyncio.TimerHandle | None = None
+    _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Somebody has come, and should say why."""
+        """Start the timer: headers must follow."""
         super().connection_made(transport)
-        self._watch()
+        self._update_timer()
 
     def data_received(self, data: bytes) -> None:
-        """Some bytes; while they are headers, the time since the first of them counts."""
+        """Parse bytes; the timer runs until the headers are complete, however slowly they drip."""
         super().data_received(data)
-        self._watch()
+        self._update_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Somebody has gone."""
-        self._rest()
+        """Cancel the timer."""
+        self._cancel_timer()
         super().connection_lost(exc)
 
-    def _watch(self) -> None:
-        if self.conn.their_state is not h11.IDLE:  # the headers are here
-            self._rest()
-        elif self._waiting is None:
-            self._waiting = self.loop.call_later(self.header_seconds, self.transport.close)
+    def _update_timer(self) -> None:
+        if self.conn.their_state is not h11.IDLE:  # the headers are complete
+            self._cancel_timer()
+        elif self._timer is None:
+            self._timer = self.loop.call_later(self.header_seconds, self.transport.close)
 
-    def _rest(self) -> None:
-        if self._waiting is not None:
-            self._waiting.cancel()
-            self._waiting = None
+    def _cancel_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
 
-PORTS = 20  # so many are tried to suggest a free one
-LAST_SECONDS = 3  # for answers that are under way when the server ends
+PORTS_TRIED = 20  # when a free port is suggested
+SHUTDOWN_SECONDS = 3  # for responses that are under way when the server ends
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket to listen on; one that is taken is an error that says what to do."""
+    """A listening socket; a port that is in use is an error that suggests a free one."""
     if not 0 <= port < 1 << 16:
         raise StudioError("S202", f"--port {port}: expected a number up to 65535")
     try:
-        return _bound(host, port)
+        return _bind(host, port)
     except socket.gaierror as error:
         raise StudioError("S202", f"--host {host}: {error.strerror}") from error
     except PermissionError as error:
-        told = f"port {port} may not be used by everyone"
-        raise StudioError("S202", told, help=["seqloom studio --port 8000"]) from error
+        message = f"port {port} needs administrator rights"
+        raise StudioError("S202", message, help=["seqloom studio --port 8000"]) from error
     except OSError as error:
         if error.errno is not None and port:
-            raise _taken(host, port) from error
+            raise _port_in_use(host, port) from error
         raise StudioError("S202", f"cannot listen on {host}: {error.strerror}") from error
 
 
-def serve(settings: Settings, listener: socket.socket, tell: Callable[[Studio], None]) -> Studio:
-    """Serve until a signal ends it; `tell` is called once the server is ready."""
+def serve(
+    settings: ServerSettings, listener: socket.socket, on_ready: Callable[[Studio], None]
+) -> Studio:
+    """Serve until a signal ends it; `on_ready` is called once the server accepts requests."""
     app, studio = make_app(settings)
     config = uvicorn.Config(
         app,
-        http=Connection,
+        http=HeaderTimeoutProtocol,
         ws="none",
         log_config=None,
         log_level="critical",
         access_log=False,
         server_header=False,
-        timeout_graceful_shutdown=LAST_SECONDS,
+        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
     )
-    server = _Server(config, studio, tell)
+    server = _Server(config, studio, on_ready)
     with contextlib.suppress(KeyboardInterrupt):
         server.run(sockets=[listener])
     return studio
 
 
 class _Server(uvicorn.Server):
-    """uvicorn, which also ends the streams that would otherwise go on for ever."""
+    """uvicorn.Server that closes open event streams at shutdown; they never end by themselves."""
 
     def __init__(
-        self, config: uvicorn.Config, studio: Studio, tell: Callable[[Studio], None]
+        self, config: uvicorn.Config, studio: Studio, on_ready: Callable[[Studio], None]
     ) -> None:
         super().__init__(config)
-        self._studio, self._tell = studio, tell
+        self._studio, self._on_ready = studio, on_ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to listen, and say so."""
+        """Start to accept requests, then call `on_ready`."""
         await super().startup(sockets)
         if self.started:
-            self._tell(self._studio)
+            self._on_ready(self._studio)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Somebody wants to leave."""
+        """Handle SIGINT or SIGTERM: streams end, then uvicorn does."""
         self._studio.is_closing.set()
         super().handle_exit(sig, frame)
 
 
-def _bound(host: str, port: int) -> socket.socket:
+def _bind(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    found = socket.socket(family, socket.SOCK_STREAM)
+    listener = socket.socket(family, socket.SOCK_STREAM)
     try:
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind((host.strip("[]"), port))
-        found.listen(128)  # at once: else two studios could have the same port
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host.strip("[]"), port))
+        listener.listen(128)  # here, not in uvicorn: else two studios could bind the same port
     except BaseException:
-        found.close()
+        listener.close()
         raise
-    return found
+    return listener
 
 
-def _taken(host: str, port: int) -> StudioError:
-    """Another program listens there; perhaps it is a studio, too."""
+def _port_in_use(host: str, port: int) -> StudioError:
+    """Another program listens on the port; perhaps another studio."""
     notes = []
     if _is_studio(port):
-        notes = [f"It answers like a studio: open http://127.0.0.1:{port}/"]
-    free = _free_after(host, port)
+        notes = [f"It is a studio: open http://127.0.0.1:{port}/"]
+    free = _free_port_after(host, port)
     help = [f"seqloom studio --port {free}"] if free else []
-    return StudioError("S201", f"port {port} is taken by another program", notes=notes, help=help)
+    return StudioError("S201", f"port {port} is in use by another program", notes=notes, help=help)
 
 
 def _is_studio(port: int) -> bool:
     try:
-        with urlopen(f"http://127.0.0.1:{port}/version", timeout=1) as answer:
-            return "seqloom" in json.loads(answer.read(1000))
+        with urlopen(f"http://127.0.0.1:{port}/version", timeout=1) as response:
+            return "seqloom" in json.loads(response.read(1000))
     except (URLError, OSError, ValueError, TypeError):
         return False
 
 
-def _free_after(host: str, port: int) -> int | None:
-    for other in range(port + 1, min(port + PORTS, 1 << 16)):
-        with contextlib.suppress(OSError), _bound(host, other):
+def _free_port_after(host: str, port: int) -> int | None:
+    for other in range(port + 1, min(port + PORTS_TRIED, 1 << 16)):
+        with contextlib.suppress(OSError), _bind(host, other):
             return other
     return None

@@ -1,7 +1,7 @@
-"""Data sets that were dropped on a page or pasted: each in a folder of its own.
+"""The data set store: uploaded and pasted files, each in a folder of its own.
 
-.studio/data/ID/NAME           the file, as it came
-.studio/data/ID/meta.json      what it is called, how large it is, when it came
+.studio/data/ID/NAME           the file, unchanged
+.studio/data/ID/meta.json      its id, name, size in bytes and time of upload
 """
 
 import asyncio
@@ -23,66 +23,66 @@ from ..training.checkpoints import cannot_write, write_whole
 from .limits import too_large
 
 META, PART = "meta.json", ".part"
-GZIP, PIECE = b"\x1f\x8b", 1 << 16
-LONGEST_NAME = 120
+GZIP_MAGIC, CHUNK = b"\x1f\x8b", 1 << 16
+MAX_NAME_BYTES = 120
 _ID = re.compile(r"[0-9a-f]{12}")
 
 
 @dataclass(frozen=True)
 class DataSet:
-    """One file that was given."""
+    """One uploaded file."""
 
     id: str
     name: str
     bytes: int
     created: float
     path: Path
-    example: str = ""  # the example that it came with
+    example: str = ""  # the built-in example that it belongs to
 
     def as_dict(self) -> dict[str, Any]:
-        """For machines; names are no paths, so the path stays here."""
-        told = asdict(self)
-        del told["path"]
-        return told
+        """For JSON, without the path: clients refer to data sets by id."""
+        fields = asdict(self)
+        del fields["path"]
+        return fields
 
 
-class DataSets:
-    """All files that were given to the studio."""
+class DataSetStore:
+    """All uploaded files, in one folder; `max_bytes` limits what a gzip file may expand to."""
 
-    def __init__(self, kept: Path, most: int) -> None:
-        self.folder, self._most = kept / "data", most
+    def __init__(self, studio_dir: Path, max_bytes: int) -> None:
+        self.folder, self._max_bytes = studio_dir / "data", max_bytes
 
     def all(self) -> list[DataSet]:
-        """The newest first."""
-        found = [_read(path.parent) for path in self.folder.glob(f"*/{META}")]
-        known = [one for one in found if one is not None]
-        return sorted(known, key=lambda one: one.created, reverse=True)
+        """All data sets, newest first."""
+        read = [_read(path.parent) for path in self.folder.glob(f"*/{META}")]
+        complete = [one for one in read if one is not None]
+        return sorted(complete, key=lambda one: one.created, reverse=True)
 
-    def find(self, name: str) -> DataSet:
+    def find(self, id: str) -> DataSet:
         """The data set with this id."""
         for one in self.all():
-            if one.id == name:
+            if one.id == id:
                 return one
         raise StudioError(
             "S250",
-            f"there is no data set {name[:40]!r}",
+            f"there is no data set {id[:40]!r}",
             status=404,
             help=["drop the file on the first page again"],
         )
 
     def known(self) -> dict[str, DataSet]:
-        """All by the whole path of their file."""
+        """All data sets by the absolute path of their file."""
         return {str(one.path.resolve()): one for one in self.all()}
 
-    async def receive(self, name: str, pieces: AsyncIterator[bytes]) -> DataSet:
-        """Keep a file while it comes in; what does not come whole leaves nothing behind."""
-        _must_be_name(name)
+    async def receive(self, name: str, chunks: AsyncIterator[bytes]) -> DataSet:
+        """Write a file while it is uploaded; an upload that breaks off leaves nothing behind."""
+        _check_file_name(name)
         folder = self._new()
         try:
             with (folder / PART).open("wb") as file:
-                async for piece in pieces:
-                    file.write(piece)
-            await asyncio.to_thread(self._must_unpack_small, folder / PART)
+                async for chunk in chunks:
+                    file.write(chunk)
+            await asyncio.to_thread(self._check_unpacked_size, folder / PART)
             return self._keep(folder, name)
         except BaseException as error:
             shutil.rmtree(folder, ignore_errors=True)
@@ -91,27 +91,27 @@ class DataSets:
             raise
 
     def add(self, name: str, content: bytes, example: str = "") -> DataSet:
-        """Keep a file that is here already."""
-        _must_be_name(name)
+        """Store a file whose content is in memory."""
+        _check_file_name(name)
         folder = self._new()
         write_whole(folder / PART, content)
         return self._keep(folder, name, example)
 
-    def delete(self, name: str) -> None:
-        """Forget a data set; runs that have learned from it can no longer go on."""
-        shutil.rmtree(self.find(name).path.parent)
+    def delete(self, id: str) -> None:
+        """Delete a data set; runs trained on it can no longer be resumed."""
+        shutil.rmtree(self.find(id).path.parent)
 
-    def _must_unpack_small(self, path: Path) -> None:
-        """Refuse a packed file that would fill the memory; one that is damaged is told later."""
-        unpacking, count = zlib.decompressobj(wbits=31), 0
+    def _check_unpacked_size(self, path: Path) -> None:
+        """Refuse a gzip bomb; a damaged gzip file is reported when it is read."""
+        inflate, count = zlib.decompressobj(wbits=31), 0
         with path.open("rb") as file, contextlib.suppress(zlib.error):
-            if file.read(len(GZIP)) != GZIP:
+            if file.read(len(GZIP_MAGIC)) != GZIP_MAGIC:
                 return
             file.seek(0)
-            while piece := unpacking.unconsumed_tail or file.read(PIECE):
-                count += len(unpacking.decompress(piece, PIECE))
-                if count > self._most:
-                    raise too_large(self._most)
+            while chunk := inflate.unconsumed_tail or file.read(CHUNK):
+                count += len(inflate.decompress(chunk, CHUNK))
+                if count > self._max_bytes:
+                    raise too_large(self._max_bytes)
 
     def _new(self) -> Path:
         folder = self.folder / secrets.token_hex(6)
@@ -124,25 +124,25 @@ class DataSets:
     def _keep(self, folder: Path, name: str, example: str = "") -> DataSet:
         path = folder / name
         os.replace(folder / PART, path)
-        found = DataSet(folder.name, name, path.stat().st_size, time.time(), path, example)
-        write_whole(folder / META, json.dumps(found.as_dict(), ensure_ascii=False).encode())
-        return found
+        dataset = DataSet(folder.name, name, path.stat().st_size, time.time(), path, example)
+        write_whole(folder / META, json.dumps(dataset.as_dict(), ensure_ascii=False).encode())
+        return dataset
 
 
 def _read(folder: Path) -> DataSet | None:
-    """A data set, if it is whole."""
+    """A data set; None if its folder is incomplete."""
     with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
-        told = json.loads((folder / META).read_text(encoding="utf-8"))
-        path = folder / told["name"]
-        if _ID.fullmatch(folder.name) and told["id"] == folder.name and path.is_file():
-            return DataSet(**told, path=path)
+        meta = json.loads((folder / META).read_text(encoding="utf-8"))
+        path = folder / meta["name"]
+        if _ID.fullmatch(folder.name) and meta["id"] == folder.name and path.is_file():
+            return DataSet(**meta, path=path)
     return None
 
 
-def _must_be_name(name: str) -> None:
-    """A name is a name: nothing in it may lead to another folder, or hide the file."""
+def _check_file_name(name: str) -> None:
+    """Refuse a file name that has slashes or control characters, or that would hide the file."""
     is_plain = name.isprintable() and not set(name) & set('/\\:*?"<>|')
-    is_short = 0 < len(name.encode("utf-8", "replace")) <= LONGEST_NAME
+    is_short = 0 < len(name.encode("utf-8", "replace")) <= MAX_NAME_BYTES
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -150,6 +150,6 @@ def _must_be_name(name: str) -> None:
     if not (is_plain and is_short) or name.startswith(".") or name == META or name != name.strip():
         raise StudioError(
             "S251",
-            f"a file cannot be called {name[:80]!r} here",
-            help=[f"a plain name without slashes, of at most {LONGEST_NAME} letters: words.tsv"],
+            f"{name[:80]!r} is not a valid file name",
+            help=[f"use a plain name without slashes, at most {MAX_NAME_BYTES} bytes: words.tsv"],
         )

@@ -1,8 +1,8 @@
-"""How long a training would take here: asked of a process of its own, one at a time.
+"""Training-time estimates: `seqloom train RECIPE --estimate` in a subprocess, one at a time.
 
-Training never runs in the server, so it is `seqloom train RECIPE --estimate` that probes. The
-process ends with whoever asked: a page that is left leaves nothing behind. As a page asks for it
-unbidden, it may not take all memory either.
+Training never runs in the server process. The subprocess is killed when the client disconnects, so
+a closed page leaves nothing behind. Pages request estimates automatically, without a click, so the
+memory of the subprocess is limited, too.
 """
 
 import asyncio
@@ -25,45 +25,47 @@ from .limits import busy
 from .options import Limits
 from .problems import problem_of_dict
 
-KEPT, POLL_SECONDS, WAITING = 64, 0.1, 8
-MEMORY = 2  # it may have one part in so many of it
+CACHED, POLL_SECONDS, MAX_WAITING = 64, 0.1, 8
+MEMORY_DIVISOR = 2  # the subprocess may have half of the memory
 
 
-class Estimates:
-    """What was found before, and the one probe that is under way."""
+class TrainingTimeEstimator:
+    """Runs one estimate at a time and caches the results."""
 
     def __init__(self, scratch: Path, limits: Limits, is_closing: asyncio.Event) -> None:
         self._scratch, self._limits, self._is_closing = scratch, limits, is_closing
-        self._known: OrderedDict[str, dict[str, Any]] = OrderedDict()
-        self._turn, self._asked = asyncio.Lock(), 0
+        self._cache: OrderedDict[str, dict[str, Any]] = OrderedDict()
+        self._turn, self._waiting = asyncio.Lock(), 0
 
-    async def of(self, recipe: Recipe, has_left: Callable[[], Awaitable[bool]]) -> dict[str, Any]:
-        """How long it takes, or why that is not known; nothing more is done for who has left."""
-        key = _key(recipe)
-        if key in self._known:
-            return self._known[key]
-        if self._asked >= WAITING:
+    async def estimate(
+        self, recipe: Recipe, is_disconnected: Callable[[], Awaitable[bool]]
+    ) -> dict[str, Any]:
+        """The training time, or why it is unknown; cancelled if the client has disconnected."""
+        key = _cache_key(recipe)
+        if key in self._cache:
+            return self._cache[key]
+        if self._waiting >= MAX_WAITING:
             raise busy()
-        self._asked += 1
+        self._waiting += 1
         try:
             async with self._turn:
-                if key in self._known:  # somebody before us has asked the same
-                    return self._known[key]
-                found = await self._probe(recipe, has_left)
+                if key in self._cache:  # an earlier request in the queue was for the same recipe
+                    return self._cache[key]
+                result = await self._run(recipe, is_disconnected)
         finally:
-            self._asked -= 1
-        if found is None:
-            return _unknown("nobody waits for it any more")
-        self._known[key] = found
-        while len(self._known) > KEPT:
-            self._known.popitem(last=False)
-        return found
+            self._waiting -= 1
+        if result is None:
+            return _unknown("the client has disconnected")
+        self._cache[key] = result
+        while len(self._cache) > CACHED:
+            self._cache.popitem(last=False)
+        return result
 
-    async def _probe(
-        self, recipe: Recipe, has_left: Callable[[], Awaitable[bool]]
+    async def _run(
+        self, recipe: Recipe, is_disconnected: Callable[[], Awaitable[bool]]
     ) -> dict[str, Any] | None:
-        """Ask a process; None where it was ended before it could answer."""
-        if await has_left():
+        """Run the subprocess; None if it was killed before it had a result."""
+        if await is_disconnected():
             return None
         self._scratch.mkdir(parents=True, exist_ok=True)
         file = self._scratch / f"{secrets.token_hex(8)}.toml"
@@ -73,39 +75,39 @@ class Estimates:
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
-            start_new_session=True,  # so that all it starts ends with it
+            start_new_session=True,  # a process group, so that its children are killed with it
         )
-        _limit(process.pid)
-        said = asyncio.ensure_future(process.communicate())
+        _limit_memory(process.pid)
+        output = asyncio.ensure_future(process.communicate())
         end = asyncio.get_running_loop().time() + self._limits.seconds
         try:
-            while not said.done():
-                await asyncio.wait({said}, timeout=POLL_SECONDS)
-                if said.done():
+            while not output.done():
+                await asyncio.wait({output}, timeout=POLL_SECONDS)
+                if output.done():
                     break
-                if self._is_closing.is_set() or await has_left():
+                if self._is_closing.is_set() or await is_disconnected():
                     return None
                 if asyncio.get_running_loop().time() > end:
-                    waited = f"it did not come so far in {self._limits.seconds:.0f} s"
-                    return _unknown(f"{waited}: reading the file, or its first steps, take longer")
-            return _answer(*said.result())
+                    reason = f"no estimate after {self._limits.seconds:.0f} s"
+                    return _unknown(f"{reason}: reading the file or the first steps take longer")
+            return _parse(*output.result())
         finally:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
-            await asyncio.gather(said, return_exceptions=True)
+            await asyncio.gather(output, return_exceptions=True)
             file.unlink(missing_ok=True)
 
 
-def _answer(out: bytes, told: bytes) -> dict[str, Any]:
-    """What the command has printed: an estimate, or an error, as it tells them to machines."""
+def _parse(stdout: bytes, stderr: bytes) -> dict[str, Any]:
+    """The output of the command: an estimate on stdout, or a JSON error on stderr."""
     with contextlib.suppress(ValueError, IndexError, TypeError, KeyError):
-        found = json.loads(out.decode().splitlines()[-1])
-        return {"seconds": float(found["seconds"]), "words": str(found["words"])} | _NO_REASON
-    for line in reversed(told.decode("utf-8", "replace").splitlines()):
+        result = json.loads(stdout.decode().splitlines()[-1])
+        return {"seconds": float(result["seconds"]), "words": str(result["words"])} | _NO_REASON
+    for line in reversed(stderr.decode("utf-8", "replace").splitlines()):
         with contextlib.suppress(ValueError, KeyError, TypeError):
             problem = problem_of_dict(json.loads(line)["error"])
             return {**_unknown(problem["problem"]), "problem": problem}
-    return _unknown("the probe ended without an answer; perhaps there is not enough memory")
+    return _unknown("the estimate ended without a result; perhaps there is not enough memory")
 
 
 _NO_REASON: dict[str, Any] = {"reason": "", "problem": None}
@@ -115,8 +117,8 @@ def _unknown(reason: str) -> dict[str, Any]:
     return {"seconds": None, "words": "not known", "reason": reason, "problem": None}
 
 
-def _key(recipe: Recipe) -> str:
-    """Changes whenever a recipe or one of its files does."""
+def _cache_key(recipe: Recipe) -> str:
+    """The recipe with the modification times and sizes of its files."""
     stamps = []
     for table, names in FILES.items():
         for name in names:
@@ -133,8 +135,8 @@ def _stamp(file: Path) -> list[int]:
     return [status.st_mtime_ns, status.st_size]
 
 
-def _limit(pid: int) -> None:
-    """Let a process have only a part of the memory; where the system knows no such limit, all."""
+def _limit_memory(pid: int) -> None:
+    """Limit the data segment of a process (Linux only; elsewhere there is no limit)."""
     with contextlib.suppress(OSError, AttributeError, ValueError):
-        most = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // MEMORY
+        most = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // MEMORY_DIVISOR
         resource.prlimit(pid, resource.RLIMIT_DATA, (most, most))

@@ -1,8 +1,8 @@
-"""The event file of a run as a stream: one reader for each file, however many people look on.
+"""Server-sent events (SSE) from events.jsonl: one reader per file, shared by all its subscribers.
 
-The number of a line is its id, so whoever comes back with the last id they saw misses nothing and
-hears nothing twice, also from another server. A line without its end is not there yet. Lines that
-a killed process left torn are counted, but not sent.
+The line number is the event id, so a client that reconnects with `Last-Event-ID` gets every later
+line exactly once, also from another server. A line without a newline is not read yet. Lines that a
+killed process left incomplete count, but are not sent.
 """
 
 import asyncio
@@ -14,61 +14,61 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..runs.record import to_json
-from .run_store import State
+from .run_store import RunState
 
-LIVE_SECONDS, QUIET_SECONDS = 0.25, 1.0  # how often a file is looked at; of a run that is over
-ALIVE_SECONDS = 15.0  # a comment that often, so that nobody in between thinks we are gone
+LIVE_SECONDS, ENDED_SECONDS = 0.25, 1.0  # polling interval of a live run, and of one that has ended
+KEEP_ALIVE_SECONDS = 15.0  # a comment that often, so that no proxy closes an idle connection
 RETRY = b"retry: 2000\n\n"
-ALIVE = b": still here\n\n"
+KEEP_ALIVE = b": keep-alive\n\n"
 
 
 @dataclass(frozen=True)
-class Line:
-    """One event, ready to be sent."""
+class StreamEvent:
+    """One event, encoded as an SSE frame."""
 
     number: int
     kind: str
     frame: bytes
 
 
-class Tail:
-    """One event file that is followed; it remembers its lines as long as anyone looks on."""
+class EventStream:
+    """One followed events.jsonl (as `tail -f`); its lines are kept while it has subscribers."""
 
-    def __init__(self, path: Path, state: Callable[[], State]) -> None:
-        self._path, self._ask = path, state
-        self.lines: list[Line] = []
-        self.count = 0  # lines of the file, torn ones too
-        self.state: State | None = None
-        self.is_over = False  # the file is gone, or another one is in its place
-        self._offset, self._rest, self._file = 0, b"", 0
-        self._news = asyncio.Event()
-        self.clients = 0
+    def __init__(self, path: Path, state: Callable[[], RunState]) -> None:
+        self._path, self._read_state = path, state
+        self.lines: list[StreamEvent] = []
+        self.count = 0  # lines of the file, incomplete ones included
+        self.state: RunState | None = None
+        self.is_over = False  # the file was deleted or replaced
+        self._offset, self._rest, self._inode = 0, b"", 0
+        self._update = asyncio.Event()
+        self.subscribers = 0
 
     async def follow(self) -> None:
-        """Look again and again, and wake those who wait when there is something new."""
+        """Poll the file and wake the subscribers when there is something new."""
         while not self.is_over:
-            if await asyncio.to_thread(self.look):
-                news, self._news = self._news, asyncio.Event()
-                news.set()
+            if await asyncio.to_thread(self.poll):
+                update, self._update = self._update, asyncio.Event()
+                update.set()
             is_live = self.state in ("running", "waiting")
-            await asyncio.sleep(LIVE_SECONDS if is_live else QUIET_SECONDS)
+            await asyncio.sleep(LIVE_SECONDS if is_live else ENDED_SECONDS)
 
-    async def news(self, seconds: float) -> bool:
-        """Wait for something new, so long at most; whether there is."""
-        waiting = self._news
+    async def wait(self, seconds: float) -> bool:
+        """Wait for an update, at most so long; whether there was one."""
+        update = self._update
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(waiting.wait(), seconds)
-        return waiting.is_set()
+            await asyncio.wait_for(update.wait(), seconds)
+        return update.is_set()
 
-    def look(self) -> bool:
-        """Read what was written since the last look; whether anything is new.
+    def poll(self) -> bool:
+        """Read the lines written since the last poll; whether anything is new.
 
-        The state is asked for first: where training has ended by then, all its lines are here.
+        The state is read first: if training has ended by then, all its lines are in the file.
         """
         before = self.state, len(self.lines), self.is_over
         try:
-            state = self._ask()
-        except Exception:  # the run was deleted while we looked
+            state = self._read_state()
+        except Exception:  # the run was deleted meanwhile
             self.is_over = True
         else:
             self._read()
@@ -78,11 +78,11 @@ class Tail:
     def _read(self) -> None:
         try:
             with self._path.open("rb") as file:
-                self._must_be_same(file.fileno(), file.seek(0, 2))
+                self._check_same_file(file.fileno(), file.seek(0, 2))
                 file.seek(self._offset)
                 new = file.read()
         except OSError:
-            self.is_over = self._offset > 0  # it was there before
+            self.is_over = self._offset > 0  # it existed before
             return
         self._offset += len(new)
         *whole, self._rest = (self._rest + new).split(b"\n")
@@ -91,16 +91,17 @@ class Tail:
             if (line := _line(self.count, text)) is not None:
                 self.lines.append(line)
 
-    def _must_be_same(self, handle: int, size: int) -> None:
-        number = os.fstat(handle).st_ino
-        if size < self._offset or (self._file and number != self._file):
+    def _check_same_file(self, handle: int, size: int) -> None:
+        # A run that is trained again under the same name has a new file: its ids start at 1 again.
+        inode = os.fstat(handle).st_ino
+        if size < self._offset or (self._inode and inode != self._inode):
             self.is_over = True
-            raise OSError("another file is in its place")
-        self._file = number
+            raise OSError("the file was replaced")
+        self._inode = inode
 
 
-def _line(number: int, text: bytes) -> Line | None:
-    """A line as an event; None where it is none."""
+def _line(number: int, text: bytes) -> StreamEvent | None:
+    """A line as an event; None if it is not one."""
     try:
         event = json.loads(text)
     except ValueError:
@@ -108,65 +109,69 @@ def _line(number: int, text: bytes) -> Line | None:
     if not isinstance(event, dict) or not {"kind", "step"} <= event.keys():
         return None
     kind = "".join(str(event["kind"]).split())
-    # Python writes NaN where JSON has no word for it.
+    # Python writes NaN and Infinity, which JSON does not have: they become null.
     if b"NaN" in text or b"Infinity" in text:
         text = to_json(event).encode("utf-8", "backslashreplace")
     frame = b"id: %d\nevent: %s\ndata: %s\n\n" % (number, kind.encode(), text.replace(b"\r", b""))
-    return Line(number, kind, frame)
+    return StreamEvent(number, kind, frame)
 
 
-class Tails:
-    """The files that somebody looks at."""
+class EventStreams:
+    """All event files that have subscribers."""
 
     def __init__(self) -> None:
-        self._tails: dict[Path, tuple[Tail, asyncio.Task[None]]] = {}
+        self._streams: dict[Path, tuple[EventStream, asyncio.Task[None]]] = {}
 
     @contextlib.asynccontextmanager
-    async def of(self, path: Path, state: Callable[[], State]) -> AsyncIterator[Tail]:
-        """The tail of a file, shared with all others who look at it."""
-        if path not in self._tails:
-            tail = Tail(path, state)
-            self._tails[path] = tail, asyncio.create_task(tail.follow())
-        tail, task = self._tails[path]
-        tail.clients += 1
+    async def subscribe(
+        self, path: Path, state: Callable[[], RunState]
+    ) -> AsyncIterator[EventStream]:
+        """The stream of a file, shared by all its subscribers and dropped with the last."""
+        if path not in self._streams:
+            stream = EventStream(path, state)
+            self._streams[path] = stream, asyncio.create_task(stream.follow())
+        stream, task = self._streams[path]
+        stream.subscribers += 1
         try:
-            yield tail
+            yield stream
         finally:
-            tail.clients -= 1
-            if not tail.clients:
+            stream.subscribers -= 1
+            if not stream.subscribers:
                 task.cancel()
-                if self._tails.get(path, (None,))[0] is tail:
-                    del self._tails[path]
+                if self._streams.get(path, (None,))[0] is stream:
+                    del self._streams[path]
 
-    def clients(self) -> int:
-        """How many look on."""
-        return sum(tail.clients for tail, _ in self._tails.values())
+    def subscribers(self) -> int:
+        """The number of subscribers of all files."""
+        return sum(stream.subscribers for stream, _ in self._streams.values())
 
 
-async def frames(
-    tail: Tail, after: int, kinds: Collection[str], must_end: asyncio.Event
+async def sse_frames(
+    stream: EventStream, after: int, kinds: Collection[str], must_end: asyncio.Event
 ) -> AsyncIterator[bytes]:
-    """What one of those who look on is sent: the state, every line after theirs, then the news."""
+    """The SSE frames for one subscriber: the state, all lines after `after`, then live updates."""
     yield RETRY
-    while tail.state is None and not tail.is_over:
-        await tail.news(ALIVE_SECONDS)
-    after = after if after <= tail.count else 0  # they saw another file of this name
-    place = next((i for i, line in enumerate(tail.lines) if line.number > after), len(tail.lines))
-    told: State | None = None
-    if tail.state is not None:
-        yield _state(tail.state)
-        told = "running" if tail.state == "running" else None  # else again after the last line
-    while not (tail.is_over or must_end.is_set()):
-        state, new = tail.state, tail.lines[place:]
-        place += len(new)
+    while stream.state is None and not stream.is_over:
+        await stream.wait(KEEP_ALIVE_SECONDS)
+    after = after if after <= stream.count else 0  # the id is from an older file of this name
+    lines = stream.lines
+    position = next((i for i, line in enumerate(lines) if line.number > after), len(lines))
+    last_state: RunState | None = None
+    if stream.state is not None:
+        yield _state_frame(stream.state)
+        # A final state is sent once more after the last line, so that clients know it is the last.
+        last_state = "running" if stream.state == "running" else None
+    while not (stream.is_over or must_end.is_set()):
+        state, new = stream.state, stream.lines[position:]
+        position += len(new)
         sent = [line.frame for line in new if not kinds or line.kind in kinds]
-        if state is not None and state != told:
-            sent.append(_state(told := state))
+        if state is not None and state != last_state:
+            sent.append(_state_frame(last_state := state))
         if sent:
             yield b"".join(sent)
-        elif not await tail.news(ALIVE_SECONDS):
-            yield ALIVE
+        elif not await stream.wait(KEEP_ALIVE_SECONDS):
+            yield KEEP_ALIVE
 
 
-def _state(state: State) -> bytes:
+def _state_frame(state: RunState) -> bytes:
     return b"event: state\ndata: " + json.dumps({"state": state}).encode() + b"\n\n"

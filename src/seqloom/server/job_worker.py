@@ -1,9 +1,9 @@
-"""The process of a job: it trains one run after another and writes down how each has ended.
+"""Worker process of a job: runs `seqloom train` for each step and records PIDs and exit codes.
 
     python -m seqloom.server.job_worker FOLDER
 
-It has a session of its own, so it goes on when the server ends, and it holds the job's lock, which
-it inherits, until its own end.
+It is the leader of its own session, so it goes on when the server ends, and it holds the inherited
+lock of the job until it exits.
 """
 
 import json
@@ -21,11 +21,11 @@ JOB = "job.json"
 
 
 def main(folder: Path) -> None:
-    """Train every run of a job."""
-    # A shell lets what it starts in the background ignore Ctrl-C; training must hear it.
+    """Train all runs of a job."""
+    # Shells start background processes with SIGINT ignored; training must be interruptible.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    told: dict[str, Any] = json.loads((folder / JOB).read_text(encoding="utf-8"))
-    for step in told["steps"]:
+    job: dict[str, Any] = json.loads((folder / JOB).read_text(encoding="utf-8"))
+    for step in job["steps"]:
         if (folder / f"{step['run']}.left").exists():
             continue
         with (
@@ -40,14 +40,14 @@ def main(folder: Path) -> None:
                 env={**os.environ, "PYTHONUNBUFFERED": "1"},
             )
             step["pid"] = process.pid
-            _keep(folder, told)
+            _write_job(folder, job)
             code = process.wait()
         step |= {"exit_code": code, "ended": time.time()}
-        _keep(folder, told)
+        _write_job(folder, job)
 
 
-def _keep(folder: Path, told: dict[str, Any]) -> None:
-    write_whole(folder / JOB, json.dumps(told).encode())
+def _write_job(folder: Path, job: dict[str, Any]) -> None:
+    write_whole(folder / JOB, json.dumps(job).encode())
 
 
 if __name__ == "__main__":

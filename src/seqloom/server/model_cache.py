@@ -1,4 +1,4 @@
-"""The models that are in memory: the last few that were used, each used by one thread at a time."""
+"""LRU cache of loaded models, each with a lock: one thread at a time uses a model."""
 
 import contextlib
 import threading
@@ -15,39 +15,39 @@ Stamp = tuple[int, ...]
 
 @dataclass
 class _Entry:
-    """One model, its lock, and the state of the files that it was loaded from."""
+    """One model, its lock, and the stamp of the files that it was loaded from."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     run: Run | None = None
     stamp: Stamp = ()
 
 
-class Loaded:
-    """Runs with their models; who was not asked for the longest time makes room."""
+class ModelCache:
+    """At most `max_models` loaded runs; the least recently used one is evicted."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, max_models: int) -> None:
+        self._max_models = max_models
         self._entries: OrderedDict[str, _Entry] = OrderedDict()
         self._lock = threading.Lock()
 
     @contextlib.contextmanager
     def use(self, name: str, folder: Path) -> Iterator[Run]:
-        """A run for this thread alone; loaded again where training has improved its weights."""
+        """A run for this thread alone; reloaded if its weights have changed since."""
         entry = self._entry(name)
         with entry.lock:
             stamp = stamp_of(name, folder)
             if entry.run is None or entry.stamp != stamp:
-                entry.run = None  # room for the new one
+                entry.run = None  # freed first: two copies may not fit into memory
                 entry.run, entry.stamp = load(folder), stamp
             yield entry.run
 
     def ids(self) -> list[str]:
-        """Those that are loaded, the last used first."""
+        """The ids of the loaded runs, most recently used first."""
         with self._lock:
             return [name for name, one in reversed(self._entries.items()) if one.run is not None]
 
     def forget(self, name: str) -> None:
-        """The run is deleted."""
+        """Evict a run, because it is deleted or renamed."""
         with self._lock:
             self._entries.pop(name, None)
 
@@ -55,13 +55,13 @@ class Loaded:
         with self._lock:
             entry = self._entries.setdefault(name, _Entry())
             self._entries.move_to_end(name)
-            while len(self._entries) > self._most:
-                self._entries.popitem(last=False)  # who uses it still has it until they are done
+            while len(self._entries) > self._max_models:
+                self._entries.popitem(last=False)  # a thread that uses it keeps its reference
             return entry
 
 
 def stamp_of(name: str, folder: Path) -> Stamp:
-    """Changes whenever a model would be another one; an error where there is none yet."""
+    """Modification times and sizes of weights and recipe; an error if there are no weights yet."""
     try:
         files = [(folder / part).stat() for part in (WEIGHTS, RECIPE)]
     except OSError:
@@ -69,6 +69,6 @@ def stamp_of(name: str, folder: Path) -> Stamp:
             "S262",
             f"{name} has no weights yet",
             status=409,
-            notes=["They are kept at the first evaluation of a training."],
+            notes=["Weights are saved at the first evaluation during training."],
         ) from None
     return tuple(number for file in files for number in (file.st_mtime_ns, file.st_size))

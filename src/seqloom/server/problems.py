@@ -1,4 +1,4 @@
-"""What goes wrong, as the web is told: problem+json (RFC 9457) with the command line's own text."""
+"""Errors as problem details (application/problem+json, RFC 9457), with the command line's text."""
 
 import json
 from collections.abc import Callable
@@ -23,26 +23,26 @@ from ..errors import (
 )
 
 MEDIA_TYPE = "application/problem+json"
-NOT_FOUND, METHOD, CONFLICT, UNFIT = 404, 405, 409, 422
+NOT_FOUND, METHOD_NOT_ALLOWED, CONFLICT, UNPROCESSABLE = 404, 405, 409, 422
 STATUSES = {"U008": NOT_FOUND, "U009": CONFLICT, "T121": CONFLICT, "E301": 507, "E310": 503}
-REPORTED = "a report was kept"
+REPORTED = "a report was saved"
 RETRY_SECONDS = "5"
 SAFE_HEADERS = ("allow", "retry-after", "www-authenticate")
 
 
 def status_of(error: SeqloomError) -> int:
-    """The HTTP status of an error: what is asked for is wrong, unless the machine is."""
+    """The HTTP status of an error: 4xx, or 503 if the machine is at fault."""
     if isinstance(error, StudioError):
         return error.status
     if error.code in STATUSES:
         return STATUSES[error.code]
     if isinstance(error, UsageError | DataError | ModelError | TrainingError):
-        return UNFIT
-    return 503 if isinstance(error, MachineError) else UNFIT
+        return UNPROCESSABLE
+    return 503 if isinstance(error, MachineError) else UNPROCESSABLE
 
 
 def problem_of(error: SeqloomError, errors: list[dict[str, Any]] | None = None) -> dict[str, Any]:
-    """An error as the fields of a problem."""
+    """An error as problem details."""
     page = pages().get(error.code)
     place = None
     if error.place is not None:
@@ -61,12 +61,12 @@ def problem_of(error: SeqloomError, errors: list[dict[str, Any]] | None = None) 
     }
 
 
-def problem_of_dict(told: dict[str, Any]) -> dict[str, Any]:
-    """An error as the command line tells it to machines, as a problem."""
-    code, sentence = str(told.get("code", "")), str(told.get("problem", ""))
-    notes, help = list(told.get("notes", [])), list(told.get("help", []))
+def problem_of_dict(error: dict[str, Any]) -> dict[str, Any]:
+    """An error as `seqloom --json` prints it, as problem details."""
+    code, sentence = str(error.get("code", "")), str(error.get("problem", ""))
+    notes, help = list(error.get("notes", [])), list(error.get("help", []))
     page = pages().get(code)
-    place = {"file": told["file"], "line": told.get("line")} if told.get("file") else None
+    place = {"file": error["file"], "line": error.get("line")} if error.get("file") else None
     arrow = (
         [f"--> {place['file']}" + (f":{place['line']}" if place["line"] else "")] if place else []
     )
@@ -85,88 +85,92 @@ def problem_of_dict(told: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def answer(error: SeqloomError, errors: list[dict[str, Any]] | None = None) -> Response:
-    """An error as a response."""
+def error_response(error: SeqloomError, errors: list[dict[str, Any]] | None = None) -> Response:
+    """An error as an HTTP response."""
     problem = problem_of(error, errors)
-    again = {"Retry-After": RETRY_SECONDS} if problem["status"] in (429, 503, 504) else None
-    return respond(problem, again)
+    retry = {"Retry-After": RETRY_SECONDS} if problem["status"] in (429, 503, 504) else None
+    return problem_response(problem, retry)
 
 
-def respond(problem: dict[str, Any], headers: dict[str, str] | None = None) -> Response:
-    """The fields of a problem as a response."""
+def problem_response(problem: dict[str, Any], headers: dict[str, str] | None = None) -> Response:
+    """Problem details as an HTTP response."""
     text = json.dumps(problem, ensure_ascii=False).encode("utf-8", "backslashreplace")
     return Response(text, int(problem["status"]), headers, MEDIA_TYPE)
 
 
-def nowhere(path: str) -> StudioError:
-    """An address at which there is nothing."""
+def no_such_path(path: str) -> StudioError:
+    """Error 404: no route has this path."""
     return StudioError(
         "S240",
-        f"there is nothing at {path[:200]!r}",
+        f"not found: {path[:200]!r}",
         status=NOT_FOUND,
-        help=["/api lists every address; /openapi.json describes them"],
+        help=["/api lists all endpoints; /openapi.json describes them"],
     )
 
 
-def bug(error: BaseException, path: str) -> dict[str, Any]:
-    """Something the program did wrong: a report is kept, and only its place is told."""
-    place = save_report(error, f"studio: {path!r}")
+def internal_error(error: BaseException, path: str) -> dict[str, Any]:
+    """Error 500: the traceback is saved to a report; the response only names its file."""
+    report = save_report(error, f"studio: {path!r}")
     error.add_note(REPORTED)
-    told = StudioError(
+    problem = StudioError(
         "S290",
-        "something went wrong inside seqloom (not your fault)",
+        "internal error: something went wrong inside seqloom (not your fault)",
         status=500,
-        notes=[f"Report saved to {place}; please attach it to an issue."],
+        notes=[f"Report saved to {report}; please attach it to an issue."],
     )
-    return problem_of(told)
+    return problem_of(problem)
 
 
 def is_reported(error: BaseException) -> bool:
-    """Whether a report of it was kept: it comes by at several doors on its way out."""
+    """Whether a report was saved already: an exception passes several handlers on its way out."""
     return REPORTED in getattr(error, "__notes__", ())
 
 
-def add_handlers(app: FastAPI, elsewhere: Callable[[Request], Response]) -> None:
-    """Let every way in which a request can fail end in a problem.
+def add_handlers(app: FastAPI, not_found: Callable[[Request], Response]) -> None:
+    """Register exception handlers, so that every failed request ends in problem details.
 
-    `elsewhere` answers for addresses that the app does not have.
+    `not_found` responds to paths that no router has.
     """
 
-    async def told(request: Request, error: Exception) -> Response:
+    async def handle(request: Request, error: Exception) -> Response:
         if isinstance(error, SeqloomError):
-            return answer(error)
+            return error_response(error)
         if isinstance(error, RequestValidationError):
-            return _unfit(error)
+            return _validation_error(error)
         if isinstance(error, HTTPException):
-            return elsewhere(request) if error.status_code == NOT_FOUND else _http(request, error)
-        return respond(bug(error, request.scope["path"]))
+            return (
+                not_found(request)
+                if error.status_code == NOT_FOUND
+                else _http_error(request, error)
+            )
+        return problem_response(internal_error(error, request.scope["path"]))
 
     for kind in (SeqloomError, RequestValidationError, HTTPException, Exception):
-        app.add_exception_handler(kind, told)
+        app.add_exception_handler(kind, handle)
 
 
-def _unfit(error: RequestValidationError) -> Response:
-    """A request that is not as the description says, each place with what is wrong there."""
-    found = [
+def _validation_error(error: RequestValidationError) -> Response:
+    """Error 422: a request that does not match the schema, with every invalid field."""
+    errors = [
         {"loc": [str(step) for step in one["loc"]], "msg": str(one["msg"])}
         for one in error.errors()[:20]
     ]
-    told = [f"{'.'.join(one['loc'][1:]) or 'body'}: {one['msg']}" for one in found]
-    error_ = StudioError("S242", told[0] if told else "the request does not fit", notes=told[1:])
-    return answer(error_, found)
+    lines = [f"{'.'.join(one['loc'][1:]) or 'body'}: {one['msg']}" for one in errors]
+    problem = StudioError("S242", lines[0] if lines else "invalid request", notes=lines[1:])
+    return error_response(problem, errors)
 
 
-def _http(request: Request, error: HTTPException) -> Response:
+def _http_error(request: Request, error: HTTPException) -> Response:
     path, headers = request.scope["path"], dict(error.headers or {})
     kept = {name: value for name, value in headers.items() if name.lower() in SAFE_HEADERS}
-    if error.status_code == METHOD:
+    if error.status_code == METHOD_NOT_ALLOWED:
         allowed = headers.get("Allow", headers.get("allow", ""))
-        told = StudioError(
+        problem = StudioError(
             "S241",
-            f"{request.method[:20]} cannot be asked of {path[:200]!r}",
-            status=METHOD,
-            help=[f"it takes {allowed}"] if allowed else [],
+            f"method {request.method[:20]} is not allowed for {path[:200]!r}",
+            status=METHOD_NOT_ALLOWED,
+            help=[f"allowed: {allowed}"] if allowed else [],
         )
-        return respond(problem_of(told), kept)
-    told = StudioError("S242", str(error.detail), status=error.status_code)
-    return respond(problem_of(told), kept)
+        return problem_response(problem_of(problem), kept)
+    problem = StudioError("S242", str(error.detail), status=error.status_code)
+    return problem_response(problem_of(problem), kept)

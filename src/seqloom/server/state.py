@@ -1,4 +1,4 @@
-"""What all addresses share: the shelf of runs, the jobs, the loaded models, the limits."""
+"""Shared state of the server: run store, jobs, model cache, limits; and its FastAPI dependency."""
 
 import asyncio
 import threading
@@ -10,62 +10,62 @@ from fastapi import Depends, Request
 from starlette.responses import Response
 
 from ..runs.record import to_json
-from .datasets import DataSets
-from .estimates import Estimates
-from .event_stream import Tails
+from .datasets import DataSetStore
+from .estimates import TrainingTimeEstimator
+from .event_stream import EventStreams
 from .jobs import Jobs
-from .limits import Gate
-from .model_cache import Loaded
-from .options import Settings
-from .request_log import Notebook
-from .run_store import Shelf
+from .limits import WorkQueue
+from .model_cache import ModelCache
+from .options import ServerSettings
+from .request_log import RequestLog
+from .run_store import RunStore
 
 
 class Studio:
-    """One studio over one folder of runs."""
+    """The state of one server over one folder of runs."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: ServerSettings) -> None:
         self.settings, self.limits = settings, settings.limits
-        self.jobs = Jobs(settings.kept, settings.runs)
-        self.shelf = Shelf(settings.runs, self.jobs)
-        self.tails, self.notebook = Tails(), Notebook()
-        self.datasets = DataSets(settings.kept, self.limits.upload_bytes)
-        self.loaded = Loaded(settings.limits.loaded)
-        self.gate = Gate(settings.limits)
+        self.jobs = Jobs(settings.studio_dir, settings.runs)
+        self.run_store = RunStore(settings.runs, self.jobs)
+        self.event_streams, self.request_log = EventStreams(), RequestLog()
+        self.datasets = DataSetStore(settings.studio_dir, self.limits.upload_bytes)
+        self.model_cache = ModelCache(settings.limits.loaded)
+        self.work_queue = WorkQueue(settings.limits)
         self._is_warm = False
-        self.is_closing = asyncio.Event()  # streams end when the server does
-        self.estimates = Estimates(self.scratch, self.limits, self.is_closing)
+        self.is_closing = asyncio.Event()  # ends event streams when the server shuts down
+        self.time_estimator = TrainingTimeEstimator(self.scratch, self.limits, self.is_closing)
 
     @property
     def scratch(self) -> Path:
-        """Where files lie that last as long as one request."""
-        return self.settings.kept / "scratch"
+        """The folder for temporary files of requests."""
+        return self.settings.studio_dir / "scratch"
 
     def warm(self, prepare: Callable[[], None]) -> None:
-        """Do something beforehand that a later page will need; once, and beside all else."""
+        """Warm up in a background thread, once: later requests will need it."""
         if not self._is_warm:
             self._is_warm = True
             threading.Thread(target=prepare, daemon=True, name="warm").start()
 
     def close(self) -> None:
-        """Let go of everything; trainings go on."""
+        """Close everything; trainings go on."""
         self.is_closing.set()
-        self.gate.close()
+        self.work_queue.close()
         self.jobs.close()
 
 
-def _of(request: Request) -> Studio:
+def _studio_of(request: Request) -> Studio:
     return cast(Studio, request.app.state.studio)
 
 
-Here = Annotated[Studio, Depends(_of)]
+StudioDep = Annotated[Studio, Depends(_studio_of)]
 
 
 class Json(Response):
-    """JSON as Seqloom writes it everywhere: what is not a number is null."""
+    """A JSON response as Seqloom writes JSON everywhere: NaN and infinities are null."""
 
     media_type = "application/json"
 
     def render(self, content: Any) -> bytes:
-        """One line; half a pair of surrogates, which has no UTF-8, is written as \\udc80."""
+        """One line; half a surrogate pair, which has no UTF-8 encoding, is escaped as \\udc80."""
         return to_json(content).encode("utf-8", "backslashreplace")

@@ -1,4 +1,4 @@
-"""Trainings that are begun, stopped, resumed and deleted through the web."""
+"""Start, stop, resume, rename and delete runs."""
 
 import re
 import shutil
@@ -10,30 +10,30 @@ from typing import Any
 from ..errors import StudioError, UsageError
 from ..recipe import Recipe
 from ..runs.package import rename as rename_folder
-from ..runs.record import INSIDE
+from ..runs.record import SEPARATOR
 from ..runs.run import RECIPE
 from ..runs.train import new_folder
-from .jobs import Order, holder, interrupt
+from .jobs import TrainingRequest, interrupt, lock_owner
 from .recipes import recipe_of, with_known_files
-from .run_store import State, stands
-from .schemas.requests import Started
-from .snippets import written
+from .run_store import RunState, run_state
+from .schemas.requests import TrainRequest
+from .snippets import to_toml_value
 from .state import Studio
 
 STOP_SECONDS, POLL_SECONDS = 60.0, 0.1
 OVER = ("finished", "stopped", "diverged", "crashed", "vanished", "damaged")
 
 
-def begin(studio: Studio, asked: Started) -> dict[str, Any]:
-    """Train every recipe, one after another; all are checked before the first begins."""
-    if asked.names and len(asked.names) != len(asked.recipes):
+def start(studio: Studio, body: TrainRequest) -> dict[str, Any]:
+    """Train all recipes in order; all are checked before the first starts."""
+    if body.names and len(body.names) != len(body.recipes):
         raise StudioError(
-            "S242", f"{len(asked.names)} names for {len(asked.recipes)} recipes do not go together"
+            "S242", f"{len(body.names)} names for {len(body.recipes)} recipes: give one name each"
         )
-    recipes = [recipe_of(studio, one, asked.file_settings) for one in asked.recipes]
-    names = _names(studio, recipes, asked.names)
-    orders = [
-        Order(
+    recipes = [recipe_of(studio, one, body.file_settings) for one in body.recipes]
+    names = _names(studio, recipes, body.names)
+    requests = [
+        TrainingRequest(
             run=name,
             task=str(recipe.task["name"]),
             model=str(recipe.model["name"]),
@@ -42,13 +42,13 @@ def begin(studio: Studio, asked: Started) -> dict[str, Any]:
         )
         for name, recipe in zip(names, recipes, strict=True)
     ]
-    return {"job": studio.jobs.start(orders), "runs": names}
+    return {"job": studio.jobs.start(requests), "runs": names}
 
 
-def go_on(studio: Studio, name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+def resume(studio: Studio, name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Resume a run from its last checkpoint."""
-    folder = studio.shelf.folder(name)
-    _must_be_over(studio, name)
+    folder = studio.run_store.folder(name)
+    _check_not_training(studio, name)
     recipe = Recipe.read(folder / RECIPE)
     if settings:
         changed = with_known_files(studio, recipe.with_settings(settings))
@@ -56,44 +56,44 @@ def go_on(studio: Studio, name: str, settings: Mapping[str, Any]) -> dict[str, A
             if getattr(changed, table) != getattr(recipe, table):
                 raise UsageError(
                     "U010",
-                    f"[{table}] cannot change in a run that goes on",
+                    f"[{table}] cannot change in a run that is resumed",
                     help=["train a new run with this setting"],
                 )
         changed.checked()
-    given = [word for path, value in settings.items() for word in ("--set", _set(path, value))]
-    order = Order(
+    overrides = [word for path, value in settings.items() for word in ("--set", _set(path, value))]
+    request = TrainingRequest(
         run=name,
         task=str(recipe.task.get("name", "")),
         model=str(recipe.model.get("name", "")),
-        arguments=("--resume", str(folder.resolve()), *given),
+        arguments=("--resume", str(folder.resolve()), *overrides),
     )
-    return {"job": studio.jobs.start([order]), "runs": [name]}
+    return {"job": studio.jobs.start([request]), "runs": [name]}
 
 
-def stop(studio: Studio, name: str, *, discard: bool) -> State:
-    """End a training as Ctrl-C does; what it has learned is kept, unless it is to be discarded."""
-    folder, step = studio.shelf.known(name)
-    state = stands(studio.shelf.record(folder) if folder else None, step)
+def stop(studio: Studio, name: str, *, discard: bool) -> RunState:
+    """Interrupt a training as Ctrl-C does; the run is kept unless `discard` is set."""
+    folder, step = studio.run_store.find(name)
+    state = run_state(studio.run_store.record(folder) if folder else None, step)
     if state in OVER and not discard:
-        raise StudioError("S261", f"{name} is not being trained: it is {state}", status=409)
-    if folder is not None and (pid := holder(folder)) is not None:
+        raise StudioError("S261", f"{name} is not training: its state is {state}", status=409)
+    if folder is not None and (pid := lock_owner(folder)) is not None:
         interrupt(pid)
     elif step is not None and state == "waiting":
         studio.jobs.stop(step)
-    if discard and _is_left_over(studio, name):
+    if discard and _exists_when_over(studio, name):
         delete(studio, name)
     return state
 
 
-def _is_left_over(studio: Studio, name: str) -> bool:
-    """Wait until nothing trains a run any more; whether there is anything of it then.
+def _exists_when_over(studio: Studio, name: str) -> bool:
+    """Wait until a training has ended; whether the run still exists then.
 
-    The folder is free a moment before the job has noted how the training ended.
+    The lock of the folder is free a moment before the job has recorded the exit code.
     """
     end = time.monotonic() + STOP_SECONDS
     while True:
         try:
-            state = studio.shelf.state(name)
+            state = studio.run_store.state(name)
         except UsageError:
             return False
         if state in OVER:
@@ -101,65 +101,65 @@ def _is_left_over(studio: Studio, name: str) -> bool:
         if time.monotonic() > end:
             raise StudioError(
                 "S263",
-                f"{name} is still being trained {STOP_SECONDS:.0f} s after it was stopped",
+                f"{name} is still training {STOP_SECONDS:.0f} s after it was stopped",
                 status=409,
-                help=["try again when its step is done"],
+                help=["try again when the current training step is done"],
             )
         time.sleep(POLL_SECONDS)
 
 
 def delete(studio: Studio, name: str) -> None:
-    """Delete a run and all that was kept of it."""
-    folder, _ = studio.shelf.known(name)
-    _must_be_over(studio, name)
-    studio.loaded.forget(name)
+    """Delete a run with all its files."""
+    folder, _ = studio.run_store.find(name)
+    _check_not_training(studio, name)
+    studio.model_cache.forget(name)
     studio.jobs.forget(name)
     if folder is not None:
         _remove(folder)
 
 
 def rename(studio: Studio, name: str, wanted: str) -> str:
-    """Give a run another name; what jobs know of it goes with it."""
-    folder = studio.shelf.folder(name)
-    _must_be_over(studio, name)
-    if INSIDE in name:
-        whole = name.split(INSIDE)[0]
-        raise StudioError("S265", f"{folder.name} is a part of {whole}", status=409)
-    if wanted in studio.shelf.ids():
+    """Rename a run, in its jobs as well."""
+    folder = studio.run_store.folder(name)
+    _check_not_training(studio, name)
+    if SEPARATOR in name:
+        parent = name.split(SEPARATOR)[0]
+        raise StudioError("S265", f"{folder.name} is a part of {parent}", status=409)
+    if wanted in studio.run_store.ids():
         raise UsageError("U009", f"there is a run called {wanted!r} already")
     rename_folder(folder, wanted)
-    studio.loaded.forget(name)
+    studio.model_cache.forget(name)
     studio.jobs.rename(name, wanted)
     return wanted
 
 
 def _remove(folder: Path) -> None:
-    """A folder; of one that lies elsewhere only the link to it."""
+    """Delete a folder; of a symbolic link only the link."""
     if folder.is_symlink():
         folder.unlink()
     else:
         shutil.rmtree(folder)
 
 
-def _must_be_over(studio: Studio, name: str) -> None:
-    if (state := studio.shelf.state(name)) not in OVER:
-        told = "is being trained" if state == "running" else "waits to be trained"
-        raise StudioError("S260", f"{name} {told}", status=409, help=["stop it first"])
+def _check_not_training(studio: Studio, name: str) -> None:
+    if (state := studio.run_store.state(name)) not in OVER:
+        reason = "is training" if state == "running" else "is queued for training"
+        raise StudioError("S260", f"{name} {reason}", status=409, help=["stop it first"])
 
 
 def _names(studio: Studio, recipes: Sequence[Recipe], given: Sequence[str]) -> list[str]:
-    """What the runs are called; those that are not named have the next free number."""
-    taken, found = set(studio.shelf.ids()), list[str]()
-    for place, recipe in enumerate(recipes):
+    """The names of new runs; without given names the model's with the next free number."""
+    taken, names = set(studio.run_store.ids()), list[str]()
+    for index, recipe in enumerate(recipes):
         if given:
-            name = new_folder(recipe, given[place], studio.settings.runs).name
+            name = new_folder(recipe, given[index], studio.settings.runs).name
             if name in taken:
                 raise UsageError("U009", f"there is a run called {name!r} already")
         else:
             name = _numbered(studio, recipe, taken)
         taken.add(name)
-        found.append(name)
-    return found
+        names.append(name)
+    return names
 
 
 def _numbered(studio: Studio, recipe: Recipe, taken: set[str]) -> str:
@@ -170,4 +170,4 @@ def _numbered(studio: Studio, recipe: Recipe, taken: set[str]) -> str:
 
 
 def _set(path: str, value: Any) -> str:
-    return f"{path}={written(value)}"
+    return f"{path}={to_toml_value(value)}"

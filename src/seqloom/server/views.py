@@ -1,4 +1,4 @@
-"""Views of a loaded run through the web API: now, or as they were at an evaluation of training."""
+"""Views of a run for the web API: computed with the model, or from a training snapshot."""
 
 import json
 from collections.abc import Mapping
@@ -9,36 +9,35 @@ from ..errors import StudioError
 from ..runs.run import Run
 from ..views import View
 from .options import Limits
-from .predict import as_file, at_most, must_be_short
-from .run_store import PROBES, probes_of
+from .predict import as_file, check_length, check_maxima
+from .run_store import SNAPSHOTS, snapshots_of
 
-DRAWN = ("image/svg+xml", "image/png", "text/html")
+PICTURE_TYPES = ("image/svg+xml", "image/png", "text/html")
 
 
-def look(
-    run: Run, kind: str, given: Mapping[str, Any], file: Path | None, limits: Limits, scratch: Path
+def compute_view(
+    run: Run, kind: str, params: Mapping[str, Any], file: Path | None, limits: Limits, scratch: Path
 ) -> View:
-    """What happens inside a run while it reads a text, or series.
+    """A view of a run on a text or on time series.
 
-    `given` are the options of the view, with `text` or `series` among them; the view itself says
-    what is wrong with them.
+    `params` has the options of the view, and `text` or `series`; the view validates its options.
     """
-    options = dict(given)
+    options = dict(params)
     text, series = options.pop("text", ""), options.pop("series", "")
-    must_be_short(text, limits.looked)
-    must_be_short(series, limits.json_bytes)
-    at_most(options, {"beam": limits.beam, "limit": limits.generated})
+    check_length(text, limits.looked)
+    check_length(series, limits.json_bytes)
+    check_maxima(options, {"beam": limits.beam, "limit": limits.generated})
     if file is not None:
         return run.inspect("", view=kind, file=file, **options)
     if series:
-        with as_file(series, scratch) as written:
-            return run.inspect("", view=kind, file=written, **options)
+        with as_file(series, scratch) as series_file:
+            return run.inspect("", view=kind, file=series_file, **options)
     return run.inspect(text, view=kind, **options)
 
 
-def drawn(view: View, accept: str, scratch: Path) -> tuple[bytes, str] | None:
-    """The drawing in the form that is asked for; None where it is JSON."""
-    wanted = next((kind for kind in DRAWN if kind in accept), None)
+def rendered(view: View, accept: str, scratch: Path) -> tuple[bytes, str] | None:
+    """The view as a picture of the accepted media type; None if JSON is wanted."""
+    wanted = next((kind for kind in PICTURE_TYPES if kind in accept), None)
     if wanted == "image/svg+xml":
         return view.to_svg().encode("utf-8", "backslashreplace"), wanted
     if wanted == "text/html":
@@ -50,20 +49,24 @@ def drawn(view: View, accept: str, scratch: Path) -> tuple[bytes, str] | None:
     return None
 
 
-def kept_view(folder: Path, step: int, kind: str, text: str) -> dict[str, Any]:
-    """A view that was kept at an evaluation, of an input that was asked then."""
-    known = probes_of(folder)
+def snapshot_view(folder: Path, step: int, kind: str, text: str) -> dict[str, Any]:
+    """A view from a training snapshot: of one evaluation step and one of its inputs."""
+    known = snapshots_of(folder)
     if step not in known["steps"]:
         steps = ", ".join(map(str, known["steps"][:40])) or "none"
-        raise _unkept(f"nothing was kept at step {step:,}", f"steps: {steps}")
-    kept = json.loads((folder / PROBES / f"step-{step:08d}.json").read_text(encoding="utf-8"))
-    for one in kept["inputs"]:
+        raise _no_snapshot(f"there is no snapshot of step {step:,}", f"steps: {steps}")
+    snapshot = json.loads(
+        (folder / SNAPSHOTS / f"step-{step:08d}.json").read_text(encoding="utf-8")
+    )
+    for one in snapshot["inputs"]:
         if one["text"] == text:
             if kind in one["views"]:
                 return {**one["views"][kind], "step": step, "answer": one.get("answer")}
-            raise _unkept(f"no view {kind!r} was kept", f"views: {', '.join(one['views'])}")
-    raise _unkept("this text was not asked then", f"texts: {known['inputs']}")
+            raise _no_snapshot(
+                f"the snapshot has no view {kind!r}", f"views: {', '.join(one['views'])}"
+            )
+    raise _no_snapshot("the snapshot does not have this input", f"inputs: {known['inputs']}")
 
 
-def _unkept(problem: str, help: str) -> StudioError:
+def _no_snapshot(problem: str, help: str) -> StudioError:
     return StudioError("S264", problem, status=404, help=[help])

@@ -1,7 +1,7 @@
-"""The one door to Numba: functions that are compiled when they are first called, and kept.
+"""JIT compilation by Numba: the decorators of all kernels.
 
-Compiled code is kept beside the sources, so only the first use on a machine waits for it. Where
-that takes more than a second, a sentence says so.
+A kernel is compiled when it is first called. The machine code is cached beside the source, so only
+the first use on a machine waits for it; where that takes more than a second, a message says so.
 """
 
 import sys
@@ -13,74 +13,79 @@ import numba
 from numba.core import event
 
 Function = TypeVar("Function", bound=Callable[..., object])
-# Sums may be taken in any order, so that several numbers are added at once; infinities stay exact.
+# Fast-math flags of sums: LLVM may reorder additions, which is what lets it vectorise reductions.
+# `nnan` and `ninf` are left out, because scores of -inf (impossible) and NaN (missing) are data.
 SUMS = {"reassoc", "nsz", "contract", "arcp"}
-MAXIMA = {"nsz", "nnan"}  # to compare numbers none of which is NaN takes half the time
-PATIENCE = 1.0  # seconds before it is said that code is being compiled
-WORDS = "compiling loops for this machine; it is done once, and kept"
+# Flags of comparisons: without `nnan` every max() tests for NaN, which takes twice the time. No
+# `reassoc`: a sum in another order could break a tie between two paths the other way.
+MAXIMA = {"nsz", "nnan"}
+PATIENCE = 1.0  # seconds of compilation before it is reported
+MESSAGE = "compiling kernels for this machine; they are cached, so this happens once"
+# Functions without entry points for Python and C compile in less time.
+INTERNAL: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
-def compiled(function: Function) -> Function:
-    """The same function as machine code."""
+def jit(function: Function) -> Function:
+    """Compile a kernel; its sums may be reordered."""
     made: Any = numba.njit(cache=True, fastmath=SUMS, error_model="numpy")(function)
     return cast(Function, made)
 
 
-def compiled_inside(function: Function) -> Function:
-    """The same for a function that only compiled ones call: it is compiled in less time."""
-    inside: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    made: Any = numba.njit(cache=True, fastmath=SUMS, error_model="numpy", **inside)(function)
+def jit_internal(function: Function) -> Function:
+    """Compile a function that only other kernels call; its sums may be reordered."""
+    made: Any = numba.njit(cache=True, fastmath=SUMS, error_model="numpy", **INTERNAL)(function)
     return cast(Function, made)
 
 
-def compiled_for_maxima(function: Function) -> Function:
-    """The same, where numbers are added as written and the largest is looked for."""
+def jit_maxima(function: Function) -> Function:
+    """Compile a kernel that compares numbers, none of them NaN; sums keep their order."""
     made: Any = numba.njit(cache=True, fastmath=MAXIMA, error_model="numpy")(function)
     return cast(Function, made)
 
 
-def compiled_as_written(function: Function) -> Function:
-    """The same for a function inside of others in which nothing may be summed in another order."""
-    inside: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    made: Any = numba.njit(cache=True, error_model="numpy", **inside)(function)
+def jit_strict(function: Function) -> Function:
+    """Compile a function that only other kernels call; sums keep their order (no fast-math)."""
+    made: Any = numba.njit(cache=True, error_model="numpy", **INTERNAL)(function)
     return cast(Function, made)
 
 
-def say(words: str) -> None:
-    """Where people look who wait; results go elsewhere."""
+def print_message(message: str) -> None:
+    """Write to standard error, so that results on standard output stay clean."""
     if sys.stderr is not None:
-        sys.stderr.write(f"{words}\n")
+        sys.stderr.write(f"{message}\n")
         sys.stderr.flush()
 
 
-class Patience(event.Listener):
-    """Says once that code is being compiled, as soon as that has taken a second.
+class CompilationNotice(event.Listener):
+    """Prints a message once, as soon as compilation has taken a second.
 
-    Functions that call each other are compiled inside each other, so what counts is the first.
+    Kernels that call each other are compiled inside each other, so only the outermost is timed.
     """
 
-    def __init__(self, seconds: float = PATIENCE, say: Callable[[str], None] = say) -> None:
-        self._seconds, self._say = seconds, say
+    def __init__(
+        self, seconds: float = PATIENCE, show: Callable[[str], None] = print_message
+    ) -> None:
+        self._seconds, self._show = seconds, show
         self._depth, self._timer = 0, None  # type: tuple[int, threading.Timer | None]
-        self._said = False
+        self._is_shown = False
 
     def on_start(self, event: Any) -> None:
-        """A function begins to be compiled."""
+        """Compilation of a function begins."""
         self._depth += 1
-        if self._depth == 1 and not self._said:
-            self._timer = threading.Timer(self._seconds, self._tell)
+        if self._depth == 1 and not self._is_shown:
+            self._timer = threading.Timer(self._seconds, self._notify)
             self._timer.daemon = True
             self._timer.start()
 
     def on_end(self, event: Any) -> None:
-        """It is compiled."""
+        """Compilation of a function ends."""
         self._depth -= 1
         if self._depth == 0 and self._timer is not None:
             self._timer.cancel()
 
-    def _tell(self) -> None:
-        self._said = True
-        self._say(WORDS)
+    def _notify(self) -> None:
+        self._is_shown = True
+        self._show(MESSAGE)
 
 
-event.register("numba:compile", Patience())
+event.register("numba:compile", CompilationNotice())

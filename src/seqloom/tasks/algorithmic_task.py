@@ -1,4 +1,4 @@
-"""Small algorithms to remember or to execute: examples are drawn by chance, and need no file."""
+"""Synthetic algorithmic problems: random examples that need no file."""
 
 from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ from ..errors import UsageError
 from ..metrics import Ratio
 from ..signature import Signature
 from ..task import Generated, Task
-from .algorithmic import PLAIN, PUZZLES, Puzzle, PuzzleName, Shape
+from .algorithmic import DEFAULT_PROBLEM_OPTIONS, PUZZLES, ProblemOptions, Puzzle, PuzzleName
 
 PARTS = ("train", "valid", "test")
 
@@ -25,28 +25,28 @@ class Solved(NamedTuple):
 
 
 class Algorithms(Task):
-    """A puzzle in, its answer out; made here, to test what a model remembers and works out.
+    """Algorithmic problems: synthetic examples that test memory and computation.
 
     adding    the sum of two marked numbers among many       "0.3:0 0.7:1 0.2:1 0.5:0"
     addition  the sum of two numbers, as it is written       "12+345"
-    copy      ten symbols again after T blanks               "a b c - - - > - - -"
+    copy      ten tokens again after T blanks                "a b c - - - > - - -"
     dates     a date as ISO 8601 has it                      "Sat, May 3rd, 1997"
     order     which two of X and Y came, and in which order  "E a X d b Y c B"
     parity    whether the number of ones is odd              "1 0 1 1 ."
     programs  what a program prints                          "j=85\\nprint((j+920))"
-    recall    the first symbol, after T others               "c a h b ?"
+    recall    the first token, after T others                "c a h b ?"
     reversal  a text from its end to its beginning           "loom"
 
     The text on the right is how a question is typed. The same settings give the same examples on
     every machine. Addition and programs have levels, by digits and nesting, for a curriculum.
 
     Args:
-        problem: Which puzzle.
+        problem: The problem.
         shape: How its questions are made.
-        examples: How many examples there are to learn from.
-        valid_examples: How many further ones tell when to stop.
-        test_examples: How many further ones are kept for the final score.
-        seed: Where chance starts when the examples are drawn.
+        examples: Number of training examples.
+        valid_examples: Number of validation examples.
+        test_examples: Number of test examples.
+        seed: Random seed of the examples.
     """
 
     verb = "predict"
@@ -56,14 +56,18 @@ class Algorithms(Task):
         self,
         *,
         problem: PuzzleName = "adding",
-        shape: Shape = PLAIN,
+        shape: ProblemOptions = DEFAULT_PROBLEM_OPTIONS,
         examples: int = 20000,
         valid_examples: int = 1000,
         test_examples: int = 1000,
         seed: int = 1,
     ) -> None:
         self.puzzle = PUZZLES[problem](shape)
-        self.form, self.headline, self.variety = self.puzzle.form, self.puzzle.headline, problem
+        self.form, self.primary_metric, self.variety = (
+            self.puzzle.form,
+            self.puzzle.primary_metric,
+            problem,
+        )
         self.sizes = dict(zip(PARTS, (examples, valid_examples, test_examples), strict=True))
         self.seed = seed
         if examples < 1 or min(self.sizes.values()) < 0 or seed < 0:
@@ -73,7 +77,7 @@ class Algorithms(Task):
     def varieties(cls) -> list[Task]:
         return [cls(problem=name) for name in PUZZLES]  # type: ignore[arg-type]
 
-    def generated(self) -> Generated:
+    def generator(self) -> Generated:
         settings = {"problem": self.variety, "seed": self.seed}
         settings |= {name: getattr(self.puzzle.shape, name) for name in sorted(self.puzzle.uses)}
         names = ("examples", "valid_examples", "test_examples")
@@ -82,12 +86,12 @@ class Algorithms(Task):
         return Generated(known, lambda part: self._draw(part, self.puzzle), self._easier)
 
     def _easier(self) -> list[list[Solved]]:
-        """As many examples of each level below as there are to learn from."""
+        """As many examples of each easier level as there are for training."""
         levels = self.puzzle.easier()
         return [self._draw("train", puzzle, level) for level, puzzle in enumerate(levels, start=1)]
 
     def _draw(self, part: str, puzzle: Puzzle, *level: int) -> list[Solved]:
-        """The examples of a part, each part and level with its own stream of random numbers."""
+        """The examples of a split; each split and level has its own random stream."""
         seeds = np.random.SeedSequence([self.seed, PARTS.index(part), *level])
         drawn = puzzle.draw(np.random.Generator(np.random.PCG64(seeds)), self.sizes[part])
         return [Solved(*pair, line) for line, pair in enumerate(drawn, start=1)]
@@ -98,7 +102,7 @@ class Algorithms(Task):
     def question(self, text: str) -> Solved:
         return Solved(self.puzzle.read(text), self.puzzle.encode(None))
 
-    def answered(self, question: Solved, answer: Any) -> Solved:
+    def with_target(self, question: Solved, answer: Any) -> Solved:
         return question._replace(answer=self.puzzle.encode(answer))
 
     def key(self, example: Solved) -> Hashable:
@@ -108,7 +112,7 @@ class Algorithms(Task):
         return max(len(example.question), len(example.answer))
 
     def prepare(self, examples: Sequence[Solved]) -> None:
-        """Nothing is left to learn: a puzzle says what its symbols are."""
+        """Nothing to fit: a problem has a fixed vocabulary."""
 
     def signature(self) -> Signature:
         return Signature(self.form, *self.puzzle.spaces())
@@ -119,21 +123,21 @@ class Algorithms(Task):
     def decode(self, row: Sequence[Any]) -> Any:
         return self.puzzle.decode(row)
 
-    def judge(self, example: Solved, answer: Any, nats: float) -> dict[str, Ratio]:
+    def score(self, example: Solved, answer: Any, nats: float) -> dict[str, Ratio]:
         right = self.puzzle.decode(example.answer.tolist())
-        return self.puzzle.judge(right, answer) | {"loss": Ratio(nats, len(example.answer))}
+        return self.puzzle.score(right, answer) | {"loss": Ratio(nats, len(example.answer))}
 
-    def pairs(self, example: Solved, answer: Any) -> list[tuple[str, str]]:
-        return self.puzzle.pairs(self.right_answer(example), answer)
+    def confusion_pairs(self, example: Solved, answer: Any) -> list[tuple[str, str]]:
+        return self.puzzle.confusion_pairs(self.reference(example), answer)
 
     def show(self, answer: Any) -> str:
         return self.puzzle.show(answer)
 
-    def shown_question(self, example: Solved) -> str:
+    def show_question(self, example: Solved) -> str:
         return self.puzzle.shown(example.question)
 
-    def symbols(self, example: Solved, answer: Any) -> tuple[list[str], list[str]]:
-        return self.puzzle.written(example.question), self.puzzle.places(answer)
+    def show_tokens(self, example: Solved, answer: Any) -> tuple[list[str], list[str]]:
+        return self.puzzle.target_tokens(example.question), self.puzzle.places(answer)
 
     def is_known(self, example: Solved) -> list[bool]:
         return self.puzzle.knows(example.question)

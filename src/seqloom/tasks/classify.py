@@ -1,4 +1,4 @@
-"""Give a whole text its label, or its labels: tables, folders, lines of a label and a text."""
+"""Text classification: tables, folders, lines of a label and a text."""
 
 from collections.abc import Hashable, Iterable, Sequence
 from pathlib import Path
@@ -8,26 +8,26 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ..batch import Item
-from ..data.checks.text import RARE_LABEL, Side, labels_alike
-from ..data.formats import Row, Rules, Sentence, Source, read_rows
-from ..data.formats.base import LISTED, count, listed
+from ..data.checks.text import RARE_LABEL, Side, case_variants
+from ..data.formats import FieldRules, ParsedFile, Row, Sentence, read_rows
+from ..data.formats.base import LIST_SEPARATOR, format_lines, pluralize
 from ..data.options import Data
-from ..data.text.documents import BREAK, NEXT, Documents, has_words
+from ..data.text.documents import COLUMN_TOKEN, SENTENCE_BREAK, DocumentOptions, has_words
 from ..data.text.vocabulary import LabelSet, Vocabulary
-from ..data.text.word_features import Spelling
+from ..data.text.word_features import CharacterFeatures
 from ..errors import DataError, Place
 from ..metrics import Ratio, Tally
-from ..metrics.labels import NONE, Decision, micro_f1, per_label
+from ..metrics.labels import NONE, Decision, label_counts, micro_f1
 from ..signature import END, Bits, Columns, Form, Signature
-from ..task import Chances, Judged, Task
+from ..task import Chances, LabelDecisions, Task
 
-WHOLE_TEXTS = Documents()
+WHOLE_TEXTS = DocumentOptions()
 RUNNERS_UP = 2  # so many labels are shown beside the answer
 LIKELY = 0.01  # the least chance of a label that is shown
 
 
 class Labelled(NamedTuple):
-    """A text as symbols, and its labels."""
+    """A text as tokens, and its labels."""
 
     symbols: list[str]
     labels: tuple[str, ...] = ()
@@ -37,20 +37,20 @@ class Labelled(NamedTuple):
 
 
 class Classify(Task):
-    """A text in, one label out; or any number of labels.
+    """Text classification: one label for each text, or any number of labels (multi-label).
 
-    Several columns can be one text, as in data.columns = "text=title+body,label=stars": the symbol
-    <next> then stands between them.
+    Several columns can be concatenated, as in data.columns = "text=title+body,label=stars": the
+    token <next> then stands between them.
 
     Args:
-        symbols: What a symbol is.
-        lowercase: Read texts without regard to case.
-        at_least: How often a symbol must be seen in training not to be read as unknown.
-        documents: How texts are cut, and how much of them is read.
-        several: A text may have any number of labels, or none. In a file they are a JSON list, or
-            one field with a separator between them.
-        separator: What stands between the labels of one text.
-        letters: Give models the letters of each word, too; what reads them is model.letters.
+        tokens: The tokens of the text.
+        lowercase: Lowercase texts.
+        min_frequency: Minimum frequency of a token in training; rarer ones are unknown.
+        documents: How texts are split, and how much of them is read.
+        several: Multi-label: a text may have any number of labels, or none. In a file they are a
+            JSON list, or one field with a separator between them.
+        separator: The separator between the labels of one text.
+        letters: Give models the characters of each word, too; model.letters encodes them.
     """
 
     form = Form.WHOLE
@@ -61,41 +61,41 @@ class Classify(Task):
     def __init__(
         self,
         *,
-        symbols: Literal["characters", "words"] = "words",
+        tokens: Literal["characters", "words"] = "words",
         lowercase: bool = True,
-        at_least: int = 2,
-        documents: Documents = WHOLE_TEXTS,
+        min_frequency: int = 2,
+        documents: DocumentOptions = WHOLE_TEXTS,
         several: bool = False,
         separator: str = ",",
         letters: bool = False,
     ) -> None:
-        self.read_unit = self.unit = symbols
-        self.lowercase, self.at_least = lowercase, at_least
+        self.input_unit = self.unit = tokens
+        self.lowercase, self.min_frequency = lowercase, min_frequency
         self.documents, self.several, self.separator = documents, several, separator
-        self.headline = "micro_f1" if several else "accuracy"
+        self.primary_metric = "micro_f1" if several else "accuracy"
         self.variety = "several" if several else ""
         self.vocabulary, self.labels = Vocabulary(), LabelSet()
-        self.spelling = Spelling() if letters else None
+        self.spelling = CharacterFeatures() if letters else None
         self._notes: list[str] = []
 
     @classmethod
     def varieties(cls) -> list[Task]:
         return [cls(), cls(several=True)]
 
-    def open(self, path: Path, data: Data) -> Source:
+    def open(self, path: Path, data: Data) -> ParsedFile:
         empty = frozenset({"label"} if self.several else ())
-        rules = Rules(empty, lists=frozenset({"label"}), between=f" {NEXT} ")
+        rules = FieldRules(empty, may_be_list=frozenset({"label"}), separator=f" {COLUMN_TOKEN} ")
         source = read_rows(path, self.roles, data, rules=rules)
         _must_not_be_swapped(source)
         if not self.several:
             _must_have_one_label(source)
         return source
 
-    def sides(self, source: Source) -> list[Side]:
-        """Texts as they are cut, with what is left out of them."""
+    def sides(self, source: ParsedFile) -> list[Side]:
+        """Tokenized texts, with a warning where they are truncated."""
         examples = [self.example(row) for row in source.rows]
         found = [example.symbols for example in examples]
-        return [Side("text", self.unit, found, self.remarks(examples))]
+        return [Side("text", self.unit, found, self.data_warnings(examples))]
 
     def example(self, row: Row | Sentence) -> Labelled:
         text, label = (str(field) for field in row.fields)
@@ -104,7 +104,7 @@ class Classify(Task):
     def question(self, text: str) -> Labelled:
         return self._read(text)
 
-    def answered(self, question: Labelled, answer: str | list[str]) -> Labelled:
+    def with_target(self, question: Labelled, answer: str | list[str]) -> Labelled:
         return question._replace(labels=(answer,) if isinstance(answer, str) else tuple(answer))
 
     def key(self, example: Labelled) -> Hashable:
@@ -117,30 +117,30 @@ class Classify(Task):
         return " ".join(example.labels)
 
     def prepare(self, examples: Sequence[Labelled]) -> None:
-        self.vocabulary.learn((example.symbols for example in examples), self.at_least)
+        self.vocabulary.learn((example.symbols for example in examples), self.min_frequency)
         if self.spelling is not None:
             self.spelling.learn(word for example in examples for word in example.symbols)
         self.labels.learn(label for example in examples for label in example.labels)
-        self._notes = [*_odd_labels(self.labels.state()), *self.remarks(examples).values()]
+        self._notes = [*_odd_labels(self.labels.state()), *self.data_warnings(examples).values()]
         if len({example.labels for example in examples}) == 1:
             raise _one_label(examples[0].labels)
 
     def notes(self) -> list[str]:
         return self._notes
 
-    def remarks(self, examples: Sequence[Labelled]) -> dict[str, str]:
+    def data_warnings(self, examples: Sequence[Labelled]) -> dict[str, str]:
         cut = [example.line for example in examples if example.is_cut]
         limits = {"sentences": self.documents.max_sentences, self.unit: self.documents.max_words}
         told = {}
         if cut:
             most = " and ".join(f"{limit:,} {unit}" for unit, limit in limits.items() if limit)
-            of = f"{len(cut):,} of {count(len(examples), 'text')}"
+            of = f"{len(cut):,} of {pluralize(len(examples), 'text')}"
             told["D147"] = f"at most {most} of a text are read: {of} {_are(cut)} cut short"
         if self.documents.sentences:
             without = [example.line for example in examples if not has_words(example.text)]
             if without:
-                have = f"{count(len(without), 'text')} {'has' if len(without) == 1 else 'have'}"
-                where = f"line {listed(without)}"
+                have = f"{pluralize(len(without), 'text')} {'has' if len(without) == 1 else 'have'}"
+                where = f"line {format_lines(without)}"
                 told["D140"] = f"{have} no sentences, only marks ({where}): read as one sentence"
         return told
 
@@ -152,21 +152,21 @@ class Classify(Task):
             return Signature(self.form, words, target)
         return Signature(self.form, Columns((words, self.spelling.space)), target)
 
-    def read_symbols(self) -> Sequence[str]:
-        return self.vocabulary.symbols
+    def input_vocabulary(self) -> Sequence[str]:
+        return self.vocabulary.tokens
 
     def encode(self, example: Labelled) -> Item:
         numbers = self.vocabulary.encode(example.symbols, end=True)
         if self.documents.sentences:
-            breaks = [place for place, s in enumerate(example.symbols) if s == BREAK]
+            breaks = [place for place, s in enumerate(example.symbols) if s == SENTENCE_BREAK]
             numbers[breaks] = END
         if self.spelling is not None:
-            words = ["" if s == BREAK else s for s in (*example.symbols, BREAK)]
+            words = ["" if s == SENTENCE_BREAK else s for s in (*example.symbols, SENTENCE_BREAK)]
             numbers = np.column_stack([numbers, self.spelling.encode(words)])
         if not self.several:
             return Item(numbers, self.labels.encode(example.labels))
         target = np.zeros((1, len(self.labels.labels)), dtype=np.float32)
-        target[0, self.labels.numbers(example.labels)] = 1
+        target[0, self.labels.ids(example.labels)] = 1
         return Item(numbers, target)
 
     def decode(self, row: Sequence[Any]) -> str | list[str]:
@@ -174,11 +174,11 @@ class Classify(Task):
             return self.labels.decode(row)[0]
         return [label for label, yes in zip(self.labels.labels, row[0], strict=True) if yes > 0.5]
 
-    def judge(
+    def score(
         self, example: Labelled, answer: str | list[str], nats: float
     ) -> dict[str, Ratio | Tally]:
         pairs = self._pairs(example, answer)
-        macro = per_label(pairs, len(self.labels.labels))
+        macro = label_counts(pairs, len(self.labels.labels))
         loss = Ratio(nats, 1)
         if self.several:
             is_right = Ratio(all(right == guess for right, guess in pairs), 1)
@@ -191,15 +191,15 @@ class Classify(Task):
         accuracy = Ratio(answer == example.labels[0], 1)
         return {"accuracy": accuracy, "macro_f1": macro, "micro_f1": micro_f1(pairs), "loss": loss}
 
-    def pairs(self, example: Labelled, answer: str | list[str]) -> list[tuple[str, str]]:
-        return [(one.right, one.guessed) for one in self.judged(example, answer).decisions]
+    def confusion_pairs(self, example: Labelled, answer: str | list[str]) -> list[tuple[str, str]]:
+        return [(one.right, one.guessed) for one in self.label_decisions(example, answer).decisions]
 
-    def judged(
+    def label_decisions(
         self, example: Labelled, answer: str | list[str], chances: Chances | None = None
-    ) -> Judged:
+    ) -> LabelDecisions:
         if isinstance(answer, str):
             sure = float("nan") if chances is None else float(max(chances[0]))
-            return Judged("label", [Decision(example.labels[0], answer, sure)])
+            return LabelDecisions("label", [Decision(example.labels[0], answer, sure)])
         yes = [float("nan")] * len(self.labels.labels) if chances is None else chances[0]
         decisions = [
             Decision(
@@ -209,13 +209,13 @@ class Classify(Task):
             )
             for label, chance in zip(self.labels.labels, yes, strict=True)
         ]
-        return Judged("label", decisions)
+        return LabelDecisions("label", decisions)
 
     def labels_of(self, example: Labelled) -> list[str]:
         return list(example.labels)
 
     def probabilities(self, chances: Any) -> dict[str, float]:
-        """The likeliest first; of several labels each has a chance of its own."""
+        """The most probable label first; in multi-label data each has a probability of its own."""
         pairs = zip(self.labels.labels, map(float, chances[0]), strict=True)
         return dict(sorted(pairs, key=lambda pair: -pair[1]))
 
@@ -224,7 +224,7 @@ class Classify(Task):
             return answer
         return f"{self.separator} ".join(answer) if answer else "(none)"
 
-    def show_surely(self, answer: str | list[str], chances: Any) -> str:
+    def show_with_probabilities(self, answer: str | list[str], chances: Any) -> str:
         likely = self.probabilities(chances)
         chosen = [answer] if isinstance(answer, str) else answer
         others = [label for label, chance in likely.items() if chance >= LIKELY]
@@ -233,14 +233,16 @@ class Classify(Task):
         beside = ", ".join(f"{label} {_percent(likely[label])}" for label in others)
         return f"{said}   ({beside})" if beside else said
 
-    def shown_question(self, example: Labelled) -> str:
+    def show_question(self, example: Labelled) -> str:
         if self.unit == "characters":
             return example.text
-        lines = f" {BREAK} " if self.documents.sentences else " "
+        lines = f" {SENTENCE_BREAK} " if self.documents.sentences else " "
         return lines.join(" ".join(line.split()) for line in example.text.strip().split("\n"))
 
-    def symbols(self, example: Labelled, answer: str | list[str]) -> tuple[list[str], list[str]]:
-        return [*example.symbols, BREAK], [self.show(answer)]
+    def show_tokens(
+        self, example: Labelled, answer: str | list[str]
+    ) -> tuple[list[str], list[str]]:
+        return [*example.symbols, SENTENCE_BREAK], [self.show(answer)]
 
     def unknown_labels(self, examples: Sequence[Labelled]) -> dict[str, list[int]]:
         found: dict[str, list[int]] = {}
@@ -253,29 +255,29 @@ class Classify(Task):
         known = self.vocabulary.knows(example.symbols)
         if not self.documents.sentences:
             return known
-        return [seen or s == BREAK for seen, s in zip(known, example.symbols, strict=True)]
+        return [seen or s == SENTENCE_BREAK for seen, s in zip(known, example.symbols, strict=True)]
 
     def _read(self, text: str, labels: tuple[str, ...] = (), line: int = 0) -> Labelled:
-        symbols, is_cut = self.documents.read(text, self.unit, self.lowercase)
+        symbols, is_cut = self.documents.tokenize(text, self.unit, self.lowercase)
         return Labelled(symbols, labels, line, text, is_cut)
 
     def _labels(self, field: str) -> tuple[str, ...]:
         """The labels of a field, each once."""
         if not self.several:
             return (" ".join(field.split()) if "\n" in field else field.strip(),)
-        mark = LISTED if LISTED in field or not self.separator else self.separator
+        mark = LIST_SEPARATOR if LIST_SEPARATOR in field or not self.separator else self.separator
         labels = (label.strip() for label in field.split(mark))
         return tuple(dict.fromkeys(label for label in labels if label))
 
     def _pairs(self, example: Labelled, answer: str | list[str]) -> tuple[tuple[int, int], ...]:
-        """The numbers of right labels and guesses; -1 is none."""
+        """The ids of true and predicted labels; -1 is none."""
         if isinstance(answer, str):
-            right, guess = self.labels.numbers([example.labels[0], answer])
+            right, guess = self.labels.ids([example.labels[0], answer])
             return ((right, guess),)
         either = dict.fromkeys([*example.labels, *answer])
         return tuple(
             (number if label in example.labels else -1, number if label in answer else -1)
-            for label, number in zip(either, self.labels.numbers(either), strict=True)
+            for label, number in zip(either, self.labels.ids(either), strict=True)
         )
 
 
@@ -284,13 +286,13 @@ def _are(lines: list[int]) -> str:
 
 
 def _percent(chance: float) -> str:
-    """As people read it; nothing is quite certain."""
+    """A probability as people read it; never 0 % or 100 %."""
     return ">99 %" if chance >= 0.995 else f"{100 * chance:.0f} %"
 
 
 def _odd_labels(counts: dict[str, int]) -> Iterable[str]:
     """A sentence for labels that look like one, and one for those that are rare."""
-    for forms in labels_alike(counts):
+    for forms in case_variants(counts):
         names = " and ".join(repr(form) for form in forms)
         yield f"the labels {names} differ only by case or space, and are learned as {len(forms)}"
     rare = {label: number for label, number in counts.items() if number < RARE_LABEL}
@@ -310,11 +312,11 @@ def _one_label(labels: tuple[str, ...]) -> DataError:
     )
 
 
-def _must_have_one_label(source: Source) -> None:
+def _must_have_one_label(source: ParsedFile) -> None:
     """Refuse a list of labels where one is wanted."""
     for row in source.rows:
-        if LISTED in str(row.fields[-1]):
-            number = str(row.fields[-1]).count(LISTED) + 1
+        if LIST_SEPARATOR in str(row.fields[-1]):
+            number = str(row.fields[-1]).count(LIST_SEPARATOR) + 1
             raise DataError(
                 "D142",
                 f"a text has {number} labels, and each is to have one",
@@ -323,7 +325,7 @@ def _must_have_one_label(source: Source) -> None:
             )
 
 
-def _must_not_be_swapped(source: Source) -> None:
+def _must_not_be_swapped(source: ParsedFile) -> None:
     """Refuse labels that look like the texts, beside texts that look like the labels."""
     texts, labels = ([str(row.fields[place]) for row in source.rows] for place in (0, 1))
     lengths = [median(map(len, column)) for column in (texts, labels)]

@@ -1,4 +1,4 @@
-"""A forecast as people understand it: in the units of the file, each step with its name."""
+"""Forecasts in the units of the file, each step with its date."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,12 +7,12 @@ import numpy as np
 from jaxtyping import Float
 
 from ..data.series.scaling import Scale
-from ..prediction import LEVELS, Foreseen
+from ..prediction import LEVELS, QuantileForecast
 
 
 @dataclass(frozen=True, eq=False)
-class Ahead:
-    """What is expected at each step, and the quantiles at LEVELS; paths where they were drawn.
+class ForecastAnswer:
+    """The mean and the quantiles at LEVELS of each step; sample paths where they were drawn.
 
     Steps are named as the dates of the file go on. Where numbers were read as logarithms or roots,
     what is expected is the median.
@@ -26,28 +26,28 @@ class Ahead:
     paths: Float[np.ndarray, "samples time width"] | None = None
 
     @classmethod
-    def of(cls, found: Any, scale: Scale, **about: Any) -> "Ahead":
+    def of(cls, found: Any, scale: Scale, **about: Any) -> "ForecastAnswer":
         """From what a model foresaw in its own numbers, or from the numbers themselves."""
-        if not isinstance(found, Foreseen):
+        if not isinstance(found, QuantileForecast):
             rows = np.asarray(found, dtype=np.float64).reshape(-1, len(scale.shift))
-            found = Foreseen(rows, np.repeat(rows[..., None], len(LEVELS), axis=-1))
-        paths = None if found.paths is None else scale.back(found.paths)
-        quantiles = scale.back(found.quantiles, levels=True)
-        return cls(scale.back(found.mean), quantiles, paths=paths, **about)
+            found = QuantileForecast(rows, np.repeat(rows[..., None], len(LEVELS), axis=-1))
+        paths = None if found.paths is None else scale.invert(found.paths)
+        quantiles = scale.invert(found.quantiles, levels=True)
+        return cls(scale.invert(found.mean), quantiles, paths=paths, **about)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Ahead) and self.as_dict() == other.as_dict()
+        return isinstance(other, ForecastAnswer) and self.as_dict() == other.as_dict()
 
     __hash__ = None  # type: ignore[assignment]
 
     def __len__(self) -> int:
         return len(self.mean)
 
-    def band(
+    def interval(
         self, share: float
     ) -> tuple[Float[np.ndarray, "time width"], Float[np.ndarray, "time width"]]:
-        """Where the middle share of chance begins and ends."""
-        return Foreseen(self.mean, self.quantiles).band(share)
+        """The central prediction interval of that probability."""
+        return QuantileForecast(self.mean, self.quantiles).interval(share)
 
     def as_dict(self) -> dict[str, Any]:
         """The same for machines; of one number at each step there are plain lists."""

@@ -1,4 +1,4 @@
-"""The parts of series, cut in time: what is learned from comes before what is judged."""
+"""Temporal train/validation/test splits of time series, with rolling origins and folds."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,16 +6,24 @@ from typing import Any
 
 import numpy as np
 
-from ..data.formats.base import count
+from ..data.formats.base import pluralize
 from ..data.options import Data
-from ..data.series.schema import Outline
-from ..data.series.windows import Reach, Window, block, follows, joined, observed, whole
+from ..data.series.schema import SeriesSchema
+from ..data.series.windows import (
+    ForecastWindow,
+    RollingOrigin,
+    concatenate,
+    fold_bounds,
+    follows,
+    training_window,
+    trim_future,
+)
 from ..errors import DataError, Place, UsageError
 
 
 @dataclass(frozen=True)
 class Steps:
-    """How many rows of each series the parts have; 0 goes by their shares."""
+    """Rows of each series in the splits; 0 goes by the fractions."""
 
     train: int = 0
     valid: int = 0
@@ -23,39 +31,39 @@ class Steps:
 
 
 def parts_of(
-    given: Mapping[str, Any], data: Data, reach: Reach, steps: Steps, outline: Outline
+    given: Mapping[str, Any], data: Data, reach: RollingOrigin, steps: Steps, outline: SeriesSchema
 ) -> tuple[dict[str, Sequence[Any]], list[str]]:
-    """Training, validation and test, and what there is to say of them.
+    """Training, validation and test splits, with notes.
 
     A file for validation or test goes on where the training file ends, where its series have the
     same names and, if there are dates, the next ones; else it is judged by itself.
     """
-    train = [observed(window.series) for window in given["train"]]
+    train = [trim_future(window.series) for window in given["train"]]
     cutter = _Cutter(data, reach, steps, frozenset(given))
-    parts: dict[str, list[Window]] = {"train": [], "valid": [], "test": []}
+    parts: dict[str, list[ForecastWindow]] = {"train": [], "valid": [], "test": []}
     for one in train:
         learned, valid, test = cutter.ends(len(one))
         if np.isfinite(one.values[:learned]).any():
-            parts["train"].append(whole(one, learned))
+            parts["train"].append(training_window(one, learned))
             parts["valid"] += reach.windows(one, learned, valid, learned)
             parts["test"] += reach.windows(one, valid, test, valid)
     said, grown = [], {one.name: one for one in train}
     for part in ("valid", "test"):
         if part not in given:
             continue
-        others = [observed(window.series) for window in given[part]]
+        others = [trim_future(window.series) for window in given[part]]
         if all(
             other.name in grown and follows(grown[other.name], other, dated=bool(outline.step))
             for other in others
         ):
             for other in others:
                 start = len(grown[other.name])
-                grown[other.name] = one = joined(grown[other.name], other)
+                grown[other.name] = one = concatenate(grown[other.name], other)
                 parts[part] += reach.windows(one, start, len(one), start)
             said.append(f"the {_NAMES[part]} file goes on where the training file ends")
         else:
             least = max(outline.period, reach.horizon)
-            parts[part] += [found for other in others for found in reach.over(other, least)]
+            parts[part] += [found for other in others for found in reach.backtest(other, least)]
             said.append(f"the {_NAMES[part]} file is judged by itself")
     _must_do(parts, given, data, reach, cutter)
     if not parts["valid"] and cutter.wants_valid:
@@ -68,10 +76,10 @@ _NAMES = {"valid": "validation", "test": "test"}
 
 @dataclass(frozen=True)
 class _Cutter:
-    """Where the parts of a series end."""
+    """Where the splits of a series end."""
 
     data: Data
-    reach: Reach
+    reach: RollingOrigin
     steps: Steps
     given: frozenset[str]
 
@@ -96,7 +104,7 @@ class _Cutter:
             return int(ends[0]), int(ends[1]), int(ends[2])
         last, test = size, 0
         if self.data.folds:
-            first, last = block(size, self.data.folds, self.data.fold)
+            first, last = fold_bounds(size, self.data.folds, self.data.fold)
             test = last - first
         elif "test" not in self.given:
             test = self._rows(self.steps.test, self.data.test_fraction, size)
@@ -116,13 +124,13 @@ class _Cutter:
 
 
 def _must_do(
-    parts: Mapping[str, Sequence[Window]],
+    parts: Mapping[str, Sequence[ForecastWindow]],
     given: Mapping[str, Any],
     data: Data,
-    reach: Reach,
+    reach: RollingOrigin,
     cutter: _Cutter,
 ) -> None:
-    """Refuse what leaves nothing to learn from or nothing to be judged by."""
+    """Refuse splits that leave nothing to train or evaluate on."""
     train = given["train"]
     longest = max(len(window.series) for window in train)
     if not parts["train"] or (cutter.wants_test and not parts["test"]):
@@ -141,10 +149,11 @@ def _must_do(
 
 
 def too_far(horizon: int, longest: int, path: str) -> DataError:
-    """An error for forecasts that are longer than what is known."""
+    """The error for a horizon longer than the split."""
     return DataError(
         "D220",
-        f"a forecast of {count(horizon, 'step')} is too long: the longest series has {longest:,},"
+        f"a forecast of {pluralize(horizon, 'step')} is too long: the longest series has"
+        f" {longest:,},"
         " of which some must come before it",
         place=Place(path) if path else None,
         help=[f"--set task.horizon={max(1, longest // 4)}"] * (horizon > 1)

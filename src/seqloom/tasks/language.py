@@ -1,4 +1,4 @@
-"""Predict each next symbol of plain text, line by line or as one long stream."""
+"""Language modelling: predict each next token of plain text, by lines or as one stream."""
 
 import math
 from collections.abc import Hashable, Sequence
@@ -8,16 +8,16 @@ import numpy as np
 
 from ..batch import Ids, Item
 from ..data.checks.text import Side
-from ..data.formats import Row, Sentence, Source
-from ..data.loading.lazy import each
-from ..data.text.tokenizers import KINDS, Choice, Kind, utf8
+from ..data.formats import ParsedFile, Row, Sentence
+from ..data.loading.lazy import lazy_map
+from ..data.text.tokenizers import TOKENIZERS, TokenizerName, VocabularyOptions, utf8
 from ..metrics import Ratio
 from ..signature import END, UNKNOWN, Form, Signature
 from ..task import Task
 
 
 class Text(NamedTuple):
-    """A line of text, or a piece of one."""
+    """A line of text, or a part of one."""
 
     text: str
     line: int = 0
@@ -25,53 +25,58 @@ class Text(NamedTuple):
 
 
 class Language(Task):
-    """Text in; its probability and how it goes on out.
+    """Language modelling: the probability of text, and its continuation, token by token.
 
     Bits per character and per byte are counted over the text of the file, each line end being one
-    character and one byte: they compare across all symbols. Perplexity is per symbol. An unknown
-    word costs no more than the one symbol for all of them, which flatters a small vocabulary.
+    character and one byte: they compare across tokenizers. Perplexity is per token. An unknown word
+    costs no more than the one token for all of them, which flatters a small vocabulary.
 
     Args:
-        symbols: What a symbol is. Bytes are those of UTF-8; subwords are pieces of words that are
-            learned from the training text.
-        at_least: How often a symbol must be seen in training not to be read as unknown; of
-            subwords, how often a pair must be seen to be joined.
-        vocabulary: How many symbols there are at most. Of words and characters the most frequent
-            are kept and 0 keeps all; 0 subwords are 8,000.
-        subwords: How subwords are learned: bpe joins frequent pairs (Sennrich et al., 2016),
-            unigram keeps likely pieces (Kudo, 2018).
-        tokenizer: A tokenizer.json to take subwords from, instead of learning them.
-        layout: Whether every line is a sequence by itself, or the file one continuous text, in
-            which models remember what came before a line and line ends are predicted too.
+        tokens: The tokens of the text. Bytes are those of UTF-8; subwords are parts of words that
+            are learned from the training text.
+        min_frequency: Minimum frequency of a token in training; rarer ones are unknown. For
+            subwords, minimum frequency of a pair to be merged.
+        vocab_size: Maximum vocabulary size. Of words and characters the most frequent are kept, and
+            0 keeps all; for subwords 0 is 8,000.
+        subwords: Subword model: byte-pair encoding (bpe; Sennrich et al., 2016) or a unigram
+            language model (unigram; Kudo, 2018).
+        tokenizer: A tokenizer.json with subwords, instead of learning them.
+        layout: Whether every line is a sequence by itself (lines), or the file is one continuous
+            text (stream), in which the state is carried from line to line and line ends are
+            predicted too.
     """
 
     form = Form.NEXT
     verb = "generate"
     roles = ("text",)
-    headline = "bits_per_character"
+    primary_metric = "bits_per_character"
 
     def __init__(
         self,
         *,
-        symbols: Kind = "characters",
-        at_least: int = 1,
-        vocabulary: int = 0,
+        tokens: TokenizerName = "characters",
+        min_frequency: int = 1,
+        vocab_size: int = 0,
         subwords: Literal["bpe", "unigram"] = "bpe",
         tokenizer: str = "",
         layout: Literal["lines", "stream"] = "lines",
     ) -> None:
-        self.vocabulary = KINDS[symbols](Choice(at_least, vocabulary, subwords, tokenizer))
-        self.read_unit = self.vocabulary.unit
+        self.vocabulary = TOKENIZERS[tokens](
+            VocabularyOptions(min_frequency, vocab_size, subwords, tokenizer)
+        )
+        self.input_unit = self.vocabulary.unit
         self.continuous = layout == "stream"
         # Whether a line ends with a symbol of the text; else it ends with END.
-        self._breaks = self.continuous and self.vocabulary.ends_lines
+        self._breaks = self.continuous and self.vocabulary.has_line_breaks
 
-    def sides(self, source: Source) -> list[Side]:
-        """Lines without their ends, with what is odd in learning them."""
+    def sides(self, source: ParsedFile) -> list[Side]:
+        """Lines without their ends, with warnings of the tokenizer."""
         texts = [str(row.fields[0]) for row in source.rows]
         self.prepare([Text(text) for text in texts])
         symbols = self.vocabulary
-        return [Side("text", symbols.unit, [symbols.cut(text) for text in texts], symbols.notes)]
+        return [
+            Side("text", symbols.unit, [symbols.tokenize(text) for text in texts], symbols.notes)
+        ]
 
     def example(self, row: Row | Sentence) -> Text:
         return Text(str(row.fields[0]), row.line)
@@ -79,27 +84,27 @@ class Language(Task):
     def question(self, text: str) -> Text:
         return Text(text, ends=not self.continuous)
 
-    def answered(self, question: Text, answer: object) -> Text:
+    def with_target(self, question: Text, answer: object) -> Text:
         return question
 
     def key(self, example: Text) -> Hashable:
-        return self.vocabulary.written(example.text)
+        return self.vocabulary.round_trip(example.text)
 
     def length(self, example: Text) -> int:
         return self.vocabulary.length(self._whole(example)) + (
             self.continuous and self._has_end(example)
         )
 
-    def extent(self, example: Text) -> int:
+    def num_characters(self, example: Text) -> int:
         return len(example.text) + example.ends
 
-    def divided(self, example: Text, place: int) -> tuple[Text, Text]:
-        place = self.vocabulary.seam(example.text, place)
+    def split_at(self, example: Text, place: int) -> tuple[Text, Text]:
+        place = self.vocabulary.next_boundary(example.text, place)
         before = example._replace(text=example.text[:place], ends=False)
         return before, example._replace(text=example.text[place:])
 
     def prepare(self, examples: Sequence[Text]) -> None:
-        self.vocabulary.learn(each(self._whole, examples))
+        self.vocabulary.learn(lazy_map(self._whole, examples))
 
     def notes(self) -> list[str]:
         return list(self.vocabulary.notes.values())
@@ -107,16 +112,16 @@ class Language(Task):
     def signature(self) -> Signature:
         return Signature(self.form, self.vocabulary.space, self.vocabulary.space)
 
-    def read_symbols(self) -> Sequence[str]:
-        return self.vocabulary.symbols
+    def input_vocabulary(self) -> Sequence[str]:
+        return self.vocabulary.tokens
 
     def encode(self, example: Text) -> Item:
         ids = self.vocabulary.encode(self._whole(example))
         ids = np.append(ids, END) if self._has_end(example) else ids
         return Item(ids, ids)
 
-    def ask(self, example: Text) -> Ids:
-        """What goes on has not ended."""
+    def encode_source(self, example: Text) -> Ids:
+        """A prompt has no END."""
         return self.vocabulary.encode(example.text)
 
     def decode(self, row: Sequence[int]) -> str:
@@ -131,7 +136,7 @@ class Language(Task):
                 lines[-1].append(number)
         return "\n".join(map(self.vocabulary.decode, lines))
 
-    def judge(self, example: Text, answer: object, nats: float) -> dict[str, Ratio]:
+    def score(self, example: Text, answer: object, nats: float) -> dict[str, Ratio]:
         bits = nats / math.log(2)
         symbols = self.vocabulary.length(self._whole(example)) + self._has_end(example)
         return {
@@ -143,28 +148,28 @@ class Language(Task):
     def show(self, answer: str) -> str:
         return answer
 
-    def shown_symbol(self, number: int) -> str:
-        return self.vocabulary.shown(number)
+    def show_token(self, number: int) -> str:
+        return self.vocabulary.display(number)
 
-    def shown_question(self, example: Text) -> str:
+    def show_question(self, example: Text) -> str:
         return example.text
 
-    def symbols(self, example: Text, answer: object) -> tuple[list[str], list[str]]:
-        """What is read is one symbol late."""
-        written = self.vocabulary.labels(self._whole(example))
+    def show_tokens(self, example: Text, answer: object) -> tuple[list[str], list[str]]:
+        """A causal model reads each token one step after it is predicted."""
+        written = self.vocabulary.display_tokens(self._whole(example))
         written += ["</s>"] * self._has_end(example)
         return ["<s>", *written][: len(written)], written
 
     def is_known(self, example: Text) -> list[bool]:
-        return [number != UNKNOWN for number in self.ask(example).tolist()]
+        return [number != UNKNOWN for number in self.encode_source(example).tolist()]
 
-    def unknown_share(self, examples: Sequence[Text]) -> float:
-        found = [self.ask(example) for example in examples]
+    def unknown_fraction(self, examples: Sequence[Text]) -> float:
+        found = [self.encode_source(example) for example in examples]
         unknown = sum(int((ids == UNKNOWN).sum()) for ids in found)
         return unknown / max(1, sum(map(len, found)))
 
     def _whole(self, example: Text) -> str:
-        """The text, with the line end where that is one of its symbols."""
+        """The text, with the line end where that is a token."""
         return example.text + "\n" * (example.ends and self._breaks)
 
     def _has_end(self, example: Text) -> bool:

@@ -1,4 +1,4 @@
-"""Predict each next frame of a piano roll: the keys that sound at a step, from all steps before."""
+"""Polyphonic music modelling: predict each next frame of a piano roll from those before."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
@@ -9,13 +9,21 @@ import numpy as np
 
 from ..batch import Item
 from ..data.checks.text import Side
-from ..data.formats import Row, Sentence, Source
-from ..data.formats.music import WHOLE, Asked, read_rolls
-from ..data.music.piano_roll import HIGHEST, LOWEST, REST, Frame, Keys, read_line, written
+from ..data.formats import ParsedFile, Row, Sentence
+from ..data.formats.music import UNSPLIT, PianoRollOptions, read_piano_rolls
+from ..data.music.piano_roll import (
+    HIGHEST,
+    LOWEST,
+    REST,
+    Frame,
+    PitchRange,
+    format_frames,
+    parse_frames,
+)
 from ..data.options import Data
 from ..errors import DataError, Place, UsageError
 from ..metrics import Ratio
-from ..prediction import Odds
+from ..prediction import BernoulliLogits
 from ..signature import Bits, Form, Signature
 from ..task import Task
 
@@ -23,14 +31,14 @@ MOST_STEPS = 96  # to a quarter note; MIDI files count few more
 
 
 class Piece(NamedTuple):
-    """What sounds at each step."""
+    """A piano roll: the keys that sound at each step."""
 
     frames: list[Frame]
     line: int = 0
 
 
 class Foretold(NamedTuple):
-    """What was thought likelier of every frame from those before it.
+    """The predicted keys of every frame, from those before it.
 
     The first comes from nothing, and cost so many nats.
     """
@@ -40,17 +48,17 @@ class Foretold(NamedTuple):
 
 
 class Music(Task):
-    """Pieces of music in; how likely they are, and new ones, out.
+    """Polyphonic music: the likelihood of piano rolls, and new pieces.
 
     A frame has a bit for each key, 1 where it sounds. log p = Σ_t Σ_k log p(bit k of frame t given
     all frames before t); before the first frame nothing sounds. Nats per frame are the sum over
     the keys and the mean over the frames from the second on, as published results count them
     (Boulanger-Lewandowski et al., 2012; Bai et al., 2018); they are told with the first, too. Frame
-    accuracy is the share of right notes among all notes that sound or were expected to: hits over
-    hits, misses and false alarms, a note being expected where it is likelier than not.
+    accuracy is the fraction of right notes among all that sound or were expected to: hits over
+    hits, misses and false alarms, a note being expected where its probability is above one half.
 
     Args:
-        steps_per_quarter: How many steps a quarter note of a MIDI file has, read or written.
+        steps_per_quarter: Time steps per quarter note of MIDI files, read or written.
         lowest: The lowest pitch, as MIDI counts, where 60 is the middle C.
         highest: The highest pitch.
     """
@@ -58,13 +66,13 @@ class Music(Task):
     form = Form.NEXT
     verb = "compose"
     roles = ("piece",)
-    headline = "nats_per_frame"
-    read_unit = "frames"
+    primary_metric = "nats_per_frame"
+    input_unit = "frames"
 
     def __init__(
         self, *, steps_per_quarter: int = 4, lowest: int = LOWEST, highest: int = HIGHEST
     ) -> None:
-        self.keys, self.steps_per_quarter = Keys(lowest, highest), steps_per_quarter
+        self.keys, self.steps_per_quarter = PitchRange(lowest, highest), steps_per_quarter
         if not 1 <= steps_per_quarter <= MOST_STEPS:
             raise UsageError(
                 "U331",
@@ -78,17 +86,17 @@ class Music(Task):
             raise _has_parts(path, list(found))
         return self.examples(next(iter(found.values())), data)
 
-    def brought(self, path: Path, data: Data) -> dict[str, Sequence[Piece]]:
+    def bundled_splits(self, path: Path, data: Data) -> dict[str, Sequence[Piece]]:
         if path.is_dir():
             return {}
         found = self._parts(path, data)
-        if WHOLE in found:
-            return {"train": self.examples(found[WHOLE], data)}
+        if UNSPLIT in found:
+            return {"train": self.examples(found[UNSPLIT], data)}
         if "train" not in found:
             raise _has_parts(path, list(found))
         return {part: self.examples(one, data) for part, one in found.items()}
 
-    def open(self, path: Path, data: Data) -> Source:
+    def open(self, path: Path, data: Data) -> ParsedFile:
         """The pieces of all parts, those to learn from first."""
         found = self._parts(path, data)
         order = sorted(found, key=lambda part: (part != "train", part != "valid"))
@@ -97,26 +105,26 @@ class Music(Task):
         bad = [one for part in order for one in found[part].bad]
         return replace(found[order[0]], rows=whole, bad=bad)
 
-    def _parts(self, path: Path, data: Data) -> dict[str, Source]:
-        found = read_rolls(path, Asked(self.keys, self.steps_per_quarter), data)
-        return found if len(found) > 1 else {WHOLE: next(iter(found.values()))}
+    def _parts(self, path: Path, data: Data) -> dict[str, ParsedFile]:
+        found = read_piano_rolls(path, PianoRollOptions(self.keys, self.steps_per_quarter), data)
+        return found if len(found) > 1 else {UNSPLIT: next(iter(found.values()))}
 
-    def sides(self, source: Source) -> list[Side]:
+    def sides(self, source: ParsedFile) -> list[Side]:
         """The frames as they stand there: nothing is learned of them."""
         frames = [str(row.fields[0]).split() for row in source.rows]
-        return [Side("piece", self.read_unit, frames)]
+        return [Side("piece", self.input_unit, frames)]
 
     def example(self, row: Row | Sentence) -> Piece:
-        return Piece(read_line(str(row.fields[0])), row.line)
+        return Piece(parse_frames(str(row.fields[0])), row.line)
 
     def question(self, text: str) -> Piece:
         """A piece in one line, as "60,64,67 60,65,69 -"."""
-        frames = read_line(text)
-        if (outside := self.keys.outside(frames)) is not None:
+        frames = parse_frames(text)
+        if (outside := self.keys.first_outside(frames)) is not None:
             raise self._outside(*outside)
         return Piece(frames)
 
-    def answered(self, question: Piece, answer: object) -> Piece:
+    def with_target(self, question: Piece, answer: object) -> Piece:
         if not isinstance(answer, Foretold):
             return question
         return question._replace(frames=answer.frames)
@@ -128,38 +136,40 @@ class Music(Task):
         return len(example.frames)
 
     def prepare(self, examples: Sequence[Piece]) -> None:
-        """Nothing is left to learn: the keys are known."""
+        """Nothing to fit: the keys are known."""
 
     def signature(self) -> Signature:
         return Signature(self.form, Bits(self.keys.size), Bits(self.keys.size))
 
     def encode(self, example: Piece) -> Item:
-        rows = self.keys.bits(example.frames)
+        rows = self.keys.to_matrix(example.frames)
         return Item(rows, rows)
 
-    def ask_one(self, value: Any) -> tuple[Any, bool]:
+    def encode_value(self, value: Any) -> tuple[Any, bool]:
         """A frame of a stream: in a line, as pitches, or as a row of bits."""
         if isinstance(value, str):
-            row, is_known = super().ask_one(value)
+            row, is_known = super().encode_value(value)
             return row, is_known
         numbers = np.asarray(value)
         if numbers.shape == (self.keys.size,) and np.isin(numbers, (0, 1)).all():
             return numbers.astype(np.float32), True
-        return super().ask_one(",".join(map(str, numbers.ravel().tolist())) or REST)
+        return super().encode_value(",".join(map(str, numbers.ravel().tolist())) or REST)
 
-    def decode(self, row: Sequence[Sequence[float]] | Odds) -> Foretold:
+    def decode(self, row: Sequence[Sequence[float]] | BernoulliLogits) -> Foretold:
         """Of rows of bits or chances, what is likelier than not."""
-        rows = row.likelier() if isinstance(row, Odds) else row
-        return Foretold(self.keys.frames(rows))
+        rows = row.mode() if isinstance(row, BernoulliLogits) else row
+        return Foretold(self.keys.to_frames(rows))
 
-    def answer_to(self, example: Piece, row: Sequence[Sequence[float]] | Odds) -> Foretold:
+    def decode_for(
+        self, example: Piece, row: Sequence[Sequence[float]] | BernoulliLogits
+    ) -> Foretold:
         found = self.decode(row)
-        if not isinstance(row, Odds) or not example.frames:
+        if not isinstance(row, BernoulliLogits) or not example.frames:
             return found
-        first = Odds(row.values[:1]).log_probs(self.keys.bits(example.frames[:1]))
+        first = BernoulliLogits(row.values[:1]).log_probs(self.keys.to_matrix(example.frames[:1]))
         return found._replace(nats_of_first=-float(first.sum()))
 
-    def judge(self, example: Piece, answer: Foretold, nats: float) -> dict[str, Ratio]:
+    def score(self, example: Piece, answer: Foretold, nats: float) -> dict[str, Ratio]:
         pairs = [
             ({*right}, {*guess}) for right, guess in zip(example.frames, answer.frames, strict=True)
         ][1:]
@@ -173,14 +183,14 @@ class Music(Task):
         }
 
     def show(self, answer: Foretold) -> str:
-        return written(answer.frames)
+        return format_frames(answer.frames)
 
-    def shown_question(self, example: Piece) -> str:
-        return written(example.frames)
+    def show_question(self, example: Piece) -> str:
+        return format_frames(example.frames)
 
-    def symbols(self, example: Piece, answer: object) -> tuple[list[str], list[str]]:
-        """What is read is one frame late."""
-        names = [written([frame]) for frame in example.frames]
+    def show_tokens(self, example: Piece, answer: object) -> tuple[list[str], list[str]]:
+        """A causal model reads each frame one step after it is predicted."""
+        names = [format_frames([frame]) for frame in example.frames]
         return [REST, *names][: len(names)], names
 
     def is_known(self, example: Piece) -> list[bool]:

@@ -1,4 +1,4 @@
-"""Labels of series of numbers: one for the whole, or one for each step."""
+"""Time-series classification: a label for each series, or for each step."""
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
@@ -13,14 +13,14 @@ from ..batch import Item
 from ..data.formats import Row, Sentence
 from ..data.formats.series import read_series
 from ..data.options import Data
-from ..data.series.scaling import Kind, Scaling
-from ..data.series.schema import Recorded, shown_rows, typed, typed_rows
+from ..data.series.scaling import ScalingName, SeriesScaler
+from ..data.series.schema import TimeSeries, format_rows, parse_numbers, parse_rows
 from ..data.text.vocabulary import LabelSet
 from ..errors import DataError, Place, UsageError
 from ..metrics import Ratio, Tally
-from ..metrics.labels import Decision, per_label
+from ..metrics.labels import Decision, label_counts
 from ..signature import Form, Series, Signature
-from ..task import Chances, Judged, Task
+from ..task import Chances, LabelDecisions, Task
 from .forecast_answer import written
 
 RUNNERS_UP = 2  # so many labels are shown beside the answer
@@ -39,33 +39,35 @@ class LabelledSeries:
 
 
 class SeriesClassify(Task):
-    """A series of numbers in; its label out, or a label for each step.
+    """Time-series classification: a label for each series, or for each step.
 
     Files are .ts, JSON lines with a "label" or "labels", or tables in which --columns says which
     column is the label, as id=patient,value=x+y,label=state. Numbers may be missing.
 
     Args:
-        each: Whether every step has a label of its own; else a series has one.
-        scaling: How the numbers of a column are brought to one size, by the training part alone:
-            standard takes their mean away and divides by their deviation, mean divides by their
-            mean size. Counts are read with none.
-        piece: Where each step has a label, how long the pieces are that a series is cut into, each
+        each: Label every step instead of whole series.
+        scaling: Scaling of each column, fitted on the training split: standard subtracts the mean
+            and divides by the standard deviation, mean divides by the mean absolute value. Use none
+            for counts.
+        piece: With a label for each step: the length of the segments that series are cut into, each
             an example; 0 keeps series whole.
     """
 
     form = Form.WHOLE
     verb = "predict"
     roles = ("value", "label")
-    headline = "accuracy"
-    read_unit = "rows"
+    primary_metric = "accuracy"
+    input_unit = "rows"
     reads_series = True
 
-    def __init__(self, *, each: bool = False, scaling: Kind = "standard", piece: int = 100) -> None:
+    def __init__(
+        self, *, each: bool = False, scaling: ScalingName = "standard", piece: int = 100
+    ) -> None:
         if piece < 0:
             raise UsageError("U310", f"piece = {piece}: expected a whole number from 0 on")
         self.form, self.variety = (Form.EACH, "each") if each else (Form.WHOLE, "")
         self.each, self.piece = each, piece
-        self.scaling, self.labels = Scaling(scaling), LabelSet()
+        self.scaling, self.labels = SeriesScaler(scaling), LabelSet()
         self._said: list[str] = []
 
     @classmethod
@@ -74,18 +76,18 @@ class SeriesClassify(Task):
 
     @property
     def width(self) -> int:
-        """How many numbers a step has."""
-        return len(self.scaling.usual(1).shift)
+        """The number of variables."""
+        return len(self.scaling.default_scale(1).shift)
 
     def read(self, path: Path, data: Data) -> Sequence[LabelledSeries]:
         recording = read_series(path, data)
-        self._said = list(recording.said)
+        self._said = list(recording.notes)
         found = [self._labelled(one, path) for one in recording.series]
         if self.labels.labels and found[0].values.shape[1] != self.width:
             raise _other_width(found[0].values.shape[1], self.width, Place(str(path)))
         return [piece for one in found for piece in self._pieces(one)]
 
-    def _labelled(self, series: Recorded, path: Path) -> LabelledSeries:
+    def _labelled(self, series: TimeSeries, path: Path) -> LabelledSeries:
         place = Place(str(path), series.line or None)
         labels = series.labels if self.each else (series.label,)
         if self.each and not labels and series.label:
@@ -104,7 +106,7 @@ class SeriesClassify(Task):
         return LabelledSeries(values, labels, series.times, series.name, series.line)
 
     def _pieces(self, one: LabelledSeries) -> list[LabelledSeries]:
-        """A series, or where each step has a label the pieces it is cut into."""
+        """A series, or the segments it is cut into where each step has a label."""
         size = self.piece if self.each and self.piece else len(one.values)
         return [
             replace(
@@ -117,14 +119,14 @@ class SeriesClassify(Task):
         ]
 
     def example(self, row: Row | Sentence) -> LabelledSeries:
-        """A row of numbers as a series by itself."""
+        """A row of numbers as a time series."""
         return self.question(" ".join(map(str, row.fields)))
 
     def question(self, text: str) -> LabelledSeries:
-        values = typed_rows(text, self.width)
+        values = parse_rows(text, self.width)
         return LabelledSeries(values, (), tuple(map(str, range(1, len(values) + 1))))
 
-    def answered(self, question: LabelledSeries, answer: str | list[str]) -> LabelledSeries:
+    def with_target(self, question: LabelledSeries, answer: str | list[str]) -> LabelledSeries:
         return replace(question, labels=(answer,) if isinstance(answer, str) else tuple(answer))
 
     def key(self, example: LabelledSeries) -> Hashable:
@@ -157,54 +159,56 @@ class SeriesClassify(Task):
         found = example.values.shape[1]
         if found != self.width:
             raise _other_width(found, self.width)
-        values = self.scaling.usual(self.width).there(example.values)
+        values = self.scaling.default_scale(self.width).apply(example.values)
         return Item(values, self.labels.encode(example.labels))
 
-    def ask(self, example: LabelledSeries) -> Float[np.ndarray, "time width"]:
+    def encode_source(self, example: LabelledSeries) -> Float[np.ndarray, "time width"]:
         found: np.ndarray = self.encode(replace(example, labels=())).source
         return found
 
-    def ask_one(self, value: Any) -> tuple[Float[np.ndarray, " width"], bool]:
+    def encode_value(self, value: Any) -> tuple[Float[np.ndarray, " width"], bool]:
         text = value if isinstance(value, str) else " ".join(map(str, np.ravel(value)))
-        row = np.array(typed(text) or [np.nan] * self.width)
+        row = np.array(parse_numbers(text) or [np.nan] * self.width)
         if len(row) != self.width:
             raise _other_width(len(row), self.width)
-        return self.scaling.usual(self.width).there(row), True
+        return self.scaling.default_scale(self.width).apply(row), True
 
-    def ask_end(self) -> Float[np.ndarray, "0 width"]:
+    def encode_end(self) -> Float[np.ndarray, "0 width"]:
         return np.zeros((0, self.width))
 
     def decode(self, row: Sequence[int]) -> str | list[str]:
         labels = self.labels.decode(row)
         return labels if self.each else labels[0]
 
-    def judge(
+    def score(
         self, example: LabelledSeries, answer: str | list[str], nats: float
     ) -> Mapping[str, Tally]:
-        pairs = self.pairs(example, answer)
+        pairs = self.confusion_pairs(example, answer)
         hits = sum(right == guess for right, guess in pairs)
-        sides = [self.labels.numbers(side) for side in zip(*pairs, strict=True)]
-        macro = per_label(tuple(zip(*sides, strict=True)), len(self.labels.labels))
+        sides = [self.labels.ids(side) for side in zip(*pairs, strict=True)]
+        macro = label_counts(tuple(zip(*sides, strict=True)), len(self.labels.labels))
         return {
             "accuracy": Ratio(hits, len(pairs)),
             "macro_f1": macro,
             "loss": Ratio(nats, len(pairs)),
         }
 
-    def pairs(self, example: LabelledSeries, answer: str | list[str]) -> list[tuple[str, str]]:
+    def confusion_pairs(
+        self, example: LabelledSeries, answer: str | list[str]
+    ) -> list[tuple[str, str]]:
         guessed = [answer] if isinstance(answer, str) else answer
         return list(zip(example.labels, guessed, strict=True))
 
-    def judged(
+    def label_decisions(
         self, example: LabelledSeries, answer: str | list[str], chances: Chances | None = None
-    ) -> Judged:
-        pairs = self.pairs(example, answer)
+    ) -> LabelDecisions:
+        pairs = self.confusion_pairs(example, answer)
         sure = [math.nan] * len(pairs)
         if chances is not None:
-            guessed = self.labels.numbers(guess for _, guess in pairs)
+            guessed = self.labels.ids(guess for _, guess in pairs)
             sure = [float(row[one]) for row, one in zip(chances, guessed, strict=True)]
         decisions = [Decision(*pair, one) for pair, one in zip(pairs, sure, strict=True)]
-        return Judged("label", decisions)
+        return LabelDecisions("label", decisions)
 
     def details(
         self, example: LabelledSeries, answer: str | list[str], chances: Chances | None
@@ -213,18 +217,18 @@ class SeriesClassify(Task):
             return {}
         found: dict[str, Any] = {"times": list(example.times), "labels": answer}
         if chances is not None:
-            places = zip(chances, self.labels.numbers(answer), strict=True)
+            places = zip(chances, self.labels.ids(answer), strict=True)
             found["p"] = [float(row[one]) for row, one in places]
         return found
 
     def labels_of(self, example: LabelledSeries) -> list[str]:
         return list(example.labels)
 
-    def seen(self, example: LabelledSeries) -> dict[str, list[tuple[str, bool]]]:
-        return {"value": shown_rows(example.values)}
+    def tokens_with_known(self, example: LabelledSeries) -> dict[str, list[tuple[str, bool]]]:
+        return {"value": format_rows(example.values)}
 
     def probabilities(self, chances: Any) -> dict[str, float] | None:
-        """Of the whole, the likeliest label first."""
+        """For whole series, the most probable label first."""
         if self.each:
             return None
         pairs = zip(self.labels.labels, map(float, chances[0]), strict=True)
@@ -233,7 +237,7 @@ class SeriesClassify(Task):
     def show(self, answer: str | list[str]) -> str:
         return answer if isinstance(answer, str) else " ".join(answer)
 
-    def show_surely(self, answer: str | list[str], chances: Any) -> str:
+    def show_with_probabilities(self, answer: str | list[str], chances: Any) -> str:
         likely = self.probabilities(chances)
         if likely is None or not isinstance(answer, str):
             return self.show(answer)
@@ -242,13 +246,13 @@ class SeriesClassify(Task):
         said = f"{answer} {_percent(likely[answer])}"
         return f"{said}   ({beside})" if beside else said
 
-    def shown_symbol(self, number: int) -> str:
+    def show_token(self, number: int) -> str:
         return self.labels.labels[number]
 
-    def shown_question(self, example: LabelledSeries) -> str:
+    def show_question(self, example: LabelledSeries) -> str:
         return written(example.values, digits=17)
 
-    def symbols(
+    def show_tokens(
         self, example: LabelledSeries, answer: str | list[str]
     ) -> tuple[list[str], list[str]]:
         return list(example.times), [answer] if isinstance(answer, str) else list(answer)
@@ -265,7 +269,7 @@ class SeriesClassify(Task):
 
 
 def _percent(chance: float) -> str:
-    """As people read it; nothing is quite certain."""
+    """A probability as people read it; never 0 % or 100 %."""
     return ">99 %" if chance >= 0.995 else f"{100 * chance:.0f} %"
 
 

@@ -1,4 +1,4 @@
-"""Files that are whole or not there: weights, checkpoints, and the lock of a run folder."""
+"""Checkpoint files: atomic writes of safetensors, safe loading, and the lock of a run folder."""
 
 import contextlib
 import errno
@@ -21,7 +21,7 @@ PICKLES = (b"\x80", b"PK\x03\x04")  # a pickle, and the zip of pickles that torc
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Replace a file at once: written beside it, flushed to the disk, then renamed."""
+    """Write a file atomically: into a temporary file beside it, fsync, then rename."""
     beside = path.with_name(f".{path.name}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -38,23 +38,23 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 def refuse_existing(path: Path, force: bool) -> None:
-    """Nothing is replaced unless that is asked for."""
+    """Raise an error if the file exists, unless `force` is set."""
     if path.is_dir():
         raise UsageError("U010", f"-o {path} is a folder; name a file")
     if path.exists() and not force:
-        raise UsageError("U021", f"{path} is there already", help=["--force   replace it"])
+        raise UsageError("U021", f"{path} exists already", help=["--force   replace it"])
 
 
 def save_arrays(
     path: Path, arrays: Mapping[str, np.ndarray], facts: Mapping[str, Any] | None = None
 ) -> None:
-    """Arrays by name, with facts that JSON can hold, as one safetensors file."""
+    """Save named arrays and JSON facts as a safetensors file."""
     whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     write_whole(path, save(whole, metadata={"facts": json.dumps(facts or {})}))
 
 
 def load_arrays(path: Path) -> Snapshot:
-    """What `save_arrays` wrote; a file that is not whole, or of another kind, is an error."""
+    """Load a file of `save_arrays`; a damaged file or one of another format is an error."""
     if not path.exists():
         raise ModelError("M113", f"{path} is missing", help=["train the run again"])
     try:
@@ -68,7 +68,7 @@ def load_arrays(path: Path) -> Snapshot:
 
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """The right to train in a folder; the system takes it back when the process ends."""
+    """An exclusive lock on a run folder; the system releases it when the process ends."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         file = (folder / "lock").open("a+")
@@ -91,15 +91,15 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def cannot_write(path: Path, error: OSError, needed: int = 0) -> MachineError:
-    """A sentence for a disk that is full or a folder that may not be written."""
-    whole = "What was saved before is whole; the half-written file was removed."
+    """The error for a full disk or a folder without write permission."""
+    kept = "Files saved before are intact; the incomplete file was removed."
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         free = shutil.disk_usage(_existing(path)).free
         return MachineError(
             "E301",
             f"disk full while saving {path}",
-            notes=[f"needed {needed / 1e6:.1f} MB, {free / 1e6:.1f} MB free", whole],
-            help=["free some space, then go on with  seqloom train --resume"],
+            notes=[f"needed {needed / 1e6:.1f} MB, {free / 1e6:.1f} MB free", kept],
+            help=["free some space, then resume with  seqloom train --resume"],
         )
     return MachineError(
         "E320",
@@ -109,15 +109,16 @@ def cannot_write(path: Path, error: OSError, needed: int = 0) -> MachineError:
 
 
 def unreadable(path: Path, error: Exception) -> ModelError:
-    """Say whether a file is a pickle or merely damaged; it has been opened as neither."""
+    """The error for a file that is not safetensors: a pickle, or damaged. It is never unpickled."""
     begin = _first_bytes(path, 9) if path.is_file() else b""
-    # The first eight bytes of a safetensors file are a length, which may look like a pickle's mark.
+    # A safetensors file begins with an 8-byte length, which may look like the magic number of a
+    # pickle; the header after it starts with "{".
     if begin.startswith(PICKLES) and begin[8:] != b"{":
         safe = path.with_suffix(".safetensors")
         return ModelError(
             "M112",
             f"{path} is a Python pickle, which can run code when opened",
-            notes=["Only .safetensors files are loaded. Where the model is, Python makes one:"],
+            notes=["Only .safetensors files are loaded. To convert it, where the model is:"],
             help=[f"safetensors.torch.save_file(model.state_dict(), {safe.name!r})"],
         )
     return ModelError(
@@ -134,7 +135,7 @@ def _first_bytes(path: Path, count: int) -> bytes:
 
 
 def _flush_folder(folder: Path) -> None:
-    """A rename is only safe once the folder itself is on the disk."""
+    """fsync a folder: a rename is durable only then."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -1,4 +1,4 @@
-"""Learning by counting: one pass over the data, then the model is set from the sums."""
+"""Closed-form training: one pass that sums sufficient statistics, then the parameters follow."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -6,25 +6,26 @@ from typing import Any
 from ..batch import Batch, Item, collate
 from ..data.loading.bptt import one_stream
 from ..errors import ModelError
-from ..model import CountsStreams, LearnsFromStatistics, State, Warns
-from .learner import Snapshot, Step, Way
+from ..model import FitDiagnostics, SegmentStatistics, State, StatisticsTrained
+from .learner import Learner, Snapshot, Step
 
-SYMBOLS_AT_ONCE = 1 << 16  # padding is counted, so that one long line cannot make many of them long
+TOKENS_PER_BATCH = 1 << 16  # with padding, so that one long line cannot make many of them long
 
 
-class Counting(Way):
-    """Sums the statistics of all batches; quick, so a stopped count simply begins again.
+class ClosedForm(Learner):
+    """Closed-form learner: sums sufficient statistics over all batches, updates the model once.
 
-    A continuous text is counted window by window, each going on from the last.
+    It is quick, so a stopped pass begins again. A continuous text is read segment by segment, each
+    with the state after the last.
     """
 
-    runs_away = False
+    can_diverge = False
 
     def __init__(
-        self, model: LearnsFromStatistics, items: Sequence[Item], *, continuous: bool = False
+        self, model: StatisticsTrained, items: Sequence[Item], *, continuous: bool = False
     ) -> None:
         self.model, self.items, self.continuous = model, items, continuous
-        if continuous and not isinstance(model, CountsStreams):
+        if continuous and not isinstance(model, SegmentStatistics):
             raise ModelError(
                 "M126",
                 f"{type(model).__name__} cannot count a continuous text",
@@ -35,15 +36,15 @@ class Counting(Way):
         whole = sum(len(item.target) for item in self.items)
         totals: Any = None
         done = 0
-        for number, (found, symbols) in enumerate(self._statistics(), start=1):
+        for number, (found, tokens) in enumerate(self._statistics(), start=1):
             totals = found if totals is None else totals + found
-            done += symbols
+            done += tokens
             is_last, warning = done == whole, {}
             if is_last:
                 self.model.update(totals)
-                warning = self.model.warning() if isinstance(self.model, Warns) else {}
+                warning = self.model.warning() if isinstance(self.model, FitDiagnostics) else {}
             share = done / max(1, whole)
-            yield Step(number, share, share, symbols, {}, ends_epoch=is_last, warning=warning)
+            yield Step(number, share, share, tokens, {}, ends_epoch=is_last, warning=warning)
 
     def snapshot(self) -> Snapshot:
         return Snapshot()
@@ -52,10 +53,10 @@ class Counting(Way):
         return
 
     def _statistics(self) -> Iterator[tuple[Any, int]]:
-        """What each piece of the data adds, and how many symbols it has."""
+        """The sufficient statistics of each batch or segment, and its number of target tokens."""
         model, state = self.model, State()
-        if self.continuous and isinstance(model, CountsStreams):
-            for window in one_stream(self.items, SYMBOLS_AT_ONCE):
+        if self.continuous and isinstance(model, SegmentStatistics):
+            for window in one_stream(self.items, TOKENS_PER_BATCH):
                 found, state = model.statistics_from(window, state)
                 yield found, int(window.target.lengths.sum())
             return
@@ -64,13 +65,13 @@ class Counting(Way):
 
 
 def batches(items: Iterable[Item]) -> Iterator[Batch]:
-    """The items in their order, as many at once as are not too much together."""
+    """The items in their order, as many in a batch as fit into TOKENS_PER_BATCH."""
     held: list[Item] = []
     longest = 0
     for item in items:
         size = max(len(item.source), len(item.target))
         longest = max(longest, size)
-        if held and longest * (len(held) + 1) > SYMBOLS_AT_ONCE:
+        if held and longest * (len(held) + 1) > TOKENS_PER_BATCH:
             yield collate(held)
             held, longest = [], size
         held.append(item)

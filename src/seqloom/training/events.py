@@ -1,8 +1,7 @@
-"""News from training, and the file that keeps it.
+"""The event log of training: `events.jsonl`.
 
-`events.jsonl` is only ever appended to, a line at a time. A run that was killed and resumed goes
-back to its last checkpoint and says so in a `resume` event: what came after that step before is
-then history that did not happen, and readers leave it out.
+Lines are only ever appended. A run that is resumed goes back to its last checkpoint and writes a
+`resume` event; readers then drop the earlier events after that step.
 """
 
 import json
@@ -18,23 +17,23 @@ Kind = Literal["start", "resume", "train", "eval", "sample", "checkpoint", "warn
 
 @dataclass(frozen=True)
 class Event:
-    """What happened, at which step, with the numbers or words that belong to it."""
+    """A training event: its kind, the step, and its values."""
 
     kind: Kind
     step: int
     values: dict[str, Any] = field(default_factory=dict)
 
 
-class Story:
-    """The event file of a run, open for appending."""
+class EventLog:
+    """The event log of a run, open for appending."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("ab")
-        if _is_torn(path):
+        if _is_incomplete(path):
             self._file.write(b"\n")
 
     def append(self, event: Event) -> None:
-        """Write one event and hand it to the system at once."""
+        """Write an event and flush it."""
         line = {"t": round(time.time(), 3), "kind": event.kind, "step": event.step, **event.values}
         self._file.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
         self._file.flush()
@@ -45,7 +44,7 @@ class Story:
 
 
 def read_events(path: Path) -> list[dict[str, Any]]:
-    """All that happened in a run: torn lines are left out, and so is what a resume undid."""
+    """The events of a run, without incomplete lines and without events that a resume undid."""
     found: list[dict[str, Any]] = []
     for event in _lines(path) if path.exists() else ():
         if event["kind"] == "resume":
@@ -58,14 +57,14 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
     for line in path.read_bytes().split(b"\n"):
         try:
             event = json.loads(line)
-        except (ValueError, RecursionError):  # a line may be anything
-            continue  # the last line of a killed process, or the empty piece after it
+        except (ValueError, RecursionError):  # incomplete or not JSON
+            continue  # the last line of a killed process, or the empty rest after it
         if isinstance(event, dict) and {"kind", "step"} <= event.keys():
             yield event
 
 
-def _is_torn(path: Path) -> bool:
-    """Whether a killed process left a line without its end."""
+def _is_incomplete(path: Path) -> bool:
+    """Whether the last line is incomplete, after a killed process."""
     if path.stat().st_size == 0:
         return False
     with path.open("rb") as file:

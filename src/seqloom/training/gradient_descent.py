@@ -1,4 +1,4 @@
-"""Learning by gradient descent."""
+"""Gradient descent on minibatches: clipping, learning-rate schedules, averaged weights."""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -9,77 +9,81 @@ import torch
 from torch import Tensor, nn
 
 from ..batch import Batch
-from ..data.loading.batching import Course
-from ..data.loading.bptt import Windows
-from ..data.loading.curriculum import Lessons
+from ..data.loading.batching import DataLoader
+from ..data.loading.bptt import BPTTLoader
+from ..data.loading.curriculum import CurriculumLoader
 from ..errors import TrainingError
-from ..model import Carries, LearnsByGradient, LearnsFromStreams, State
-from .learner import Snapshot, Step, Way
+from ..model import GradientTrained, SegmentLoss, State, Stateful
+from .learner import Learner, Snapshot, Step
 from .optimizers import OPTIMIZERS, factor
-from .options import Training, worked
+from .options import Training, cpu_seconds
 
 
-class Descent(Way):
-    """Gradient descent over batches, exact to the bit when it is stopped and taken up again.
+class GradientDescent(Learner):
+    """Gradient-descent learner; a resumed run is exact to the bit.
 
-    An epoch's batches follow from the seed and the epoch, so the place in the data is two numbers;
-    the rest of the state is the weights, the optimiser, and torch's random state for dropout.
+    An epoch's batches follow from the seed and the epoch, so the position in the data is two
+    numbers; the rest of the state is the weights, the optimizer, and torch's random state for
+    dropout.
     """
 
-    def __init__(self, model: LearnsByGradient, batches: Course, settings: Training) -> None:
+    def __init__(self, model: GradientTrained, batches: DataLoader, settings: Training) -> None:
         self.model, self.batches, self.settings = model, batches, settings
         self.module = cast(nn.Module, model)
         weights = [cast(Tensor, weight) for weight in model.parameters()]
         self.parameters = [weight for weight in weights if weight.requires_grad]
         self.optimizer = OPTIMIZERS[settings.optimizer](self.parameters, settings)
-        self.average = [w.detach().clone() for w in self.parameters] if settings.average else []
+        self.average = [w.detach().clone() for w in self.parameters] if settings.ema_decay else []
         self.evaluated: list[list[Tensor]] = []  # the weights at the last evaluations
         self.step, self.epoch, self.place = 0, 0, 0
         self.seconds, self.slowed = 0.0, 1.0
         self._last: dict[str, float] = {}
         self._alarming = EXPLODED
-        self.carried: State = ()  # what is remembered of a continuous text
+        self.carried: State = ()  # truncated BPTT: the state that is carried to the next segment
 
     def steps(self) -> Iterator[Step]:
         self.module.train()
         while self._progress() < 1:
-            began = worked()
-            self._rise()
+            began = cpu_seconds()
+            self._advance_curriculum()
             order = self.batches.epoch(self.epoch)
             batch = self.batches.batch(order[self.place])
-            values = self._descend(self._loss(batch))
+            values = self._take_step(self._loss(batch))
             warning = self._warning(values["gradient"])
             self.step, self.place = self.step + 1, self.place + 1
             if ends := self.place == len(order):
                 self.epoch, self.place = self.epoch + 1, 0
-            self.seconds += worked() - began
-            symbols = int(batch.target.lengths.sum())
+            self.seconds += cpu_seconds() - began
+            tokens = int(batch.target.lengths.sum())
             epoch = self.epoch + self.place / len(order)
             progress, level = self._progress(), self._level()
-            yield Step(self.step, epoch, progress, symbols, values, ends, warning, level)
+            yield Step(self.step, epoch, progress, tokens, values, ends, warning, level)
 
-    def _rise(self) -> None:
-        """Go on to harder examples where they are due; as much of the epoch is left as before."""
-        if isinstance(self.batches, Lessons):
+    def _advance_curriculum(self) -> None:
+        """Advance the curriculum where it is due; as much of the epoch is left as before."""
+        if isinstance(self.batches, CurriculumLoader):
             before = len(self.batches.epoch(self.epoch))
-            if self.batches.rise(self._progress()):
+            if self.batches.advance(self._progress()):
                 after = len(self.batches.epoch(self.epoch))
                 self.place = self.place * after // before
 
     def _level(self) -> dict[str, int]:
         """The level of a curriculum that goes from level to level."""
         lessons = self.batches
-        if not isinstance(lessons, Lessons) or lessons.plan.curriculum == "mixed":
+        if not isinstance(lessons, CurriculumLoader) or lessons.schedule.curriculum == "mixed":
             return {}
         return {"level": lessons.level + 1, "levels": len(lessons.levels)}
 
     @property
-    def aims_at_target(self) -> bool:
-        return not isinstance(self.batches, Lessons) or self.batches.level == self.batches.last
+    def at_target_level(self) -> bool:
+        return (
+            not isinstance(self.batches, CurriculumLoader)
+            or self.batches.level == self.batches.last_level
+        )
 
     def _loss(self, batch: Batch) -> Tensor:
-        """Of whole sequences, or of a window, with what is remembered of those before it."""
-        if not isinstance(self.batches, Windows):
+        """The loss of whole sequences, or of a segment with the carried state (truncated BPTT)."""
+        if not isinstance(self.batches, BPTTLoader):
             whole: Tensor = self.model.loss(batch)
             return whole
         reader = cast(_Reader, self.model)
@@ -89,37 +93,37 @@ class Descent(Way):
         self.carried = tuple(part.detach() for part in state)
         return cast(Tensor, loss)
 
-    def _descend(self, loss: Tensor) -> dict[str, float]:
-        """One step down the gradient; nothing is changed where the loss is not a number."""
+    def _take_step(self, loss: Tensor) -> dict[str, float]:
+        """Backpropagate, clip, and take an optimizer step unless loss or gradient is not finite."""
         settings = self.settings
         rate = settings.learning_rate * self.slowed
-        place = self._progress(), settings.warmup, self.step, self.epoch
-        rate *= factor(settings.schedule, *place)
+        warmup = settings.warmup_ratio, self.step, self.epoch, settings.warmup_steps
+        rate *= factor(settings.schedule, self._progress(), *warmup)
         loss.backward()
         if settings.l1:
             for weight in self.parameters:
                 cast(Tensor, weight.grad).add_(weight.detach().sign(), alpha=settings.l1)
-        norm = nn.utils.clip_grad_norm_(self.parameters, settings.clip or math.inf)
+        norm = nn.utils.clip_grad_norm_(self.parameters, settings.max_grad_norm or math.inf)
         values = {"loss": loss.item(), "gradient": norm.item(), "rate": rate}
         if not math.isfinite(values["loss"]) or not math.isfinite(values["gradient"]):
             raise _diverged(self.step + 1, values, self._last, settings)
         self.optimizer.step(rate)
         self.optimizer.forget_gradients()  # before the next loss is made, to have the memory for it
-        self._follow()
+        self._update_average()
         self._last = values
         return values
 
     def _warning(self, norm: float) -> dict[str, Any]:
-        """Say so when the gradient explodes unclipped; again only when it gets ten times worse."""
-        if self.settings.clip or norm < self._alarming:
+        """A warning when the unclipped gradient explodes; again when it is ten times larger."""
+        if self.settings.max_grad_norm or norm < self._alarming:
             return {}
         self._alarming = 10 * norm
         return _exploded(self.step + 1, norm, self.settings)
 
-    def _follow(self) -> None:
-        """Move the running mean a little towards the weights; more at the start."""
+    def _update_average(self) -> None:
+        """Update the exponential moving average; the decay is smaller at the start."""
         if self.average:
-            keep = min(self.settings.average, (self.step + 1) / (self.step + 10))
+            keep = min(self.settings.ema_decay, (self.step + 1) / (self.step + 10))
             with torch.no_grad():
                 torch._foreach_lerp_(self.average, self.parameters, 1 - keep)
 
@@ -127,19 +131,19 @@ class Descent(Way):
         """How far training is: by epochs, steps or time, whichever ends it first."""
         settings = self.settings
         epochs = self.epoch + self.place / len(self.batches.epoch(self.epoch))
-        steps = self.step / settings.steps if settings.steps else 0.0
+        steps = self.step / settings.max_steps if settings.max_steps else 0.0
         return max(epochs / settings.epochs, steps, self.seconds / settings.seconds())
 
     @contextmanager
-    def judged(self) -> Iterator[None]:
-        """A mean stands in for the weights: the running one, or that of the last evaluations."""
+    def evaluation_weights(self) -> Iterator[None]:
+        """Use the moving average of the weights, or their mean over the last evaluations."""
         settings = self.settings
-        if not settings.average and not settings.average_last:
+        if not settings.ema_decay and not settings.average_checkpoints:
             yield
             return
         own = [weight.detach().clone() for weight in self.parameters]
-        if settings.average_last:
-            self.evaluated = [*self.evaluated, own][-settings.average_last :]
+        if settings.average_checkpoints:
+            self.evaluated = [*self.evaluated, own][-settings.average_checkpoints :]
         means = [torch.stack(weights).mean(0) for weights in zip(*self.evaluated, strict=True)]
         _copy(self.average or means, self.parameters)
         try:
@@ -147,7 +151,7 @@ class Descent(Way):
         finally:
             _copy(own, self.parameters)
 
-    def disappointed(self) -> None:
+    def on_no_improvement(self) -> None:
         if self.settings.schedule == "plateau":
             self.slowed /= 2
 
@@ -163,7 +167,7 @@ class Descent(Way):
         tensors |= {f"carried/{number}": part for number, part in enumerate(self.carried)}
         tensors["random"] = torch.get_rng_state()
         facts = {name: getattr(self, name) for name in _FACTS}
-        if isinstance(self.batches, Lessons):
+        if isinstance(self.batches, CurriculumLoader):
             facts["level"] = self.batches.level
         return Snapshot({k: t.detach().numpy().copy() for k, t in tensors.items()}, facts)
 
@@ -183,15 +187,15 @@ class Descent(Way):
         torch.set_rng_state(tensors["random"])
         for name in _FACTS:
             setattr(self, name, snapshot.facts[name])
-        if isinstance(self.batches, Lessons):
+        if isinstance(self.batches, CurriculumLoader):
             self.batches.restore(snapshot.facts.get("level", 0))
-        # With other settings an epoch may have fewer batches than were learned from.
+        # With other settings an epoch may have fewer batches than the current position.
         self.place = min(self.place, len(self.batches.epoch(self.epoch)) - 1)
 
 
 @runtime_checkable
-class _Reader(Carries, LearnsFromStreams, Protocol):
-    """A model that learns from a continuous text."""
+class _Reader(Stateful, SegmentLoss, Protocol):
+    """A model that is trained on a continuous text by truncated BPTT."""
 
 
 EXPLODED = 1e4  # a gradient longer than this, unclipped, is worth a warning
@@ -213,7 +217,11 @@ def _diverged(
     step: int, now: dict[str, float], before: dict[str, float], settings: Training
 ) -> TrainingError:
     what = "loss" if not math.isfinite(now["loss"]) else "gradient"
-    clip = f"clip {settings.clip:g}" if settings.clip else "clip off"
+    clip = (
+        f"max_grad_norm {settings.max_grad_norm:g}"
+        if settings.max_grad_norm
+        else "no gradient clipping"
+    )
     told = (
         f"the step before: loss {before['loss']:.4g}, gradient norm {before['gradient']:.3g}"
         f" ({clip}), learning rate {before['rate']:.3g}"
@@ -221,7 +229,7 @@ def _diverged(
         else f"it was the first step: learning rate {now['rate']:.3g}, {clip}"
     )
     smaller = f"--set training.learning_rate={settings.learning_rate / 10:g}"
-    remedies = [f"{smaller} --set training.clip=1.0"]
+    remedies = [f"{smaller} --set training.max_grad_norm=1.0"]
     if what == "gradient":
         remedies.append(GATED)
     return TrainingError(
@@ -236,12 +244,14 @@ def _diverged(
 
 
 def _exploded(step: int, norm: float, settings: Training) -> dict[str, Any]:
-    """A warning of training: the code, the sentence, the norm and what helps."""
-    smaller = f"--set training.learning_rate={settings.learning_rate / 10:g}   smaller steps"
+    """A warning: error code, message, gradient norm and remedies."""
+    smaller = (
+        f"--set training.learning_rate={settings.learning_rate / 10:g}   a smaller learning rate"
+    )
     return {
         "code": "T131",
-        "problem": f"the gradient exploded at step {step}: its norm is {norm:.3g}, and clip is off"
-        " (--set training.clip=1.0, a smaller learning rate or a gated cell help)",
+        "problem": f"the gradient exploded at step {step}: its norm is {norm:.3g}, without clipping"
+        " (--set training.max_grad_norm=1.0, a smaller learning rate or a gated cell help)",
         "gradient": norm,
-        "help": ["--set training.clip=1.0   cut it to this length", smaller, GATED],
+        "help": ["--set training.max_grad_norm=1.0   gradient clipping", smaller, GATED],
     }

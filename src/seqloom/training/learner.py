@@ -1,4 +1,4 @@
-"""What a way to learn is: steps that can be stopped after any one of them and taken up again."""
+"""Learner: one training algorithm, as steps that can be stopped and resumed after any of them."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -11,16 +11,18 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Step:
-    """One step taken: how well it went, and how many target symbols it learned from."""
+    """One training step: its metrics, and the number of target tokens it trained on."""
 
     number: int
     epoch: float
     progress: float
-    symbols: int
+    tokens: int
     values: dict[str, float]
     ends_epoch: bool
-    warning: dict[str, Any] = field(default_factory=dict)  # what a person should know of it
-    level: dict[str, int] = field(default_factory=dict)  # how far a curriculum is, and of how many
+    warning: dict[str, Any] = field(default_factory=dict)  # what the user should know of it
+    level: dict[str, int] = field(
+        default_factory=dict
+    )  # of a curriculum: the level, and how many there are
 
 
 @dataclass(frozen=True)
@@ -31,32 +33,32 @@ class Snapshot:
     facts: dict[str, Any] = field(default_factory=dict)
 
 
-class Way(ABC):
-    """A way to learn."""
+class Learner(ABC):
+    """A training algorithm: gradient descent, EM, or closed form (sufficient statistics)."""
 
-    runs_away: ClassVar[bool] = True  # whether it can go wrong without bound
+    can_diverge: ClassVar[bool] = True  # whether the loss can grow without bound
 
     @property
-    def aims_at_target(self) -> bool:
-        """Whether what is learned now is what is judged; an easier level may improve nothing."""
+    def at_target_level(self) -> bool:
+        """Whether a curriculum is at its last level; on easier ones metrics need not improve."""
         return True
 
     @abstractmethod
     def steps(self) -> Iterator[Step]:
-        """Go on from where the last snapshot was taken, to the end."""
+        """Train from the last snapshot to the end."""
 
     @abstractmethod
     def snapshot(self) -> Snapshot:
-        """Where we are; right between two steps."""
+        """The state of training between two steps."""
 
     @abstractmethod
     def restore(self, snapshot: Snapshot) -> None:
         """Go back to where a snapshot was taken."""
 
-    def judged(self) -> AbstractContextManager[Any]:
-        """A context in which the model is as it should be judged and kept."""
+    def evaluation_weights(self) -> AbstractContextManager[Any]:
+        """A context in which the model has the weights to evaluate and save."""
         return nullcontext()
 
-    def disappointed(self) -> None:
-        """Told when an evaluation brought nothing better."""
+    def on_no_improvement(self) -> None:
+        """Called when an evaluation did not improve."""
         return

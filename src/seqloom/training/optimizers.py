@@ -1,4 +1,4 @@
-"""Ways of descent: how weights move once their gradients are known.
+"""Optimizers and learning-rate schedules: Adam, SGD with momentum, Adagrad, RMSprop.
 
 The equations are those of torch.optim, and so are the results, bit for bit. Torch's own classes
 import a compiler at the first use, which costs more than a second and 60 MiB in every process that
@@ -20,14 +20,14 @@ Tensors = dict[str, Tensor]
 
 
 class Optimizer(ABC):
-    """Weights, and what is remembered of each while it descends."""
+    """Optimizer: updates weights from their gradients, with a state for each weight."""
 
     def __init__(self, weights: list[Tensor], settings: Training) -> None:
         self.weights, self.settings = weights, settings
         self.memory: dict[int, Tensors] = {}
 
     def step(self, rate: float) -> None:
-        """Move every weight that has a gradient."""
+        """Update every weight that has a gradient."""
         moved = [number for number, weight in enumerate(self.weights) if weight.grad is not None]
         if not moved:
             return
@@ -41,19 +41,19 @@ class Optimizer(ABC):
             self.move(weights, grads, kept, rate)
 
     def forget_gradients(self) -> None:
-        """Let go of the gradients, and of their memory."""
+        """Set the gradients to None, which frees them."""
         for weight in self.weights:
             weight.grad = None
 
     @abstractmethod
     def begin(self, weight: Tensor) -> Tensors:
-        """What is remembered of a weight at first."""
+        """The initial state of a weight."""
 
     @abstractmethod
     def move(
         self, weights: list[Tensor], grads: list[Tensor], kept: list[Tensors], rate: float
     ) -> None:
-        """One step, in place; `kept` has what is remembered of each weight."""
+        """One step, in place; `kept` has the state of each weight."""
 
 
 class Adam(Optimizer):
@@ -90,7 +90,7 @@ class Adam(Optimizer):
 
 
 class Sgd(Optimizer):
-    """Plain descent with momentum: b = μ b + g,  w = w - rate · b."""
+    """Stochastic gradient descent (SGD) with momentum: b = μ b + g,  w = w - rate · b."""
 
     def begin(self, weight: Tensor) -> Tensors:
         return {"momentum_buffer": torch.zeros_like(weight)} if self.settings.momentum else {}
@@ -173,7 +173,7 @@ FLOOR = 0.01  # the share of the rate at the very start and the very end
 
 
 def _cosine(progress: float) -> float:
-    """(1 + cos π p) / 2, as in Loshchilov & Hutter (2017)."""
+    """Cosine annealing, (1 + cos π p) / 2 (Loshchilov & Hutter, 2017)."""
     return FLOOR + (1 - FLOOR) * (1 + math.cos(math.pi * progress)) / 2
 
 
@@ -183,18 +183,28 @@ SCHEDULES: dict[str, Callable[[float, float, int], float]] = {
     "constant": lambda progress, warmups, epochs: 1.0,
     "linear": lambda progress, warmups, epochs: 1 - (1 - FLOOR) * progress,
     "cosine": lambda progress, warmups, epochs: _cosine(progress),
-    "inverse-root": lambda progress, warmups, epochs: warmups**-0.5,  # Vaswani et al., 2017
+    "inverse-sqrt": lambda progress, warmups, epochs: warmups**-0.5,  # Vaswani et al., 2017
     "plateau": lambda progress, warmups, epochs: 1.0,  # what evaluation finds moves this one
-    "halved": lambda progress, warmups, epochs: 0.5**epochs,
+    "exponential": lambda progress, warmups, epochs: 0.5**epochs,
 }
 
 
-def factor(schedule: str, progress: float, warmup: float, step: int = 0, epochs: int = 0) -> float:
-    """What the learning rate of a step is multiplied by, `progress` of the way from 0 to 1.
+def factor(  # noqa: PLR0913 - where training stands, and how it warms up
+    schedule: str,
+    progress: float,
+    warmup_ratio: float,
+    step: int = 0,
+    epochs: int = 0,
+    warmup_steps: int = 0,
+) -> float:
+    """The factor of the learning rate (warmup and schedule), `progress` of the way from 0 to 1.
 
-    A warm-up from 1 on is a number of steps, below it a share of the way. `step` steps were taken,
-    and `epochs` are over.
+    The warmup is a number of steps, or else a fraction of the way. `step` steps were taken, and
+    `epochs` are over.
     """
-    warmups = progress / warmup if 0 < warmup < 1 else (step + 1) / (warmup or 1)
-    rise = min(1.0, max(FLOOR, warmups)) if warmup else 1.0
+    if warmup_steps:
+        warmups = (step + 1) / warmup_steps
+    else:
+        warmups = progress / warmup_ratio if warmup_ratio else float(step + 1)
+    rise = min(1.0, max(FLOOR, warmups)) if warmup_steps or warmup_ratio else 1.0
     return rise * SCHEDULES[schedule](min(1.0, progress), max(1.0, warmups), epochs)

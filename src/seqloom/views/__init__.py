@@ -1,65 +1,65 @@
-"""Pictures of what happens inside a model: each prints, draws, saves and shows in a notebook."""
+"""Views: pictures of models and predictions that print, draw, save and show in a notebook."""
 
-from .activations import StatesView
+from .activations import ActivationsView
 from .attention import AttentionView
-from .attribution import InfluenceView, Moved
+from .attribution import AttributionTarget, AttributionView
 from .base import View
 from .beam import BeamView
-from .calibration import Bin, ReliabilityView
-from .confusion_matrix import ConfusionView
+from .calibration import CalibrationBin, ReliabilityView
+from .confusion_matrix import ConfusionMatrixView
 from .decomposition import Component, ComponentsView
-from .forecast import Fan, ForecastView, fans_of
-from .gates import GateShare, GateSharesView, GatesView
-from .gradient_flow import Memory, MemoryView, Window
+from .forecast import FanChart, ForecastView, fan_charts
+from .gates import GateStatistics, GateStatisticsView, GatesView
+from .gradient_flow import GradientFlow, GradientFlowView, TruncatedGradient
 from .heads import HeadsView
 from .hierarchy import HierarchyView
 from .hmm import TrellisView
 from .ladder import LadderView, RungPoint
 from .metric_by_length import HorizonView, LengthBucket, LengthCurve, LengthView
-from .neuron import CellView, Story
-from .next_token import ChoicesView, NextView
+from .neuron import NeuronFeature, NeuronView
+from .next_token import LabelProbabilitiesView, NextTokenView
 from .piano_roll import PianoRollView
 from .segmentation import Regime, RegimesView
-from .surprisal import SurpriseView
+from .surprisal import SurprisalView
 from .tags import TagsView
 
 __all__ = [
+    "ActivationsView",
     "AttentionView",
+    "AttributionTarget",
+    "AttributionView",
     "BeamView",
-    "Bin",
-    "CellView",
-    "ChoicesView",
+    "CalibrationBin",
     "Component",
     "ComponentsView",
-    "ConfusionView",
-    "Fan",
+    "ConfusionMatrixView",
+    "FanChart",
     "ForecastView",
-    "GateShare",
-    "GateSharesView",
+    "GateStatistics",
+    "GateStatisticsView",
     "GatesView",
+    "GradientFlow",
+    "GradientFlowView",
     "HeadsView",
     "HierarchyView",
     "HorizonView",
-    "InfluenceView",
+    "LabelProbabilitiesView",
     "LadderView",
     "LengthBucket",
     "LengthCurve",
     "LengthView",
-    "Memory",
-    "MemoryView",
-    "Moved",
-    "NextView",
+    "NeuronFeature",
+    "NeuronView",
+    "NextTokenView",
     "PianoRollView",
     "Regime",
     "RegimesView",
     "ReliabilityView",
     "RungPoint",
-    "StatesView",
-    "Story",
-    "SurpriseView",
+    "SurprisalView",
     "TagsView",
     "TrellisView",
+    "TruncatedGradient",
     "View",
-    "Window",
-    "fans_of",
+    "fan_charts",
 ]

@@ -1,4 +1,4 @@
-"""What a layer holds while it reads: the value of every cell at every step."""
+"""Activations: a heat map of the hidden units (cells) of a layer over time."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar, final
@@ -8,34 +8,34 @@ from numpy.typing import ArrayLike, NDArray
 
 from .base import View
 from .draw.colours import MUTED, PAGE, signed
-from .draw.heatmap import LEGEND_HEIGHT, MARGIN, Labels, Wording
-from .draw.svg import Lettering, Picture
+from .draw.heatmap import LEGEND_HEIGHT, MARGIN, AxisLabels, FigureText
+from .draw.svg import Picture, TextStyle
 from .draw.text import visible
 from .draw.text_heatmap import block_levels, text_grid
 from .draw.text_rail import draw_signed_legend
 
 _MOST_CELLS, _MOST_TITLES, _IN_TEXT = 64, 6000, 12
-STILL = 0.05  # of the largest value: a cell that deviates less hardly moves
+CONSTANT = 0.05  # of the largest value: a cell with a smaller standard deviation hardly varies
 
 
 @final
-class StatesView(View):
-    """The states of a layer over time, the liveliest cells first.
+class ActivationsView(View):
+    """The activations of a layer over time, the cells with the largest variance first.
 
     Args:
-        symbols: what was read, one for each step.
+        tokens: the input, one for each step.
         values: time × cells.
         model: name of the model.
-        layers: the names of all layers that have states.
+        layers: the names of all layers with hidden states.
         layer: which of them this is.
-        notes: how the values came about.
+        notes: how the values were computed.
     """
 
     kind: ClassVar[str] = "states"
 
-    def __init__(  # noqa: PLR0913 - what is drawn, and of what it is one part
+    def __init__(  # noqa: PLR0913 - the data, and the layer it is of
         self,
-        symbols: Sequence[str],
+        tokens: Sequence[str],
         values: ArrayLike,
         model: str,
         *,
@@ -43,21 +43,21 @@ class StatesView(View):
         layer: int,
         notes: Sequence[str] = (),
     ) -> None:
-        self.symbols, self.layers, self.layer = list(symbols), list(layers), layer
+        self.tokens, self.layers, self.layer = list(tokens), list(layers), layer
         self.values = np.array(values, dtype=np.float64)
-        if self.values.ndim != 2 or len(self.values) != len(self.symbols) or not len(self.values):
-            raise ValueError(f"expected states as time × cells, got {self.values.shape}")
+        if self.values.ndim != 2 or len(self.values) != len(self.tokens) or not len(self.values):
+            raise ValueError(f"expected activations as time × cells, got {self.values.shape}")
         self.bound = bound_of(self.values)
         self.order = np.argsort(-self.values.std(0), kind="stable").astype(np.int64)
-        told = [*notes, "In the picture, cells are sorted by how much they vary."]
+        notes = [*notes, "In the picture, cells are sorted by their standard deviation."]
         if len(self.order) > _MOST_CELLS:
-            told[-1] += f" The first {_MOST_CELLS} of {len(self.order)} are drawn."
-        data = {"symbols": self.symbols, "values": self.values, "order": self.order}
-        super().__init__(model, self._caption(), data, told)
+            notes[-1] += f" The first {_MOST_CELLS} of {len(self.order)} are drawn."
+        data = {"tokens": self.tokens, "values": self.values, "order": self.order}
+        super().__init__(model, self._caption(), data, notes)
 
     def content(self) -> dict[str, Any]:
         return {
-            "tokens": {"src": self.symbols},
+            "tokens": {"src": self.tokens},
             "layers": self.layers,
             "layer": self.layer,
             "values": self.values.round(4).tolist(),
@@ -67,62 +67,63 @@ class StatesView(View):
 
     def to_table(self) -> list[list[str]]:
         cells = self.order[:_IN_TEXT].tolist()
-        heading = ["symbol", *(f"cell {cell}" for cell in cells)]
-        rows = zip(self.symbols, self.values[:, cells], strict=True)
-        return [heading, *([visible(s), *(f"{v:.2f}" for v in row)] for s, row in rows)]
+        heading = ["token", *(f"cell {cell}" for cell in cells)]
+        rows = zip(self.tokens, self.values[:, cells], strict=True)
+        return [heading, *([visible(t), *(f"{v:.2f}" for v in row)] for t, row in rows)]
 
-    def grid_lines(self, width: int, ascii: bool) -> list[str]:
+    def text_lines(self, width: int, ascii: bool) -> list[str]:
         cells = self.order[:_IN_TEXT].tolist()
         levels = (self.values[:, cells].T / self.bound + 1) / 2
         names = [f"cell {cell}" for cell in cells]
-        return text_grid(names, self.symbols, block_levels(levels, ascii=ascii), width, ascii)
+        return text_grid(names, self.tokens, block_levels(levels, ascii=ascii), width, ascii)
 
     def to_picture(self) -> Picture:
-        pitch = max(2.0, min(14.0, 1120 // max(1, len(self.symbols))))
-        above = Labels.of(self.symbols, pitch)
+        pitch = max(2.0, min(14.0, 1120 // max(1, len(self.tokens))))
+        above = AxisLabels.of(self.tokens, pitch)
         drawn = self.order[:_MOST_CELLS]
         height = max(3, min(14, 256 // max(1, len(drawn))))
-        words = Wording(
-            f"States of {self.model}",
-            f"{self.layers[self.layer]}: left to right what was read; each row: one cell",
+        text = FigureText(
+            f"Activations of {self.model}",
+            f"{self.layers[self.layer]}; columns: time steps; rows: cells (hidden units)",
             self.caption,
             self.notes,
         )
-        left, top = MARGIN + 40, words.head_height() + above.height()
-        right = left + len(self.symbols) * pitch + max(MARGIN, above.overhang() + 4)
-        width = max(right, words.width(), 480.0)
+        left, top = MARGIN + 40, text.head_height() + above.height()
+        right = left + len(self.tokens) * pitch + max(MARGIN, above.overhang() + 4)
+        width = max(right, text.width(), 480.0)
         legend = top + len(drawn) * height + 14
         foot = legend + LEGEND_HEIGHT
-        picture = Picture(width, foot + words.foot_height(width), PAGE, self.caption)
+        picture = Picture(width, foot + text.foot_height(width), PAGE, self.caption)
         above.draw_above(picture, left, top)
-        small, is_small = Lettering(9, MUTED, "end"), self.values.size <= _MOST_TITLES
+        small, is_small = TextStyle(9, MUTED, "end"), self.values.size <= _MOST_TITLES
         for row, cell in enumerate(drawn.tolist()):
             y = top + row * height
             if height >= 9:
                 picture.text(str(cell), (left - 5, y + height * 0.8), small)
             for time, value in enumerate(self.values[:, cell].tolist()):
-                title = f"cell {cell}, {visible(self.symbols[time])}: {value:.3f}"
+                title = f"cell {cell}, {visible(self.tokens[time])}: {value:.3f}"
                 box = left + time * pitch, y, pitch, height
                 colour = signed(value / self.bound)
+                # Tooltips of thousands of rectangles would make the file huge.
                 picture.rectangle(box, colour, title=title if is_small else "")
         ends = f"{-self.bound:.2g}", f"{self.bound:.2g}"
-        draw_signed_legend(picture, (left, legend), ends, "value of the cell", behind_text=False)
-        words.draw(picture, foot)
+        draw_signed_legend(picture, (left, legend), ends, "activation", behind_text=False)
+        text.draw(picture, foot)
         return picture
 
     def _caption(self) -> str:
         deviations = self.values.std(0)
         first = int(self.order[0])
-        still = int((deviations < STILL * self.bound).sum())
+        constant = int((deviations < CONSTANT * self.bound).sum())
         return (
             f"{self.layers[self.layer][:1].upper()}{self.layers[self.layer][1:]}:"
             f" {self.values.shape[1]} cells from {self.values.min():.2f} to"
-            f" {self.values.max():.2f}. Cell {first} moves most (deviation"
-            f" {deviations[first]:.2f}); {still} hardly move."
+            f" {self.values.max():.2f}. Cell {first} varies most (standard deviation"
+            f" {deviations[first]:.2f}); {constant} are almost constant."
         )
 
 
 def bound_of(values: NDArray[np.float64]) -> float:
-    """The value that has the full colour: 1, or the largest where some are beyond."""
+    """The value with the full colour: 1, or the largest absolute value where that is larger."""
     most = float(abs(values).max(initial=0.0))
     return 1.0 if most <= 1 else round(most, 4)

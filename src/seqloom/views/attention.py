@@ -1,4 +1,4 @@
-"""Where a model looks: one row for each symbol it writes, one column for each it reads."""
+"""Attention weights: a heat map with a row for each query and a column for each key."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal, final
@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .base import View
 from .draw.colours import INK, PAGE, viridis
-from .draw.heatmap import LEGEND_HEIGHT, MARGIN, Labels, Wording, draw_legend
+from .draw.heatmap import LEGEND_HEIGHT, MARGIN, AxisLabels, FigureText, draw_legend
 from .draw.svg import Picture
 from .draw.text import visible
 from .draw.text_heatmap import block_levels, text_grid
@@ -18,24 +18,24 @@ Matrix = NDArray[np.float64]
 
 @final
 class AttentionView(View):
-    """How much each target symbol looks at each source symbol.
+    """Attention weights: how much each target token attends to each source token.
 
     Args:
-        source: the symbols that are looked at.
-        target: the symbols that look.
+        source: the tokens of the keys, one for each column.
+        target: the tokens of the queries, one for each row.
         weights: target × source, from 0 to 1; each row should sum to one.
         model: name of the model.
-        notes: how the weights came about, such as "mean of 4 heads".
-        layers: the names of all layers that look, of which this is one.
-        layer: which of them.
-        heads: how many heads the layer has.
+        notes: how the weights were computed, such as "mean of 4 heads".
+        layers: the names of all attention layers.
+        layer: which of them this is.
+        heads: number of heads of the layer.
         head: which of them; -1 is the mean of all.
-        rail: the side on which a cursor moves: that of the columns (src) or of the rows (tgt).
+        axis: the tokens on which a cursor moves: those of the columns (src) or of the rows (tgt).
     """
 
     kind: ClassVar[str] = "attention"
 
-    def __init__(  # noqa: PLR0913 - what is drawn, and of what it is one part
+    def __init__(  # noqa: PLR0913 - the data, and the layer it is of
         self,
         source: Sequence[str],
         target: Sequence[str],
@@ -47,11 +47,11 @@ class AttentionView(View):
         layer: int = 0,
         heads: int = 1,
         head: int = -1,
-        rail: Literal["src", "tgt"] = "tgt",
+        axis: Literal["src", "tgt"] = "tgt",
     ) -> None:
         self.source, self.target = list(source), list(target)
         self.layers, self.layer, self.heads, self.head = list(layers), layer, heads, head
-        self.rail = rail
+        self.axis = axis
         self.weights = _checked(weights, (len(self.target), len(self.source)))
         entropy = _entropy(self.weights)
         data = {
@@ -73,54 +73,54 @@ class AttentionView(View):
             "layer": self.layer,
             "heads": self.heads,
             "head": "mean" if self.head < 0 else self.head,
-            "rail": self.rail,
+            "rail": self.axis,
         }
 
     def to_table(self) -> list[list[str]]:
         rows = zip(self.target, self.weights, strict=True)
-        body = [[visible(symbol), *(f"{weight:.2f}" for weight in row)] for symbol, row in rows]
+        body = [[visible(token), *(f"{weight:.2f}" for weight in row)] for token, row in rows]
         return [["", *map(visible, self.source)], *body]
 
-    def grid_lines(self, width: int, ascii: bool) -> list[str]:
+    def text_lines(self, width: int, ascii: bool) -> list[str]:
         blocks = block_levels(self.weights, ascii=ascii, show_largest=True)
         return text_grid(self.target, self.source, blocks, width, ascii)
 
     def to_picture(self) -> Picture:
         pitch = _pitch(max(len(self.source), len(self.target)))
-        above, beside = Labels.of(self.source, pitch), Labels.of(self.target, pitch)
-        words = Wording(
+        above, beside = AxisLabels.of(self.source, pitch), AxisLabels.of(self.target, pitch)
+        text = FigureText(
             f"Attention of {self.model}",
-            "each row looks at the columns",
+            "each row (query) attends to the columns (keys)",
             self.caption,
             self.notes,
         )
-        left, top = MARGIN + beside.length() + 8, words.head_height() + above.height()
+        left, top = MARGIN + beside.length() + 8, text.head_height() + above.height()
         right = left + len(self.source) * pitch + max(MARGIN, above.overhang() + 4)
-        width = max(right, words.width())
+        width = max(right, text.width())
         legend = top + len(self.target) * pitch + 14
         foot = legend + LEGEND_HEIGHT
-        height = foot + words.foot_height(width)
+        height = foot + text.foot_height(width)
         picture = Picture(width, height, PAGE, self.caption)
         above.draw_above(picture, left, top)
         beside.draw_beside(picture, left, top)
         self._draw_cells(picture, left, top, pitch)
-        draw_legend(picture, left, legend, "weight (outlined: the largest of its row)")
-        words.draw(picture, foot)
+        draw_legend(picture, left, legend, "attention weight (outlined: the largest of its row)")
+        text.draw(picture, foot)
         return picture
 
     def _draw_cells(self, picture: Picture, left: float, top: float, pitch: float) -> None:
-        # A hair of page between cells lets them be counted even where all are of one colour.
+        # A pixel of page between large cells lets them be counted where all have one colour.
         side = pitch - 1 if pitch >= 18 else pitch
         for (row, column), weight in np.ndenumerate(self.weights):
             box = left + column * pitch, top + row * pitch, side, side
-            reader, read = visible(self.target[row]), visible(self.source[column])
-            title = f"{reader} looks at {read}: {weight:.3f}"
+            query, key = visible(self.target[row]), visible(self.source[column])
+            title = f"{query} attends to {key}: {weight:.3f}"
             picture.rectangle(box, viridis(float(weight)), title=title)
         thickness = 2 if pitch >= 16 else 1
-        for row, column in enumerate(_favourites(self.weights)):
+        for row, column in enumerate(_row_maxima(self.weights)):
             if column is None:
                 continue
-            # Two lines, dark and light: one of them shows on any colour.
+            # Two outlines, dark and light: one of them is visible on any colour.
             for inset, colour in ((0.0, INK), (float(thickness), PAGE)):
                 size = side - thickness - 2 * inset
                 corner = inset + thickness / 2
@@ -140,41 +140,41 @@ def _checked(weights: ArrayLike, shape: tuple[int, int]) -> Matrix:
 
 
 def _entropy(weights: Matrix) -> NDArray[np.float64]:
-    """How spread out each row is, in bits: 0 looks at one symbol, 1 at two evenly."""
+    """H = -Σ w log2 w of each row, in bits: 0 for one token, 1 for two equal weights."""
     safe = np.where(weights > 0, weights, 1.0)
     return np.asarray(-(weights * np.log2(safe)).sum(axis=1) + 0.0)
 
 
 def _doubts(weights: Matrix) -> list[str]:
-    """A note when rows are no distributions: shown as they are, never mended in silence."""
+    """A note if rows are not distributions; they are shown as they are, not renormalised."""
     wrong = int((abs(weights.sum(axis=1) - 1) > 1e-3).sum()) if weights.size else 0
     return [f"{wrong} of {len(weights)} rows do not sum to one."] if wrong else []
 
 
-def _favourites(weights: Matrix) -> list[int | None]:
-    """The column each row looks at most, or None where several share the first place."""
+def _row_maxima(weights: Matrix) -> list[int | None]:
+    """The column with the largest weight of each row; None where several are equally large."""
     if not weights.size:
         return []
-    shares_first = (weights >= weights.max(axis=1, keepdims=True) - 1e-9).sum(axis=1) > 1
+    is_tied = (weights >= weights.max(axis=1, keepdims=True) - 1e-9).sum(axis=1) > 1
     best = weights.argmax(axis=1)
-    return [None if tied else int(column) for tied, column in zip(shares_first, best, strict=True)]
+    return [None if tied else int(column) for tied, column in zip(is_tied, best, strict=True)]
 
 
 def _caption(
     source: Sequence[str], target: Sequence[str], weights: Matrix, entropy: NDArray[np.float64]
 ) -> str:
     if not weights.size:
-        return "There is nothing to look at: the input or the output is empty."
+        return "There are no attention weights: the input or the output is empty."
     sentences = [_direction(weights), _strongest(source, target, weights), _spread(entropy)]
     return " ".join(filter(None, sentences))
 
 
 def _direction(weights: Matrix) -> str:
-    """Whether the rows look at the columns in order, or in the reverse order."""
-    favourites = weights.argmax(axis=1)
-    moves = np.diff(favourites)
-    # A row of rows that all look at one place is in order too, but no diagonal.
-    if 2 * len(np.unique(favourites)) <= min(weights.shape) or not len(moves):
+    """Whether the alignment is monotonic, or monotonic in reverse."""
+    best = weights.argmax(axis=1)
+    moves = np.diff(best)
+    # Rows that all attend to one position are monotonic too, but no diagonal.
+    if 2 * len(np.unique(best)) <= min(weights.shape) or not len(moves):
         return ""
     if (moves >= 0).all():
         return "Mostly diagonal."
@@ -183,10 +183,13 @@ def _direction(weights: Matrix) -> str:
 
 def _strongest(source: Sequence[str], target: Sequence[str], weights: Matrix) -> str:
     row, column = divmod(int(weights.argmax()), len(source))
-    largest, even = weights[row, column], 1 / len(source)
-    if len(source) > 1 and largest < 1.5 * even:
-        return f"No row has a favourite (largest weight {largest:.2f}, an even share {even:.2f})."
-    return f'"{visible(target[row])}" looks at "{visible(source[column])}" ({largest:.2f}).'
+    largest, uniform = weights[row, column], 1 / len(source)
+    if len(source) > 1 and largest < 1.5 * uniform:
+        return (
+            f"No row has a clear maximum (largest weight {largest:.2f}, uniform weight"
+            f" {uniform:.2f})."
+        )
+    return f'"{visible(target[row])}" attends to "{visible(source[column])}" ({largest:.2f}).'
 
 
 def _spread(entropy: NDArray[np.float64]) -> str:
@@ -200,7 +203,7 @@ def _spread(entropy: NDArray[np.float64]) -> str:
 
 
 def _pitch(longest: int) -> float:
-    """Pixels for a cell: large for short sequences, small but labelled for long ones."""
+    """Pixels of a cell: large for short sequences, small but labelled for long ones."""
     for limit, pitch in ((12, 32), (24, 24), (40, 18), (100, 12)):
         if longest <= limit:
             return pitch

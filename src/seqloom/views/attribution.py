@@ -1,4 +1,4 @@
-"""What moved an answer: each symbol that was read, by how much it spoke for it or against it."""
+"""Attribution (saliency): how much each input token contributes to each part of the output."""
 
 import math
 from collections.abc import Sequence
@@ -10,25 +10,25 @@ from numpy.typing import ArrayLike, NDArray
 
 from .base import View
 from .draw.colours import PAGE, signed
-from .draw.heatmap import LEGEND_HEIGHT, MARGIN, Labels, Wording
-from .draw.svg import Lettering, Picture
+from .draw.heatmap import LEGEND_HEIGHT, MARGIN, AxisLabels, FigureText
+from .draw.svg import Picture, TextStyle
 from .draw.text import fold, to_ascii, visible
 from .draw.text_heatmap import ASCII_BLOCKS, BLOCKS, block_levels, text_grid
-from .draw.text_rail import Rail, draw_signed_legend
+from .draw.text_rail import TokenStrip, draw_signed_legend
 
 Matrix = NDArray[np.float64]
 Unit = Literal["nats", "share", "number", "weight"]
-NAMED = 3  # symbols that a sentence names on either side
-LEAST = 0.02  # of the largest; a sentence does not name what counts less
-MOST = 0.9  # the share of all influence that a sentence on distance speaks of
+NAMED = 3  # tokens that a sentence names on either side
+LEAST = 0.02  # of the largest attribution: a sentence names no smaller ones
+MOST = 0.9  # the fraction of the total attribution that defines the reach
 _BORDERS = ("<s>", "</s>", "<unk>")
 FOR, AGAINST = BLOCKS[1:], "░▒▓"
 _ASCII_FOR, _ASCII_AGAINST = "123456789", "abcdefghi"
 _MEANING: dict[Unit, str] = {
-    "nats": "log-probability of the answer, in nats: blue for it, orange against it",
-    "share": "share of the attention",
-    "number": "the answer itself: blue makes it larger, orange smaller",
-    "weight": "how far the forecast rises where an observation is one higher",
+    "nats": "contribution to the log-probability, in nats; blue: for the output, orange: against",
+    "share": "fraction of the attention",
+    "number": "contribution to the predicted value; blue: increase, orange: decrease",
+    "weight": "increase of the forecast when an observation increases by 1",
 }
 
 
@@ -40,57 +40,61 @@ _SIDES: dict[Unit, tuple[str, str]] = {
 
 
 @dataclass(frozen=True)
-class Moved:
-    """One part of an answer: its name, where it stands, and how likely it is.
+class AttributionTarget:
+    """The part of an output that is explained: a label, an output token or a predicted value.
 
     Args:
-        answer: a label, or a symbol that was written.
-        place: counted from 1, in the text or in what was written.
-        at: the symbol that has this label, where each has one.
-        chance: its probability; None of real numbers.
+        output: the label, token or value.
+        position: counted from 1, in the input or in the output sequence.
+        token: the input token that has this label, in sequence labelling.
+        probability: of the output; None for real values.
     """
 
-    answer: str
-    place: int
-    at: str = ""
-    chance: float | None = None
+    output: str
+    position: int
+    token: str = ""
+    probability: float | None = None
 
     def name(self) -> str:
         """The label of a row: cat/N=0.98."""
-        told = f"{visible(self.at)}/{visible(self.answer)}" if self.at else visible(self.answer)
-        return told if self.chance is None else f"{told}={self.chance:.2f}"
+        output = visible(self.output)
+        name = f"{visible(self.token)}/{output}" if self.token else output
+        return name if self.probability is None else f"{name}={self.probability:.2f}"
 
-    def spoken(self) -> str:
+    def in_words(self) -> str:
         """In a sentence: "N" at "cat" (p=0.98)."""
-        told = f'"{visible(self.answer)}"' + (f' at "{visible(self.at)}"' if self.at else "")
-        if self.chance is None:
-            return told
-        return f"{told} (p>0.99)" if self.chance > 0.99 else f"{told} (p={self.chance:.2g})"
+        name = f'"{visible(self.output)}"'
+        name += f' at "{visible(self.token)}"' if self.token else ""
+        if self.probability is None:
+            return name
+        if self.probability > 0.99:
+            return f"{name} (p>0.99)"
+        return f"{name} (p={self.probability:.2g})"
 
 
 @final
-class InfluenceView(View):
-    """How much each symbol that was read moved each part of an answer.
+class AttributionView(View):
+    """Attribution: how much each input token contributes to each part of an output.
 
     Args:
-        source: the symbols that were read.
-        moved: the parts of the answer; one is drawn as a rail, several as a matrix.
-        influence: answer × source; above 0 speaks for it, below against it; what is not a number
-            could not be told.
+        source: the input tokens.
+        targets: the parts of the output; one is drawn as a token strip, several as a heat map.
+        attributions: targets × source; positive for evidence for the target, negative for evidence
+            against it, NaN where it could not be computed.
         model: name of the model.
-        by: how it was found out, such as "occlusion".
+        by: the attribution method, such as "occlusion".
         unit: what the numbers are.
-        distance: whether it is of interest how far back the influence reaches.
-        notes: how the numbers came about.
+        distance: whether the caption tells how far back the attribution reaches.
+        notes: how the numbers were computed.
     """
 
     kind: ClassVar[str] = "influence"
 
-    def __init__(  # noqa: PLR0913 - what is drawn and what is said of it
+    def __init__(  # noqa: PLR0913 - the data, and what describes it
         self,
         source: Sequence[str],
-        moved: Sequence[Moved],
-        influence: ArrayLike,
+        targets: Sequence[AttributionTarget],
+        attributions: ArrayLike,
         model: str,
         *,
         by: str,
@@ -98,67 +102,73 @@ class InfluenceView(View):
         distance: bool = False,
         notes: Sequence[str] = (),
     ) -> None:
-        self.source, self.moved, self.by, self.unit = list(source), list(moved), by, unit
-        self.influence = _checked(influence, (len(self.moved), len(self.source)))
-        found = abs(self.influence[np.isfinite(self.influence)])
-        self.scale = float(found.max(initial=0.0)) or 1.0  # a full bar
-        data = {"source": self.source, "moved": self.moved, "influence": self.influence}
+        self.source, self.targets, self.by, self.unit = list(source), list(targets), by, unit
+        self.attributions = _checked(attributions, (len(self.targets), len(self.source)))
+        sizes = abs(self.attributions[np.isfinite(self.attributions)])
+        self.scale = float(sizes.max(initial=0.0)) or 1.0  # of a full bar
+        data = {
+            "source": self.source,
+            "targets": self.targets,
+            "attributions": self.attributions,
+        }
         super().__init__(model, self._caption(distance), data, notes)
 
     def content(self) -> dict[str, Any]:
-        chances = [None if one.chance is None else round(one.chance, 6) for one in self.moved]
+        probabilities = [
+            None if one.probability is None else round(one.probability, 6) for one in self.targets
+        ]
         return {
             "by": self.by,
             "unit": self.unit,
-            "tokens": {"src": self.source, "tgt": [one.answer for one in self.moved]},
-            "places": [one.place for one in self.moved],
-            "chances": chances,
-            "influence": [[_plain(value) for value in row] for row in self.influence],
-            "reach": [reach_of(row) for row in self.influence],
+            "tokens": {"src": self.source, "tgt": [one.output for one in self.targets]},
+            "places": [one.position for one in self.targets],
+            "chances": probabilities,
+            "influence": [[_plain(value) for value in row] for row in self.attributions],
+            "reach": [reach_of(row) for row in self.attributions],
         }
 
     def to_table(self) -> list[list[str]]:
-        rows = zip(self.moved, self.influence, strict=True)
+        rows = zip(self.targets, self.attributions, strict=True)
         body = [[one.name(), *map(self._shown, values)] for one, values in rows]
         return [["", *map(visible, self.source)], *body]
 
-    def grid_lines(self, width: int, ascii: bool) -> list[str]:
-        if len(self.moved) == 1:
-            head = f"{self.moved[0].spoken()}, by {self.by}"
+    def text_lines(self, width: int, ascii: bool) -> list[str]:
+        if len(self.targets) == 1:
+            head = f"{self.targets[0].in_words()}, by {self.by}"
             lines = text_grid(*self._bars(ascii), width, ascii)
         else:
             head = f"by {self.by}"
-            names = [one.name() for one in self.moved]
+            names = [one.name() for one in self.targets]
             lines = text_grid(names, self.source, self._cells(ascii), width, ascii)
         key = self._key(ascii)
         lines += ["", *fold(key, width)] if key else []
         return [*fold(to_ascii(head) if ascii else head, width), "", *lines]
 
     def to_picture(self) -> Picture:
-        words = Wording(
-            f"What moved {self.model}",
+        text = FigureText(
+            f"Attribution for {self.model}",
             f"by {self.by}: {_MEANING[self.unit]}",
             self.caption,
             self.notes,
         )
-        return self._rail(words) if len(self.moved) == 1 else self._matrix(words)
+        return self._strip(text) if len(self.targets) == 1 else self._heat_map(text)
 
     def _levels(self) -> Matrix:
-        """The influence from -1 to 1; what could not be told is 0."""
-        values = np.nan_to_num(self.influence / self.scale, nan=0.0, posinf=1.0, neginf=-1.0)
+        """The attributions scaled to -1 … 1; NaN is 0."""
+        values = np.nan_to_num(self.attributions / self.scale, nan=0.0, posinf=1.0, neginf=-1.0)
         return np.asarray(values.clip(-1, 1))
 
     def _bars(self, ascii: bool) -> tuple[list[str], list[str], list[list[str]]]:
-        """One part of an answer as two rows of bars, for and against; one where none can be."""
+        """The attributions of one target as two rows of bars, for and against; attention as one."""
         levels = self._levels()
         if self.unit == "share":
-            return [self.unit], self.source, block_levels(levels, ascii=ascii, show_largest=True)
+            return ["fraction"], self.source, block_levels(levels, ascii=ascii, show_largest=True)
         sides = np.concatenate([levels, -levels]).clip(0, 1)
         names = ["for", "against"] if self.unit == "nats" else ["more", "less"]
         return names, self.source, block_levels(sides, ascii=ascii, show_largest=True)
 
     def _cells(self, ascii: bool) -> list[list[str]]:
-        """A character for each number: bars for it, shades against it."""
+        """A character for each number: bars for the target, shades against it."""
         above, below = (_ASCII_FOR, _ASCII_AGAINST) if ascii else (FOR, AGAINST)
         nothing = ASCII_BLOCKS[1] if ascii else BLOCKS[0]
 
@@ -170,41 +180,42 @@ class InfluenceView(View):
         return [[cell(value) for value in row] for row in self._levels()]
 
     def _key(self, ascii: bool) -> str:
-        """What the marks of a matrix mean."""
-        if len(self.moved) == 1 or self.unit == "share":
+        """What the characters of the heat map mean."""
+        if len(self.targets) == 1 or self.unit == "share":
             return ""
         full = self._shown(self.scale)
         if ascii:
             return f"1 to 9 for it, a to i against it; 9 is {full}"
         return f"▁ to █ for it, ░ to ▓ against it; █ is {full}"
 
-    def _rail(self, words: Wording) -> Picture:
+    def _strip(self, text: FigureText) -> Picture:
         levels = self._levels()[0]
-        counts = zip(self.influence[0], abs(levels) >= LEAST, strict=True)
-        numbers = [self._shown(value) if told or value != value else "" for value, told in counts]
-        rail = Rail.of([visible(symbol) for symbol in self.source], numbers)
-        top = words.head_height() + 20
-        width = max(rail.width() + 2 * MARGIN, _least_width(words))
-        legend = top + rail.height() + 12
+        rows = zip(self.attributions[0], abs(levels) >= LEAST, strict=True)
+        # Numbers too small to see get no label, but what is not a number (value != value) gets "?".
+        labels = [self._shown(value) if large or value != value else "" for value, large in rows]
+        strip = TokenStrip.of([visible(token) for token in self.source], labels)
+        top = text.head_height() + 20
+        width = max(strip.width() + 2 * MARGIN, _least_width(text))
+        legend = top + strip.height() + 12
         foot = legend + LEGEND_HEIGHT
-        picture = Picture(width, foot + words.foot_height(width), PAGE, self.caption)
-        picture.text(self.moved[0].spoken(), (MARGIN, top - 6), Lettering(13))
-        rail.draw(picture, (MARGIN, top), levels, self._title)
+        picture = Picture(width, foot + text.foot_height(width), PAGE, self.caption)
+        picture.text(self.targets[0].in_words(), (MARGIN, top - 6), TextStyle(13))
+        strip.draw(picture, (MARGIN, top), levels, self._title)
         ends = self._ends()
         draw_signed_legend(picture, (MARGIN, legend), ends, self._legend(), behind_text=True)
-        words.draw(picture, foot)
+        text.draw(picture, foot)
         return picture
 
-    def _matrix(self, words: Wording) -> Picture:
-        pitch = _pitch(max(len(self.source), len(self.moved)))
-        above = Labels.of(self.source, pitch)
-        beside = Labels.of([one.name() for one in self.moved], pitch)
-        left, top = MARGIN + beside.length() + 8, words.head_height() + above.height()
+    def _heat_map(self, text: FigureText) -> Picture:
+        pitch = _pitch(max(len(self.source), len(self.targets)))
+        above = AxisLabels.of(self.source, pitch)
+        beside = AxisLabels.of([one.name() for one in self.targets], pitch)
+        left, top = MARGIN + beside.length() + 8, text.head_height() + above.height()
         right = left + len(self.source) * pitch + max(MARGIN, above.overhang() + 4)
-        width = max(right, _least_width(words), left + 220)
-        legend = top + len(self.moved) * pitch + 14
+        width = max(right, _least_width(text), left + 220)
+        legend = top + len(self.targets) * pitch + 14
         foot = legend + LEGEND_HEIGHT
-        picture = Picture(width, foot + words.foot_height(width), PAGE, self.caption)
+        picture = Picture(width, foot + text.foot_height(width), PAGE, self.caption)
         above.draw_above(picture, left, top)
         beside.draw_beside(picture, left, top)
         side = pitch - 1 if pitch >= 18 else pitch
@@ -213,130 +224,135 @@ class InfluenceView(View):
             picture.rectangle(box, signed(float(level)), title=self._title(column, row))
         ends = self._ends()
         draw_signed_legend(picture, (left, legend), ends, self._legend(), behind_text=False)
-        words.draw(picture, foot)
+        text.draw(picture, foot)
         return picture
 
     def _title(self, column: int, row: int = 0) -> str:
-        told = self._shown(self.influence[row, column])
-        return f"{visible(self.source[column])} moved {self.moved[row].name()}: {told}"
+        value = self._shown(self.attributions[row, column])
+        return f"{visible(self.source[column])} for {self.targets[row].name()}: {value}"
 
     def _ends(self) -> tuple[str, str]:
         low = "0" if self.unit == "share" else self._shown(-self.scale)
         return low, self._shown(self.scale)
 
     def _legend(self) -> str:
-        words = {"nats": "nats", "share": "share", "number": "how much it moves"}
-        return {**words, "weight": "weight"}[self.unit]
+        labels = {"nats": "nats", "share": "fraction", "number": "contribution", "weight": "weight"}
+        return labels[self.unit]
 
     def _shown(self, value: float) -> str:
         if math.isnan(value):
             return "?"
         # As many digits as the largest needs: small numbers are compared with each other, too.
         digits = max(2, 1 - math.floor(math.log10(self.scale)))
-        told = f"{value:.{digits}f}" if self.unit == "share" else f"{value:+.{digits}f}"
-        return told.replace("-0.", "+0.") if not float(told) else told
+        text = f"{value:.{digits}f}" if self.unit == "share" else f"{value:+.{digits}f}"
+        return text.replace("-0.", "+0.") if not float(text) else text
 
     def _caption(self, distance: bool) -> str:
-        if not self.influence.size:
-            return "There is nothing to explain: the input or the answer is empty."
-        known = np.nan_to_num(self.influence, nan=0.0)
+        if not self.attributions.size:
+            return "There is nothing to explain: the input or the output is empty."
+        known = np.nan_to_num(self.attributions, nan=0.0)
         if self.unit == "weight":
-            return self._resting(known)
-        if len(self.moved) > 1:
+            return self._forecast_weights(known)
+        if len(self.targets) > 1:
             return " ".join(filter(None, [self._strongest(known), self._own(known)]))
         sentence = self._sides(known[0])
         return f"{self._reach(known[0])} {sentence}".strip() if distance else sentence
 
     def _reach(self, values: NDArray[np.float64]) -> str:
-        """How many of the last symbols have nearly all of the influence."""
+        """How many of the last tokens have nearly all of the attribution."""
         if not (count := reach_of(values)):
             return ""
-        is_letters = all(len(symbol) == 1 or symbol in _BORDERS for symbol in self.source)
-        one, many = ("letter", "characters") if is_letters else ("symbol", "symbols")
-        last = f"the last {many[:-1]}" if count == 1 else f"the last {count} {many}"
-        return f"The next {one} depends on {last} ({100 * MOST:.0f} % of the influence)."
+        is_characters = all(len(token) == 1 or token in _BORDERS for token in self.source)
+        unit = "character" if is_characters else "token"
+        last = f"the last {unit}" if count == 1 else f"the last {count} {unit}s"
+        return f"The next {unit} depends on {last} ({100 * MOST:.0f} % of the attribution)."
 
-    def _resting(self, known: Matrix) -> str:
-        """What forecasts rest on: of the first step ahead, and of the last where there are more."""
-        told = []
-        for row in dict.fromkeys([0, len(self.moved) - 1]):
+    def _forecast_weights(self, known: Matrix) -> str:
+        """What the first step of the horizon depends on, and the last where there are more."""
+        sentences = []
+        for row in dict.fromkeys([0, len(self.targets) - 1]):
             best = int(abs(known[row]).argmax())
             if not known[row, best]:
-                told.append(f"Nothing moves the forecast of {self.moved[row].answer}.")
+                sentences.append(
+                    f"No observation affects the forecast of {self.targets[row].output}."
+                )
                 continue
             count = reach_of(known[row])
             last = "the last step" if count == 1 else f"the last {count} of {len(known[row])} steps"
-            told.append(
-                f"The forecast of {self.moved[row].answer} depends on {last}"
-                f" ({100 * MOST:.0f} % of the influence), most on {self.source[best]}"
+            sentences.append(
+                f"The forecast of {self.targets[row].output} depends on {last}"
+                f" ({100 * MOST:.0f} % of the attribution), most on {self.source[best]}"
                 f" ({self._shown(known[row, best])})."
             )
-        return " ".join(told)
+        return " ".join(sentences)
 
     def _sides(self, values: NDArray[np.float64]) -> str:
-        """The symbols that count most on either side."""
-        spoken = self.moved[0].spoken()
+        """The tokens with the largest attributions on either side."""
+        target = self.targets[0].in_words()
         best, worst = self._named(values), self._named(-values)
         if not best and not worst:
-            return f"Nothing moved {spoken}."
+            return f"No token affects {target}."
         if self.unit == "share":
-            return f"{spoken} looked most at {best}."
+            return f"{target} attends most to {best}."
         above, below = _SIDES[self.unit]
-        sides = [f"{above} {spoken}: {best}." if best else f"Nothing speaks for {spoken}."]
+        sides = [f"{above} {target}: {best}." if best else f"No token supports {target}."]
         return " ".join([*sides, *([f"{below}: {worst}."] if worst else [])])
 
     def _named(self, values: NDArray[np.float64]) -> str:
-        """The largest that count at all, with their numbers."""
+        """The tokens with the largest values that are not negligible, with their numbers."""
         order = np.argsort(-values, kind="stable")[:NAMED]
-        large = [place for place in order if values[place] >= LEAST * self.scale]
+        large = [position for position in order if values[position] >= LEAST * self.scale]
         return ", ".join(
-            f'"{visible(self.source[place])}" {self._shown(self.influence[0, place])}'
-            for place in large
+            f'"{visible(self.source[position])}" {self._shown(self.attributions[0, position])}'
+            for position in large
         )
 
     def _strongest(self, known: Matrix) -> str:
         row, column = divmod(int(abs(known).argmax()), len(self.source))
-        told = f'"{visible(self.source[column])}" ({self._shown(known[row, column])})'
+        token = f'"{visible(self.source[column])}" ({self._shown(known[row, column])})'
+        target = self.targets[row].in_words()
         if self.unit == "share":
-            return f"Strongest: {self.moved[row].spoken()} looked at {told}."
-        verb = "goes by" if known[row, column] >= 0 else "stands against"
-        return f"Strongest: {self.moved[row].spoken()} {verb} {told}."
+            return f"Largest: {target} attends to {token}."
+        verb = "is supported by" if known[row, column] >= 0 else "is opposed by"
+        return f"Largest: {target} {verb} {token}."
 
     def _own(self, known: Matrix) -> str:
-        """Where each symbol has a label: whether it is the symbol itself that counts."""
-        if not all(one.at for one in self.moved):
+        """In sequence labelling: how many labels depend most on the token that they label."""
+        if not all(one.token for one in self.targets):
             return ""
         own = sum(
-            int(abs(row).argmax()) == one.place - 1
-            for one, row in zip(self.moved, known, strict=True)
+            int(abs(row).argmax()) == one.position - 1
+            for one, row in zip(self.targets, known, strict=True)
         )
-        return f"{own} of {len(self.moved)} go most by their own symbol."
+        return f"{own} of {len(self.targets)} depend most on their own token."
 
 
-def _checked(influence: ArrayLike, shape: tuple[int, int]) -> Matrix:
-    matrix = np.array(influence, dtype=np.float64)
+def _checked(attributions: ArrayLike, shape: tuple[int, int]) -> Matrix:
+    matrix = np.array(attributions, dtype=np.float64)
     if matrix.size == 0 and 0 in shape:
         matrix = matrix.reshape(shape)
     if matrix.shape != shape:
-        raise ValueError(f"expected influence of shape answer × source {shape}, got {matrix.shape}")
+        raise ValueError(
+            f"expected attributions of shape targets × source {shape}, got {matrix.shape}"
+        )
     return matrix
 
 
 def reach_of(values: NDArray[np.float64]) -> int:
-    """How many of the last places have nearly all of the influence; 0 where there is none."""
+    """How many of the last positions have 90 % of the absolute attribution; 0 if there is none."""
     sizes = np.where(np.isfinite(values), abs(values), 0.0)[::-1]
     if not (total := sizes.sum()) > 0:
         return 0
     return min(int(np.searchsorted(np.cumsum(sizes), MOST * total)) + 1, len(sizes))
 
 
-def _least_width(words: Wording) -> float:
-    """Pixels that keep the title and what the colours mean each on one line."""
-    return max(words.width(), Lettering(12).length(words.explanation) + 2 * MARGIN)
+def _least_width(text: FigureText) -> float:
+    """Pixels that keep the title and the subtitle each on one line."""
+    return max(text.width(), TextStyle(12).length(text.subtitle) + 2 * MARGIN)
 
 
 def _pitch(longest: int) -> float:
-    """Pixels for a cell: large for short sequences, small but labelled for long ones."""
+    """Pixels of a cell: large for short sequences, small but labelled for long ones."""
     for limit, pitch in ((12, 32), (24, 24), (40, 18), (100, 12)):
         if longest <= limit:
             return pitch
@@ -344,5 +360,5 @@ def _pitch(longest: int) -> float:
 
 
 def _plain(value: float) -> float | None:
-    """JSON has no word for what is not a number."""
+    """JSON has no NaN and no infinity: null."""
     return round(float(value), 6) if math.isfinite(value) else None

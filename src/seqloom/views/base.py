@@ -1,6 +1,7 @@
-"""What every picture is: numbers with a sentence about them, in all forms a reader may need.
+"""View: the base class of all pictures of a model, as text, SVG, PNG, HTML, JSON or in a notebook.
 
-What an edit did, in a sentence: the largest change between two tables of the same kind.
+Also the effect of an intervention (an edit of a run) in one sentence: the largest change between
+two tables of the same kind.
 """
 
 import json
@@ -21,48 +22,53 @@ Table = Sequence[Sequence[str]]
 Cells = dict[tuple[str, str], str]
 
 
-def effect(before: Table, after: Table, places: Sequence[str] = ()) -> str:
-    """The number that changed most, next to the spread of its column; and words that changed.
+def intervention_effect(before: Table, after: Table, positions: Sequence[str] = ()) -> str:
+    """The number that changed most, relative to the range of its column; and words that changed.
 
-    Rows go together by their names; where they are the places of what was read, by these.
+    Args:
+        before: the table of the unedited run, the first row being the heading.
+        after: the table of the edited run.
+        positions: the input tokens of the edited run. Where the rows of `after` are these, rows are
+            matched by position, so that a replaced token is compared with the one it replaced;
+            otherwise rows are matched by name.
     """
     names = [[row[0] for row in table[1:]] for table in (before, after)]
-    if len(names[0]) == len(names[1]) and names[1] == list(places):
+    if len(names[0]) == len(names[1]) and names[1] == list(positions):
         renamed = zip(names[1], before[1:], strict=True)
         before = [before[0], *([name, *row[1:]] for name, row in renamed)]
     old, new = _cells(before), _cells(after)
-    both = [key for key in new if key in old and old[key] != new[key]]
+    changed = [key for key in new if key in old and old[key] != new[key]]
     if old == new:
-        return "Nothing that is shown here changes."
-    numbers = [key for key in both if None not in (_number(old[key]), _number(new[key]))]
-    words = [key for key in both if _is_word(old[key]) and _is_word(new[key])]
+        return "Nothing shown here changes."
+    numbers = [key for key in changed if None not in (_number(old[key]), _number(new[key]))]
+    words = [key for key in changed if _is_word(old[key]) and _is_word(new[key])]
     if not numbers and not words:
-        return "What is shown here is made up otherwise."
-    told = []
+        return "The rows shown here change and cannot be compared one by one."
+    sentences = []
     if words:
         (row, column), count = words[0], len(words)
-        told.append(
+        sentences.append(
             f"{column} of {row}: {old[words[0]] or 'nothing'} becomes {new[words[0]] or 'nothing'}"
-            + (f", and {count - 1} more change so." if count > 1 else ".")
+            + (f", and {count - 1} more change." if count > 1 else ".")
         )
     if numbers:
-        spreads = {column: _spread(column, old, new) for _, column in numbers}
-        most = max(numbers, key=lambda key: _change(key, old, new) / spreads[key[1]])
-        told.append(f"Most changed: {most[1]} of {most[0]}, from {old[most]} to {new[most]}.")
-    return " ".join(told)
+        ranges = {column: _range(column, old, new) for _, column in numbers}
+        key = max(numbers, key=lambda key: _change(key, old, new) / ranges[key[1]])
+        sentences.append(f"Largest change: {key[1]} of {key[0]}, from {old[key]} to {new[key]}.")
+    return " ".join(sentences)
 
 
 def _cells(table: Table) -> Cells:
-    """By the names of row and column; rows of the same name are told apart by their number."""
+    """The cells by names of row and column; rows of the same name are numbered."""
     heading, *rows = table
     counts = Counter(row[0] for row in rows)
-    seen: Counter[str] = Counter()
-    found: Cells = {}
+    so_far: Counter[str] = Counter()
+    cells: Cells = {}
     for row in rows:
-        seen[row[0]] += 1
-        name = f"{row[0]} ({seen[row[0]]})" if counts[row[0]] > 1 else row[0]
-        found |= {(name, column): cell for column, cell in zip(heading[1:], row[1:], strict=False)}
-    return found
+        so_far[row[0]] += 1
+        name = f"{row[0]} ({so_far[row[0]]})" if counts[row[0]] > 1 else row[0]
+        cells |= {(name, column): cell for column, cell in zip(heading[1:], row[1:], strict=False)}
+    return cells
 
 
 def _number(text: str) -> float | None:
@@ -73,7 +79,7 @@ def _number(text: str) -> float | None:
 
 
 def _is_word(text: str) -> bool:
-    """A label or a symbol, not several of them with their numbers."""
+    """Whether a cell is a label or a token, rather than several of them with their numbers."""
     return not any(character.isdigit() for character in text)
 
 
@@ -81,7 +87,7 @@ def _change(key: tuple[str, str], old: Cells, new: Cells) -> float:
     return abs((_number(new[key]) or 0.0) - (_number(old[key]) or 0.0))
 
 
-def _spread(column: str, old: Cells, new: Cells) -> float:
+def _range(column: str, old: Cells, new: Cells) -> float:
     known = [
         number
         for cells in (old, new)
@@ -92,21 +98,21 @@ def _spread(column: str, old: Cells, new: Cells) -> float:
 
 
 class View(ABC):
-    """A look inside a model that prints as text, draws as a picture and saves as a file.
+    """A picture of a model: prints as text, draws as SVG or PNG, saves as a file.
 
     Args:
-        model: name of the model that was looked into.
-        caption: a sentence computed from the numbers.
+        model: name of the model.
+        caption: sentences computed from the numbers.
         data: the numbers themselves.
-        notes: what a reader must know about how the numbers came about.
+        notes: how the numbers were computed, and what was left out.
     """
 
     kind: ClassVar[str]
     version: ClassVar[int] = 1
-    as_kept: dict[str, Any] | None = None  # its JSON, where that was kept and is drawn again
-    edit: dict[str, str] | None = None  # what was changed in the run, in words
-    before: "View | None" = None  # the same view of the run as it is, where this one is of an edit
-    numbers: Mapping[str, str] | None = None  # what was observed at the steps of a series, by name
+    stored_json: dict[str, Any] | None = None  # its JSON, where the view was restored from that
+    edit: dict[str, str] | None = None  # the intervention: its text, a description, its effect
+    before: "View | None" = None  # the view of the unedited run, where this one is of an edited run
+    observations: Mapping[str, str] | None = None  # of a time series: the value at each time
 
     def __init__(
         self, model: str, caption: str, data: dict[str, Any], notes: Sequence[str] = ()
@@ -115,61 +121,67 @@ class View(ABC):
 
     @abstractmethod
     def to_picture(self) -> Picture:
-        """The picture as shapes, from which SVG and PNG are made."""
+        """The picture as shapes, from which SVG and PNG are written."""
 
     @abstractmethod
     def to_table(self) -> list[list[str]]:
-        """The numbers for those who cannot see the picture, the first row being the heading."""
+        """The numbers as a table, the first row being the heading."""
 
     @abstractmethod
-    def grid_lines(self, width: int, ascii: bool) -> list[str]:
+    def text_lines(self, width: int, ascii: bool) -> list[str]:
         """The picture in block characters, at most `width` columns wide."""
 
     @abstractmethod
     def content(self) -> dict[str, Any]:
-        """What is particular to this kind of view in its JSON."""
+        """The fields of the JSON that only this kind of view has."""
 
     def to_json(self) -> dict[str, Any]:
-        """The view as plain lists and numbers: the form the studio draws from."""
+        """The view as plain lists and numbers, from which the studio draws."""
         head = {"view": self.kind, "version": self.version, "model": self.model}
-        if self.as_kept is not None:
-            return self.as_kept
-        told = {**head, **self.content(), "caption": self.caption, "notes": list(self.notes)}
+        if self.stored_json is not None:
+            return self.stored_json
+        fields = {**head, **self.content(), "caption": self.caption, "notes": list(self.notes)}
         if self.before is not None:
-            told |= {"edit": self.edit, "before": self.before.to_json()}
-        if self.numbers and "tokens" in told:
-            shown = [self.numbers.get(name, "") for name in told["tokens"]["src"]]
-            told["tokens"] = {**told["tokens"], "numbers": shown}
-        return told
+            fields |= {"edit": self.edit, "before": self.before.to_json()}
+        if self.observations and "tokens" in fields:
+            values = [self.observations.get(time, "") for time in fields["tokens"]["src"]]
+            fields["tokens"] = {**fields["tokens"], "numbers": values}
+        return fields
 
-    def edited(self, before: "View", edit: str, told: str) -> "View":
-        """This view as one of an edited run, beside the same of the run as it is."""
-        places = [visible(name) for name in self.content().get("tokens", {}).get("src", [])]
-        found = effect(before.to_table(), self.to_table(), places)
-        self.edit = {"text": edit, "told": told, "effect": found}
+    def as_edited(self, before: "View", edit: str, description: str) -> "View":
+        """Mark this view as one of an edited run, and describe the effect of the edit.
+
+        Args:
+            before: the same view of the unedited run.
+            edit: the edit as it was written.
+            description: the edit in words.
+        """
+        positions = [visible(name) for name in self.content().get("tokens", {}).get("src", [])]
+        effect = intervention_effect(before.to_table(), self.to_table(), positions)
+        self.edit = {"text": edit, "told": description, "effect": effect}
         self.before = before
-        self.caption = f"Edited run: {told}. {found} {self.caption}"
+        self.caption = f"Edited run: {description}. {effect} {self.caption}"
         return self
 
     def to_text(self, width: int = 80, ascii: bool = False) -> str:
         """The view for a terminal, with the caption and the notes below.
 
         Args:
-            width: columns of the terminal; fewer than 12 are taken as 12.
-            ascii: use only characters that every terminal has.
+            width: columns of the terminal; at least 12.
+            ascii: use ASCII characters only.
         """
         width = text_width(width)
-        lines = self.grid_lines(width, ascii)
+        lines = self.text_lines(width, ascii)
         for sentence in (self.caption, *(f"Note: {note}" for note in self.notes)):
             lines += ["", *fold(to_ascii(sentence) if ascii else sentence, width)]
         return "\n".join(lines).strip("\n")
 
     def to_svg(self) -> str:
-        """The picture as SVG that needs nothing from outside."""
+        """The picture as self-contained SVG."""
         return self.to_picture().to_svg()
 
     def to_html(self) -> str:
-        """A whole page in one file: the picture and its numbers as a table."""
+        """A self-contained HTML page: the picture and its numbers as a table."""
         title = escape(f"{self.kind.capitalize()}: {self.model}")
         return (
             '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -179,13 +191,13 @@ class View(ABC):
         )
 
     def save(self, path: str | Path) -> Path:
-        """Write the view to a file; the suffix says in which form."""
+        """Write the view to a file: .svg, .png, .json or .html."""
         path = Path(path)
         suffix = path.suffix.lower()
         if suffix not in _SUFFIXES:
             raise UsageError(
                 "U011",
-                f"cannot save a picture as {path.name!r}: the suffix says the form",
+                f"cannot save a picture as {path.name!r}: the suffix selects the format",
                 help=[f"end the name with one of: {', '.join(_SUFFIXES)}"],
             )
         try:
@@ -198,7 +210,7 @@ class View(ABC):
         return self.to_text()
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        """What a notebook shows: it takes the richest form it can."""
+        """The forms of the view for Jupyter, which shows the richest it can."""
         return {
             "text/plain": self.to_text(),
             "text/html": self._figure(),
@@ -213,11 +225,11 @@ class View(ABC):
             text = json.dumps(self.to_json(), ensure_ascii=False) + "\n"
         else:
             text = self.to_svg() if suffix == ".svg" else self.to_html()
-        # Half a surrogate pair has no UTF-8; written as \udc80 it is still right in JSON.
+        # A lone surrogate has no UTF-8; escaped as \udc80 it is still correct JSON.
         path.write_text(text, encoding="utf-8", errors="backslashreplace")
 
     def _figure(self) -> str:
-        """The picture and its table as a piece of HTML without scripts."""
+        """The picture and its table as an HTML fragment without scripts."""
         heading, *rows = self.to_table()
         head = "".join(f'<th scope="col" dir="auto">{_html(cell)}</th>' for cell in heading)
         body = "\n".join(_row(cells) for cells in rows)

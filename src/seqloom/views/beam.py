@@ -1,35 +1,45 @@
-"""All that a search looked at: which candidates grew, which were dropped, and why."""
+"""Beam search tree: every candidate of a search, which were kept, which dropped, and why."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
-from ..prediction import Fate
+from ..prediction import NodeStatus
 from .base import View
 from .draw.colours import BLUE, INK, MUTED, PAGE, mix
-from .draw.heatmap import MARGIN, Wording
-from .draw.svg import Lettering, Picture
+from .draw.heatmap import MARGIN, FigureText
+from .draw.svg import Picture, TextStyle
 from .draw.text import shorten, to_ascii, visible
 
 _COLUMN, _ROW, _MOST_STEPS = 86.0, 26.0, 40
 
 
 @dataclass(frozen=True)
-class Candidate:
-    """One symbol after those of its parent: how likely all of them are, and what became of it."""
+class BeamNode:
+    """A node of the search tree: a token that extends the hypothesis of its parent.
+
+    Args:
+        parent: the number of the parent node; -1 for a first token.
+        step: the position of the token in the output.
+        token: the token.
+        log_prob: log-probability of the hypothesis up to and including it.
+        status: whether it was extended, dropped, cut off, or ended a hypothesis.
+        reason: the status in words.
+        score: of a finished hypothesis, after length and coverage penalties.
+    """
 
     parent: int
     step: int
-    symbol: str
+    token: str
     log_prob: float
-    fate: Fate
-    why: str
+    status: NodeStatus
+    reason: str
     score: float | None = None
 
 
 @dataclass(frozen=True)
-class Written:
-    """An answer: its text, and the natural log-probability of it."""
+class DecodedText:
+    """An output of a search: its text, and its natural log-probability."""
 
     text: str
     log_prob: float
@@ -37,45 +47,45 @@ class Written:
 
 @final
 class BeamView(View):
-    """A tree from left to right, the winning path drawn thick.
+    """Beam search: a tree from left to right, the path of the best output drawn thick.
 
     Args:
-        source: what was read.
+        source: the input tokens.
         nodes: all candidates, parents before their children.
-        answers: the nodes with which answers end, the best first.
-        written: these answers.
-        greedy: what is found by taking the likeliest symbol each time.
+        final_nodes: the last nodes of the finished outputs, the best first.
+        outputs: these outputs.
+        greedy: the output of greedy search.
         model: name of the model.
-        beam: how many candidates were kept.
-        notes: how the search went.
+        beam: beam size.
+        notes: settings of the search.
     """
 
     kind: ClassVar[str] = "beam"
 
-    def __init__(  # noqa: PLR0913 - what is drawn and what is said of it
+    def __init__(  # noqa: PLR0913 - the data, and what describes it
         self,
         source: Sequence[str],
-        nodes: Sequence[Candidate],
-        answers: Sequence[int],
-        written: Sequence[Written],
-        greedy: Written,
+        nodes: Sequence[BeamNode],
+        final_nodes: Sequence[int],
+        outputs: Sequence[DecodedText],
+        greedy: DecodedText,
         model: str,
         *,
         beam: int,
         notes: Sequence[str] = (),
     ) -> None:
-        self.source, self.nodes, self.answers = list(source), list(nodes), list(answers)
-        self.written, self.greedy, self.beam = list(written), greedy, beam
-        data = {"nodes": self.nodes, "answers": self.answers}
+        self.source, self.nodes, self.final_nodes = list(source), list(nodes), list(final_nodes)
+        self.outputs, self.greedy, self.beam = list(outputs), greedy, beam
+        data = {"nodes": self.nodes, "final_nodes": self.final_nodes}
         super().__init__(model, self._caption(), data, notes)
 
     def path(self, node: int) -> list[int]:
-        """The nodes from the first symbol to this one."""
-        found = []
+        """The nodes from the first token to this one."""
+        nodes = []
         while node >= 0:
-            found.append(node)
+            nodes.append(node)
             node = self.nodes[node].parent
-        return found[::-1]
+        return nodes[::-1]
 
     def content(self) -> dict[str, Any]:
         return {
@@ -85,111 +95,111 @@ class BeamView(View):
                 {
                     "parent": node.parent,
                     "step": node.step,
-                    "symbol": node.symbol,
+                    "symbol": node.token,
                     "log_prob": round(node.log_prob, 6),
-                    "fate": node.fate,
-                    "why": node.why,
+                    "fate": node.status,
+                    "why": node.reason,
                     "score": None if node.score is None else round(node.score, 6),
                 }
                 for node in self.nodes
             ],
-            "answers": self.answers,
-            "written": [one.text for one in self.written],
-            "log_probs": [round(one.log_prob, 6) for one in self.written],
+            "answers": self.final_nodes,
+            "written": [one.text for one in self.outputs],
+            "log_probs": [round(one.log_prob, 6) for one in self.outputs],
             "greedy": {"text": self.greedy.text, "log_prob": round(self.greedy.log_prob, 6)},
         }
 
     def to_table(self) -> list[list[str]]:
-        rows = [["step", "so far", "log-probability", "what became of it"]]
+        rows = [["step", "hypothesis", "log-probability", "status"]]
         for number, node in enumerate(self.nodes):
-            so_far = " ".join(visible(self.nodes[one].symbol) for one in self.path(number))
-            rows.append([str(node.step), so_far, f"{node.log_prob:.2f}", node.why])
+            hypothesis = " ".join(visible(self.nodes[one].token) for one in self.path(number))
+            rows.append([str(node.step), hypothesis, f"{node.log_prob:.2f}", node.reason])
         return rows
 
-    def grid_lines(self, width: int, ascii: bool) -> list[str]:
-        best = set(self.path(self.answers[0])) if self.answers else set()
+    def text_lines(self, width: int, ascii: bool) -> list[str]:
+        best = set(self.path(self.final_nodes[0])) if self.final_nodes else set()
         lines = []
         for step, row in enumerate(self._columns()):
-            told = []
+            cells = []
             for number in row:
                 node = self.nodes[number]
-                mark = "*" if number in best else {"dropped": "-", "ended": "."}.get(node.fate, "")
-                told.append(f"{mark}{visible(node.symbol)} {node.log_prob:.1f}")
-            line = f"{step:3}  " + "  ".join(told)
+                mark = {"dropped": "-", "ended": "."}.get(node.status, "")
+                mark = "*" if number in best else mark
+                cells.append(f"{mark}{visible(node.token)} {node.log_prob:.1f}")
+            line = f"{step:3}  " + "  ".join(cells)
             lines.append(shorten(to_ascii(line) if ascii else line, width))
-        key = "* on the way to the best answer, - dropped, . ended"
+        key = "* on the path of the best output, - dropped, . ended"
         return [*lines, "", *(key[i : i + width] for i in range(0, len(key), width))]
 
     def to_picture(self) -> Picture:
         columns = self._columns()[:_MOST_STEPS]
-        words = Wording(
-            f"Search by {self.model}",
-            "left to right, step by step; thick: the best answer; grey: dropped",
+        text = FigureText(
+            f"Beam search of {self.model}",
+            "left to right: steps; thick: path of the best output; grey: dropped",
             self.caption,
             self.notes,
         )
-        top = words.head_height() + 8
+        top = text.head_height() + 8
         tall = max([len(column) for column in columns] or [1])
-        width = max(words.width(), 2 * MARGIN + _COLUMN * max(1, len(columns)) + 20, 520.0)
+        width = max(text.width(), 2 * MARGIN + _COLUMN * max(1, len(columns)) + 20, 520.0)
         foot = top + tall * _ROW + 12
-        picture = Picture(width, foot + words.foot_height(width), PAGE, self.caption)
-        places = {
+        picture = Picture(width, foot + text.foot_height(width), PAGE, self.caption)
+        positions = {
             number: (MARGIN + 10 + step * _COLUMN, top + rank * _ROW + 12)
             for step, column in enumerate(columns)
             for rank, number in enumerate(column)
         }
-        best = set(self.path(self.answers[0])) if self.answers else set()
-        for number, (x, y) in places.items():
-            parent = places.get(self.nodes[number].parent)
+        best = set(self.path(self.final_nodes[0])) if self.final_nodes else set()
+        for number, (x, y) in positions.items():
+            parent = positions.get(self.nodes[number].parent)
             if parent is not None:
                 is_best = number in best
                 colour = BLUE if is_best else mix(PAGE, MUTED, 0.5)
                 picture.line((parent[0] + 48, parent[1]), (x - 4, y), colour, 3 if is_best else 1)
-        for number, place in places.items():
-            self._draw(picture, number, place, number in best)
-        words.draw(picture, foot)
+        for number, position in positions.items():
+            self._draw(picture, number, position, number in best)
+        text.draw(picture, foot)
         return picture
 
     def _draw(
-        self, picture: Picture, number: int, place: tuple[float, float], is_best: bool
+        self, picture: Picture, number: int, position: tuple[float, float], is_best: bool
     ) -> None:
-        node, (x, y) = self.nodes[number], place
-        title = f"{visible(node.symbol)}: {node.log_prob:.3f} nats; {node.why}"
+        node, (x, y) = self.nodes[number], position
+        title = f"{visible(node.token)}: {node.log_prob:.3f} nats; {node.reason}"
         ground = mix(PAGE, BLUE, 0.25) if is_best else PAGE
-        outline = BLUE if node.fate == "ended" else mix(PAGE, MUTED, 0.4)
+        outline = BLUE if node.status == "ended" else mix(PAGE, MUTED, 0.4)
         box = (x - 4, y - 11, 56.0, 22.0)
         picture.rectangle(box, ground, outline=outline, thickness=1, title=title)
-        colour = mix(PAGE, MUTED, 0.8) if node.fate == "dropped" else INK
-        picture.text(shorten(visible(node.symbol), 6), (x, y + 1), Lettering(11, colour))
-        picture.text(f"{node.log_prob:.1f}", (x, y + 10), Lettering(8, colour))
+        colour = mix(PAGE, MUTED, 0.8) if node.status == "dropped" else INK
+        picture.text(shorten(visible(node.token), 6), (x, y + 1), TextStyle(11, colour))
+        picture.text(f"{node.log_prob:.1f}", (x, y + 10), TextStyle(8, colour))
 
     def _columns(self) -> list[list[int]]:
-        """The nodes of each step, the likeliest first."""
+        """The nodes of each step, the most probable first."""
         steps = max([node.step for node in self.nodes] or [-1]) + 1
-        found: list[list[int]] = [[] for _ in range(steps)]
+        columns: list[list[int]] = [[] for _ in range(steps)]
         for number, node in enumerate(self.nodes):
-            found[node.step].append(number)
-        for column in found:
+            columns[node.step].append(number)
+        for column in columns:
             column.sort(key=lambda number: -self.nodes[number].log_prob)
-        return found
+        return columns
 
     def _caption(self) -> str:
-        if not self.written:
-            return "Nothing was found: no symbol can follow."
+        if not self.outputs:
+            return "No output was found: no token can follow."
         steps = len(self._columns())
-        best = self.written[0]
-        said = (
-            f"{self.beam} candidate{'s' * (self.beam != 1)}, {steps} steps,"
-            f" {len(self.nodes)} looked at:"
+        best = self.outputs[0]
+        sentence = (
+            f"Beam size {self.beam}, {steps} steps, {len(self.nodes)} candidates:"
             f' "{_line(best.text)}" ({best.log_prob:.2f} nats).'
         )
         if best.text == self.greedy.text:
-            return f"{said} Greedy search finds the same."
+            return f"{sentence} Greedy search finds the same."
         gain = best.log_prob - self.greedy.log_prob
-        verb = "loses by" if gain >= 0 else "would be likelier, by"
+        compared = "less" if gain >= 0 else "more"
         return (
-            f'{said} Greedy search finds "{_line(self.greedy.text)}"'
-            f" and {verb} {abs(gain):.2f} nats."
+            f'{sentence} Greedy search finds "{_line(self.greedy.text)}",'
+            f" which is {abs(gain):.2f} nats {compared} probable."
         )
 
 

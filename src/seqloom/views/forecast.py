@@ -1,7 +1,4 @@
-"""A fan: what a series was, what is expected of it, and how far it may be off.
-
-One number of a series with its future: the numbers behind the bands of a fan.
-"""
+"""Fan charts of forecasts: history, mean, prediction intervals, sample paths and actual values."""
 
 import math
 from collections.abc import Sequence
@@ -11,40 +8,45 @@ from typing import Any, ClassVar, final
 import numpy as np
 from jaxtyping import Float
 
-from ..prediction import LEVELS, Foreseen
+from ..prediction import LEVELS, QuantileForecast
 from .base import View
 from .draw.colours import DARK, LIGHT, Theme, mix
-from .draw.heatmap import MARGIN, Wording
-from .draw.sparkline import condensed, sparkline
-from .draw.svg import Box, Dot, Lettering, Picture
+from .draw.heatmap import MARGIN, FigureText
+from .draw.sparkline import downsample, sparkline
+from .draw.svg import Box, Circle, Picture, TextStyle
 from .draw.text import fold, shorten, to_ascii, visible
-from .draw.time_axis import BELOW, TimeChart, places_of, short_times, spoken_number
+from .draw.time_axis import BELOW, TimeChart, decimals_for, format_number, short_times
 
-BANDS = (0.95, 0.8, 0.5)  # from the outside to the inside
+INTERVALS = (0.95, 0.8, 0.5)  # coverage of the prediction intervals, from the widest
+CAPTION_INTERVAL = 0.8  # the prediction interval that sentences tell
+MAX_POINTS, MAX_CHARTS, MAX_PATHS = 3000, 12, 8  # of a picture
+NAMED = 3  # fan charts that a caption tells of
+_LEFT, _BETWEEN, _TITLE = 58.0, 34.0, 20.0
+_ENDS = ("from", "to")
+_SHADES = {0.95: 0.16, 0.8: 0.34, 0.5: 0.58}
 
 
 @dataclass(frozen=True, eq=False)
-class Fan:
-    """One number of a series: its past, what was foreseen, and what came, where that is known.
+class FanChart:
+    """The forecast of one channel of a time series, with its history.
 
     Args:
-        name: what it is called.
-        past: the numbers up to now; NaN where one is missing.
-        mean: what is expected at each step ahead.
-        quantiles: at LEVELS, at each step ahead.
-        times: what the steps are called, of the past and then of those ahead; numbered from 1 if
-            left out.
-        actual: what came; NaN where that is not known, and empty where nothing is.
-        paths: futures drawn at random.
+        name: of the channel.
+        past: the history up to the forecast origin; NaN where a value is missing.
+        mean: the forecast at each step of the horizon.
+        quantiles: of the predictive distribution at `LEVELS`, at each step of the horizon.
+        times: of the history and then of the horizon; numbered from 1 if left out.
+        actual: the actual values of the horizon, as far as they are known; NaN where one is not.
+        paths: sample paths of the horizon.
     """
 
     name: str
     past: Float[np.ndarray, " past"]
-    mean: Float[np.ndarray, " ahead"]
-    quantiles: Float[np.ndarray, "ahead levels"]
+    mean: Float[np.ndarray, " horizon"]
+    quantiles: Float[np.ndarray, "horizon levels"]
     times: tuple[str, ...] = ()
     actual: Float[np.ndarray, " known"] | None = None
-    paths: Float[np.ndarray, "samples ahead"] | None = None
+    paths: Float[np.ndarray, "samples horizon"] | None = None
 
     def __post_init__(self) -> None:
         steps = len(self.past) + len(self.mean)
@@ -53,300 +55,299 @@ class Fan:
         if not self.times:
             object.__setattr__(self, "times", tuple(map(str, range(1, steps + 1))))
         if len(self.times) != steps:
-            raise ValueError(f"expected {steps} names of steps, not {len(self.times)}")
-        came = np.full(len(self.mean), np.nan)
-        given = np.zeros(0) if self.actual is None else self.actual[: len(came)]
-        came[: len(given)] = given
-        object.__setattr__(self, "actual", came)
+            raise ValueError(f"expected {steps} times, one for each step, not {len(self.times)}")
+        # Padded to the horizon: from here on there is one value for each step of it.
+        actual = np.full(len(self.mean), np.nan)
+        known = np.zeros(0) if self.actual is None else self.actual[: len(actual)]
+        actual[: len(known)] = known
+        object.__setattr__(self, "actual", actual)
 
     @property
-    def came(self) -> Float[np.ndarray, " ahead"]:
-        """What came at each step ahead; NaN where it is not known."""
+    def actuals(self) -> Float[np.ndarray, " horizon"]:
+        """The actual value at each step of the horizon; NaN where it is not known."""
         return np.zeros(0) if self.actual is None else self.actual
 
-    def band(self, share: float) -> tuple[np.ndarray, np.ndarray]:
-        """Where the middle share of chance begins and ends."""
-        whole = Foreseen(self.mean[:, None], self.quantiles[:, None, :])
-        low, high = whole.band(share)
+    def interval(self, coverage: float) -> tuple[np.ndarray, np.ndarray]:
+        """The central prediction interval: its lower and upper ends at each step."""
+        forecast = QuantileForecast(self.mean[:, None], self.quantiles[:, None, :])
+        low, high = forecast.interval(coverage)
         return low[:, 0], high[:, 0]
 
-    def held(self, share: float) -> tuple[int, int]:
-        """How many of the numbers that came lie within a band, and how many came."""
-        low, high = self.band(share)
-        known = np.isfinite(self.came)
-        inside = known & (self.came >= low) & (self.came <= high)
+    def covered(self, coverage: float) -> tuple[int, int]:
+        """How many actual values are within the prediction interval, and how many are known."""
+        low, high = self.interval(coverage)
+        known = np.isfinite(self.actuals)
+        inside = known & (self.actuals >= low) & (self.actuals <= high)
         return int(inside.sum()), int(known.sum())
 
-    def late(self, steps: int) -> "Fan":
-        """With no more than so many steps of the past."""
+    def last(self, steps: int) -> "FanChart":
+        """The fan chart with at most `steps` steps of history."""
         cut = max(0, len(self.past) - steps)
         return replace(self, past=self.past[cut:], times=self.times[cut:])
 
 
-def fans_of(
+def fan_charts(
     names: Sequence[str],
-    past: Float[np.ndarray, "past width"],
-    foreseen: Foreseen,
+    past: Float[np.ndarray, "past channels"],
+    forecast: QuantileForecast,
     times: Sequence[str] = (),
-    actual: Float[np.ndarray, "known width"] | None = None,
-) -> list[Fan]:
-    """A fan for each number of a series."""
+    actual: Float[np.ndarray, "known channels"] | None = None,
+) -> list[FanChart]:
+    """A fan chart for each channel of a time series."""
     return [
-        Fan(
+        FanChart(
             name,
-            past[:, number],
-            foreseen.mean[:, number],
-            foreseen.quantiles[:, number],
+            past[:, channel],
+            forecast.mean[:, channel],
+            forecast.quantiles[:, channel],
             tuple(times),
-            None if actual is None else actual[:, number],
-            None if foreseen.paths is None else foreseen.paths[:, :, number],
+            None if actual is None else actual[:, channel],
+            None if forecast.paths is None else forecast.paths[:, :, channel],
         )
-        for number, name in enumerate(names)
+        for channel, name in enumerate(names)
     ]
 
 
-def table_of(fan: Fan) -> list[list[str]]:
-    """For each step ahead its time, the mean, the bands from the inside out, and what came."""
-    edges = [edge for share in reversed(BANDS) for edge in fan.band(share)]
-    places = places_of([*fan.mean, *(value for edge in edges for value in edge)])
-    times = fan.times[len(fan.past) :]
-    columns = zip(times, fan.mean, *edges, fan.came, strict=True)
-    return [[time, *(_cell(float(value), places) for value in values)] for time, *values in columns]
+def fan_chart_table(chart: FanChart) -> list[list[str]]:
+    """A row for each step: time, mean, prediction intervals from the narrowest, actual value."""
+    ends = [end for coverage in reversed(INTERVALS) for end in chart.interval(coverage)]
+    decimals = decimals_for([*chart.mean, *(value for end in ends for value in end)])
+    times = chart.times[len(chart.past) :]
+    columns = zip(times, chart.mean, *ends, chart.actuals, strict=True)
+    return [[time, *(_cell(float(value), decimals) for value in row)] for time, *row in columns]
 
 
-def _cell(value: float, places: int) -> str:
-    return f"{value:,.{places}f}" if math.isfinite(value) else ""
+def _cell(value: float, decimals: int) -> str:
+    return f"{value:,.{decimals}f}" if math.isfinite(value) else ""
 
 
-def plain_fan(fan: Fan) -> dict[str, Any]:
-    """A fan for programs: quantiles by their level, null where a number is not known."""
-    past, ahead = fan.times[: len(fan.past)], fan.times[len(fan.past) :]
-    quantiles = {f"{level:g}": numbers(fan.quantiles[:, n]) for n, level in enumerate(LEVELS)}
-    known = bool(np.isfinite(fan.came).any())
-    found: dict[str, Any] = {
-        "name": fan.name,
-        "times": {"past": list(past), "ahead": list(ahead)},
-        "past": numbers(fan.past),
-        "mean": numbers(fan.mean),
-        "quantiles": quantiles,
-        "actual": numbers(fan.came) if known else None,
+def fan_chart_json(chart: FanChart) -> dict[str, Any]:
+    """The fan chart as JSON: quantiles by their level, null where a value is missing."""
+    past, horizon = chart.times[: len(chart.past)], chart.times[len(chart.past) :]
+    quantiles = {
+        f"{level:g}": json_numbers(chart.quantiles[:, n]) for n, level in enumerate(LEVELS)
     }
-    if fan.paths is not None:
-        found["paths"] = [numbers(path) for path in fan.paths]
-    return found
+    is_known = bool(np.isfinite(chart.actuals).any())
+    fields: dict[str, Any] = {
+        "name": chart.name,
+        "times": {"past": list(past), "ahead": list(horizon)},
+        "past": json_numbers(chart.past),
+        "mean": json_numbers(chart.mean),
+        "quantiles": quantiles,
+        "actual": json_numbers(chart.actuals) if is_known else None,
+    }
+    if chart.paths is not None:
+        fields["paths"] = [json_numbers(path) for path in chart.paths]
+    return fields
 
 
-def numbers(values: Sequence[float] | np.ndarray) -> list[float | None]:
-    """Numbers as JSON has them: null where one is missing."""
+def json_numbers(values: Sequence[float] | np.ndarray) -> list[float | None]:
+    """Numbers for JSON: null where one is missing."""
     return [float(value) if math.isfinite(value) else None for value in values]
-
-
-TOLD = 0.8  # the band that sentences speak of
-MOST_POINTS, MOST_FANS, MOST_PATHS = 3000, 12, 8  # that a picture has
-NAMED = 3  # fans that a caption speaks of
-_LEFT, _BETWEEN, _TITLE = 58.0, 34.0, 20.0
-_ENDS = ("from", "to")
-_SHADES = {0.95: 0.16, 0.8: 0.34, 0.5: 0.58}
 
 
 @final
 class ForecastView(View):
-    """The past as a line, then bands that hold 50, 80 and 95 % of chance; several side by side.
+    """Forecasts as fan charts: history, mean, and prediction intervals of 50, 80 and 95 %.
 
     Args:
-        fans: one for each number of each series, or for each model.
+        charts: one for each channel of each series, or for each model; drawn side by side.
         model: name of the model.
-        history: how many steps of the past are shown; 0: as many as leave the future some room.
-        dark: draw on a dark page.
-        notes: what a reader must know.
+        history: how many steps of history are shown; 0: three horizons, but at least 96 steps.
+        dark: draw in the dark theme.
+        notes: what was left out.
     """
 
     kind: ClassVar[str] = "forecast"
 
     def __init__(
         self,
-        fans: Sequence[Fan],
+        charts: Sequence[FanChart],
         model: str,
         notes: Sequence[str] = (),
         *,
         history: int = 0,
         dark: bool = False,
     ) -> None:
-        if not fans:
-            raise ValueError("expected at least one fan")
-        self.dark, self.given = dark, tuple(notes)
-        self.fans = [fan.late(_steps_shown(fan, history)) for fan in fans]
-        told = list(dict.fromkeys([*notes, *_cut(fans, self.fans)]))
-        super().__init__(model, _caption(self.fans), {"fans": self.fans}, told)
+        if not charts:
+            raise ValueError("expected at least one fan chart")
+        self.dark, self.own_notes = dark, tuple(notes)
+        self.charts = [chart.last(_steps_shown(chart, history)) for chart in charts]
+        all_notes = list(dict.fromkeys([*notes, *_notes_on_history(charts, self.charts)]))
+        super().__init__(model, _caption(self.charts), {"charts": self.charts}, all_notes)
 
     def beside(self, *others: "ForecastView") -> "ForecastView":
-        """This view and others as one: fans stand side by side, never on each other."""
+        """This view and others as one, with the fan charts side by side."""
         views = [self, *others]
-        fans = [
-            replace(fan, name=" · ".join(dict.fromkeys([view.model, fan.name])))
+        charts = [
+            replace(chart, name=" · ".join(dict.fromkeys([view.model, chart.name])))
             for view in views
-            for fan in view.fans
+            for chart in view.charts
         ]
-        notes = list(dict.fromkeys(note for view in views for note in view.given))
-        longest = max(len(fan.past) for fan in fans)
+        notes = list(dict.fromkeys(note for view in views for note in view.own_notes))
+        longest = max(len(chart.past) for chart in charts)
         names = ", ".join(view.model for view in views)
-        return ForecastView(fans, names, notes, history=longest or 1, dark=self.dark)
+        return ForecastView(charts, names, notes, history=longest or 1, dark=self.dark)
 
     def content(self) -> dict[str, Any]:
-        return {"series": [plain_fan(fan) for fan in self.fans]}
+        return {"series": [fan_chart_json(chart) for chart in self.charts]}
 
     def to_table(self) -> list[list[str]]:
         heading = ["series", "time", "mean"]
-        heading += [f"{100 * share:g} % {end}" for share in reversed(BANDS) for end in _ENDS]
-        heading.append("came")
+        heading += [f"{100 * part:g} % {end}" for part in reversed(INTERVALS) for end in _ENDS]
+        heading.append("actual")
         rows = [heading]
-        for fan in self.fans:
-            rows += [[fan.name, *cells] for cells in table_of(fan)]
+        for chart in self.charts:
+            rows += [[chart.name, *cells] for cells in fan_chart_table(chart)]
         return rows
 
-    def grid_lines(self, width: int, ascii: bool) -> list[str]:
+    def text_lines(self, width: int, ascii: bool) -> list[str]:
         lines: list[str] = []
-        for fan in self.fans[:MOST_FANS]:
-            lines += ["", *spark_lines(fan, width, ascii)]
+        for chart in self.charts[:MAX_CHARTS]:
+            lines += ["", *spark_lines(chart, width, ascii)]
         return lines[1:]
 
     def to_picture(self) -> Picture:
-        theme, drawn = DARK if self.dark else LIGHT, self.fans[:MOST_FANS]
+        theme, drawn = DARK if self.dark else LIGHT, self.charts[:MAX_CHARTS]
         notes = self.notes
-        if len(self.fans) > len(drawn):
-            notes = (*notes, f"the first {len(drawn)} of {len(self.fans)} series are drawn")
-        explanation = "bands: 50, 80 and 95 % of chance; line: the mean"
-        if any(np.isfinite(fan.came).any() for fan in drawn):
-            explanation += "; dots: what came"
-        words = Wording(f"Forecast of {self.model}", explanation, self.caption, notes, theme)
+        if len(self.charts) > len(drawn):
+            notes = (*notes, f"the first {len(drawn)} of {len(self.charts)} series are drawn")
+        subtitle = "bands: 50, 80 and 95 % prediction intervals; line: mean"
+        if any(np.isfinite(chart.actuals).any() for chart in drawn):
+            subtitle += "; dots: actual values"
+        text = FigureText(f"Forecast of {self.model}", subtitle, self.caption, notes, theme)
         across, (wide, high) = _layout(len(drawn))
         down = math.ceil(len(drawn) / across)
         one = _TITLE + high + BELOW + 14
-        width = max(words.width(), across * (_LEFT + wide + _BETWEEN) + MARGIN)
-        foot = words.head_height() + down * one
-        picture = Picture(width, foot + words.foot_height(width), theme.page, self.caption)
-        for number, fan in enumerate(drawn):
+        width = max(text.width(), across * (_LEFT + wide + _BETWEEN) + MARGIN)
+        foot = text.head_height() + down * one
+        picture = Picture(width, foot + text.foot_height(width), theme.page, self.caption)
+        for number, chart in enumerate(drawn):
             row, column = divmod(number, across)
             left = MARGIN + _LEFT + column * (_LEFT + wide + _BETWEEN)
-            top = words.head_height() + row * one + _TITLE
-            _draw(picture, fan, (left, top, wide, high), theme)
-        words.draw(picture, foot)
+            top = text.head_height() + row * one + _TITLE
+            _draw(picture, chart, (left, top, wide, high), theme)
+        text.draw(picture, foot)
         return picture
 
 
-def _steps_shown(fan: Fan, asked: int) -> int:
-    """So much of the past that it can be seen, and that the future can be seen beside it."""
-    room = max(1, MOST_POINTS - len(fan.mean))
-    return min(room, asked or max(96, 3 * len(fan.mean)))
+def _steps_shown(chart: FanChart, requested: int) -> int:
+    """The steps of history: as requested, or so many that the horizon can be seen beside them."""
+    room = max(1, MAX_POINTS - len(chart.mean))
+    return min(room, requested or max(96, 3 * len(chart.mean)))
 
 
-def _cut(whole: Sequence[Fan], shown: Sequence[Fan]) -> list[str]:
-    """What is not shown of the past."""
+def _notes_on_history(whole: Sequence[FanChart], shown: Sequence[FanChart]) -> list[str]:
+    """What of the history is not shown."""
     pairs = [(len(a.past), len(b.past)) for a, b in zip(whole, shown, strict=True)]
-    return [f"the last {b:,} of {a:,} steps of the past are shown" for a, b in pairs if b < a][:1]
+    notes = [f"the last {b:,} of {a:,} steps of history are shown" for a, b in pairs if b < a]
+    return notes[:1]
 
 
 def _layout(count: int) -> tuple[int, tuple[float, float]]:
-    """How many panels stand side by side, and how wide and high each is."""
+    """How many panels there are in a row, and the width and height of each."""
     if count == 1:
         return 1, (640.0, 280.0)
     return (1, (640.0, 170.0)) if count <= 3 else (2, (350.0, 150.0))
 
 
-def _draw(picture: Picture, fan: Fan, box: Box, theme: Theme) -> None:
+def _draw(picture: Picture, chart: FanChart, box: Box, theme: Theme) -> None:
     """One panel: bands below, then lines, then dots."""
-    outer = fan.band(BANDS[0])
-    paths = np.zeros((0, len(fan.mean))) if fan.paths is None else fan.paths[:MOST_PATHS]
-    values = np.concatenate([fan.past, fan.mean, *outer, fan.came, *paths])
-    chart = TimeChart.of(box, fan.times, values.tolist(), theme)
-    title = shorten(visible_name(fan.name), int(box[2] / 10)) if fan.name else ""
-    picture.text(title, (box[0], box[1] - 8), Lettering(12, theme.ink))
-    chart.draw_axes(picture)
-    now = len(fan.past) - 1
-    last = fan.past[-1:] if now >= 0 and math.isfinite(fan.past[-1]) else fan.past[:0]
+    widest = chart.interval(INTERVALS[0])
+    paths = np.zeros((0, len(chart.mean))) if chart.paths is None else chart.paths[:MAX_PATHS]
+    values = np.concatenate([chart.past, chart.mean, *widest, chart.actuals, *paths])
+    axes = TimeChart.of(box, chart.times, values.tolist(), theme)
+    title = shorten(visible_name(chart.name), int(box[2] / 10)) if chart.name else ""
+    picture.text(title, (box[0], box[1] - 8), TextStyle(12, theme.ink))
+    axes.draw_axes(picture)
+    now = len(chart.past) - 1
+    # Bands and lines start at the last observation, so that the fan opens from there.
+    last = chart.past[-1:] if now >= 0 and math.isfinite(chart.past[-1]) else chart.past[:0]
     first = now + 1 - len(last)
-    for share in BANDS:
-        low, high = (np.concatenate([last, edge]).tolist() for edge in fan.band(share))
-        fill = mix(theme.page, theme.accent, _SHADES[share])
-        chart.draw_band(picture, first, low, high, fill, f"{100 * share:g} % of chance")
+    for coverage in INTERVALS:
+        low, high = (np.concatenate([last, end]).tolist() for end in chart.interval(coverage))
+        fill = mix(theme.page, theme.accent, _SHADES[coverage])
+        axes.draw_band(picture, first, low, high, fill, f"{100 * coverage:g} % interval")
     for path in paths:
         faint = mix(theme.page, theme.accent, 0.8)
-        chart.draw_line(picture, first, [*last, *path], faint, 0.6, "drawn at random")
+        axes.draw_line(picture, first, [*last, *path], faint, 0.6, "sample path")
     if now >= 0:
-        chart.draw_now(picture, now, title)
-    chart.draw_line(picture, 0, fan.past.tolist(), theme.ink, 1.4, "what was")
+        axes.draw_now(picture, now, title)
+    axes.draw_line(picture, 0, chart.past.tolist(), theme.ink, 1.4, "history")
     mean = mix(theme.accent, theme.ink, 0.45)
-    chart.draw_line(picture, first, [*last, *fan.mean], mean, 1.8, "mean")
-    radius = min(3.2, max(1.6, 0.45 * box[2] / len(fan.times)))
-    for step, value in enumerate(fan.came):
+    axes.draw_line(picture, first, [*last, *chart.mean], mean, 1.8, "mean")
+    radius = min(3.2, max(1.6, 0.45 * box[2] / len(chart.times)))
+    for step, value in enumerate(chart.actuals):
         if math.isfinite(value):
-            title = f"{fan.times[now + 1 + step]}: {spoken_number(value)} came"
-            place = chart.place(now + 1 + step, float(value))
-            picture.add(Dot(place, radius, theme.warm, theme.page, title))
+            title = f"actual value at {chart.times[now + 1 + step]}: {format_number(value)}"
+            point = axes.point(now + 1 + step, float(value))
+            picture.add(Circle(point, radius, theme.warm, theme.page, title))
 
 
 def visible_name(name: str) -> str:
-    """A name of a file, without what cannot be drawn."""
+    """A name from a file, without characters that cannot be drawn."""
     return visible(name).replace("·", " ")
 
 
-def spark_lines(fan: Fan, width: int, ascii: bool = False) -> list[str]:
-    """The fan in characters: the past and the mean, and where its 80 % band ends, on one scale."""
-    name = to_ascii(fan.name) if ascii else visible_name(fan.name)
-    labels = [f"{100 * TOLD:g} % {end}" for end in reversed(_ENDS)]
+def spark_lines(chart: FanChart, width: int, ascii: bool = False) -> list[str]:
+    """Sparklines of history and mean, and of the ends of the 80 % interval, on one scale."""
+    name = to_ascii(chart.name) if ascii else visible_name(chart.name)
+    labels = [f"{100 * CAPTION_INTERVAL:g} % {end}" for end in reversed(_ENDS)]
     rule = "|" if ascii else "│"
     room = max(4, width - max(map(len, labels)) - 2 - len(rule))
-    ahead = min(len(fan.mean), max(2, room // 3))
-    past = condensed(fan.past.tolist(), max(0, room - ahead))
-    low, high = (condensed(edge.tolist(), ahead) for edge in fan.band(TOLD))
-    mean = condensed(fan.mean.tolist(), ahead)
+    horizon = min(len(chart.mean), max(2, room // 3))
+    past = downsample(chart.past.tolist(), max(0, room - horizon))
+    low, high = (downsample(end.tolist(), horizon) for end in chart.interval(CAPTION_INTERVAL))
+    mean = downsample(chart.mean.tolist(), horizon)
     known = [value for value in [*past, *mean, *low, *high] if math.isfinite(value)]
     scale = {"low": min(known, default=0.0), "high": max(known, default=0.0)}
 
-    def drawn(values: Sequence[float]) -> str:
+    def spark(values: Sequence[float]) -> str:
         return sparkline(values, ascii=ascii, **scale)
 
     rows = [
-        (labels[0], " " * len(past) + rule + drawn(high)),
-        ("mean", drawn(past) + rule + drawn(mean)),
-        (labels[1], " " * len(past) + rule + drawn(low)),
+        (labels[0], " " * len(past) + rule + spark(high)),
+        ("mean", spark(past) + rule + spark(mean)),
+        (labels[1], " " * len(past) + rule + spark(low)),
     ]
     indent = max(map(len, labels))
     lines = [f"{label:>{indent}}  {line}".rstrip() for label, line in rows]
-    first, *_, last = short_times(fan.times)
+    first, *_, last = short_times(chart.times)
     span = f"{first} {'to' if ascii else '–'} {last}"
     return [*fold(f"{name}  {to_ascii(span) if ascii else span}".strip(), width), *lines]
 
 
-def _caption(fans: Sequence[Fan]) -> str:
-    """Where each is expected to go, and how well the band held what came."""
-    told = [_sentence(fan, named=len(fans) > 1) for fan in fans[:NAMED]]
-    if len(fans) > NAMED:
-        told.append(f"And {len(fans) - NAMED:,} more.")
-    held, known = (sum(part) for part in zip(*(fan.held(TOLD) for fan in fans), strict=True))
+def _caption(charts: Sequence[FanChart]) -> str:
+    """Where each forecast goes, and how many actual values its prediction interval covers."""
+    sentences = [_sentence(chart, named=len(charts) > 1) for chart in charts[:NAMED]]
+    if len(charts) > NAMED:
+        sentences.append(f"And {len(charts) - NAMED:,} more.")
+    counts = [chart.covered(CAPTION_INTERVAL) for chart in charts]
+    inside, known = (sum(part) for part in zip(*counts, strict=True))
     if known:
-        share = f"{100 * held / known:.0f} % of the {known:,}"
-        share = share if known >= 10 else f"{held} of {known}"
-        points = "point" if known == 1 else "points"
-        told.append(f"The {100 * TOLD:g} % band held {share} {points} that came.")
-    return " ".join(told)
+        part = f"{100 * inside / known:.0f} % of the {known:,}"
+        part = part if known >= 10 else f"{inside} of {known}"
+        values = "value" if known == 1 else "values"
+        interval = f"{100 * CAPTION_INTERVAL:g} % interval"
+        sentences.append(f"The {interval} covers {part} actual {values}.")
+    return " ".join(sentences)
 
 
-def _sentence(fan: Fan, *, named: bool) -> str:
-    """From the last number that is known to the end of what is foreseen."""
-    known = np.flatnonzero(np.isfinite(fan.past))
-    times = short_times(fan.times)
-    end, time = float(fan.mean[-1]), times[-1]
-    low, high = (spoken_number(float(edge[-1])) for edge in fan.band(TOLD))
-    band = f"80 % band {low} to {high}"
-    who = f"{visible_name(fan.name)}: " if named and fan.name else ""
+def _sentence(chart: FanChart, *, named: bool) -> str:
+    """From the last observation to the end of the horizon."""
+    known = np.flatnonzero(np.isfinite(chart.past))
+    times = short_times(chart.times)
+    end, time = float(chart.mean[-1]), times[-1]
+    low, high = (format_number(float(end_[-1])) for end_ in chart.interval(CAPTION_INTERVAL))
+    interval = f"80 % interval {low} to {high}"
+    name = f"{visible_name(chart.name)}: " if named and chart.name else ""
     if not len(known):
-        return f"{who}{spoken_number(end)} is expected at {time} ({band})."
-    start, begun = float(fan.past[known[-1]]), times[known[-1]]
-    first, last = spoken_number(start), spoken_number(end)
+        return f"{name}{format_number(end)} is forecast at {time} ({interval})."
+    start, since = float(chart.past[known[-1]]), times[known[-1]]
+    first, last = format_number(start), format_number(end)
     if first == last:
-        verb = f"stays at {first} from {begun} to {time}"
+        verb = f"stays at {first} from {since} to {time}"
     else:
-        verb = f"{'rises' if end > start else 'falls'} from {first} at {begun} to {last} at {time}"
-    told = f"{verb} ({band})."
-    return who + (told if who else told[0].upper() + told[1:])
+        verb = f"{'rises' if end > start else 'falls'} from {first} at {since} to {last} at {time}"
+    sentence = f"{verb} ({interval})."
+    return name + (sentence if name else sentence[0].upper() + sentence[1:])

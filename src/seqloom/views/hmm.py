@@ -1,4 +1,4 @@
-"""Hidden states over time: how likely each is so far, looking back, and the best way through."""
+"""HMM trellis: filtered and smoothed state probabilities, and the Viterbi path (Rabiner, 1989)."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from .base import View
 from .draw.colours import INK, MUTED, ORANGE, PAGE, viridis
-from .draw.heatmap import LEGEND_HEIGHT, MARGIN, Labels, Wording, draw_legend
-from .draw.svg import Lettering, Picture
+from .draw.heatmap import LEGEND_HEIGHT, MARGIN, AxisLabels, FigureText, draw_legend
+from .draw.svg import Picture, TextStyle
 from .draw.text import shorten, visible
 from .draw.text_heatmap import block_levels, text_grid
 
@@ -20,126 +20,134 @@ _MOST_STATES, _MOST_SHOWN = 24, 5
 
 @final
 class TrellisView(View):
-    """Columns are places, rows are states; the line is the likeliest way through.
+    """HMM trellis: columns are positions, rows are hidden states, the line is the Viterbi path.
 
     Args:
-        symbols: what was seen, one for each place.
-        states: what the states are called.
-        filtered: time × states, given what was seen up to each place.
-        smoothed: the same, given all of it.
-        path: the number of the state at each place on the likeliest way.
+        tokens: the observations, one for each position.
+        states: names of the states.
+        filtered: time × states, P(s_t | x_1 … x_t).
+        smoothed: time × states, the posterior P(s_t | x_1 … x_T) of forward-backward.
+        path: the state at each position of the most probable path (Viterbi).
         model: name of the model.
-        moves: the chance of each state after each.
-        shows: of each state the symbols it shows most, with their chances, or what its mean is.
-        offset: how many symbols of the rail stand before the first of these.
-        notes: how the numbers came about.
+        transitions: the transition matrix, from state × to state.
+        emissions: of each state its most probable tokens with their emission probabilities, or the
+            mean of its emissions, without a name.
+        offset: how many input tokens there are before the first of `tokens`.
+        notes: how the numbers were computed.
     """
 
     kind: ClassVar[str] = "trellis"
 
-    def __init__(  # noqa: PLR0913 - what is drawn and what is said of it
+    def __init__(  # noqa: PLR0913 - the data, and what describes it
         self,
-        symbols: Sequence[str],
+        tokens: Sequence[str],
         states: Sequence[str],
         filtered: ArrayLike,
         smoothed: ArrayLike,
         path: Sequence[int],
         model: str,
         *,
-        moves: Matrix | None = None,
-        shows: Sequence[Sequence[tuple[str, float]]] = (),
+        transitions: Matrix | None = None,
+        emissions: Sequence[Sequence[tuple[str, float]]] = (),
         offset: int = 0,
         notes: Sequence[str] = (),
     ) -> None:
-        self.symbols, self.states, self.path = list(symbols), list(states), list(path)
-        shape = len(self.symbols), len(self.states)
+        self.tokens, self.states, self.path = list(tokens), list(states), list(path)
+        shape = len(self.tokens), len(self.states)
         self.filtered, self.smoothed = (
             np.array(one, dtype=np.float64).reshape(shape) for one in (filtered, smoothed)
         )
-        if len(self.path) != len(self.symbols):
-            raise ValueError("expected a state for each place")
-        self.moves, self.shows, self.offset = moves, [list(row) for row in shows], offset
+        if len(self.path) != len(self.tokens):
+            raise ValueError("expected a state for each position")
+        self.transitions, self.offset = transitions, offset
+        self.emissions = [list(row) for row in emissions]
         used = self.smoothed.sum(0)
         order = np.argsort(-used, kind="stable")[:_MOST_STATES]
-        self.drawn = sorted(order.tolist())
-        told = list(notes)
+        self.drawn_states = sorted(order.tolist())
+        all_notes = list(notes)
         if len(self.states) > _MOST_STATES:
-            told.append(f"the likeliest {_MOST_STATES} of {len(self.states)} states are drawn")
+            states_drawn = (
+                f"the {_MOST_STATES} most probable of {len(self.states)} states are drawn"
+            )
+            all_notes.append(states_drawn)
         data = {"filtered": self.filtered, "smoothed": self.smoothed, "path": self.path}
-        super().__init__(model, self._caption(), data, told)
+        super().__init__(model, self._caption(), data, all_notes)
 
     def content(self) -> dict[str, Any]:
-        found: dict[str, Any] = {
-            "tokens": {"src": self.symbols},
+        fields: dict[str, Any] = {
+            "tokens": {"src": self.tokens},
             "offset": self.offset,
             "states": self.states,
             "filtered": self.filtered.round(6).tolist(),
             "smoothed": self.smoothed.round(6).tolist(),
             "path": self.path,
         }
-        if self.moves is not None:
-            found["moves"] = np.asarray(self.moves).round(6).tolist()
-        if self.shows:
-            found["shows"] = [[[name, round(p, 6)] for name, p in row] for row in self.shows]
-        return found
+        if self.transitions is not None:
+            fields["moves"] = np.asarray(self.transitions).round(6).tolist()
+        if self.emissions:
+            fields["shows"] = [[[name, round(p, 6)] for name, p in row] for row in self.emissions]
+        return fields
 
     def to_table(self) -> list[list[str]]:
-        rows = [["symbol", "path", "so far", "looking back"]]
-        for place, symbol in enumerate(self.symbols):
-            told = [self._best(self.filtered[place]), self._best(self.smoothed[place])]
-            rows.append([visible(symbol), visible(self.states[self.path[place]]), *told])
+        rows = [["token", "Viterbi path", "filtered", "smoothed"]]
+        for position, token in enumerate(self.tokens):
+            best = [self._best(self.filtered[position]), self._best(self.smoothed[position])]
+            rows.append([visible(token), visible(self.states[self.path[position]]), *best])
         return rows
 
-    def grid_lines(self, width: int, ascii: bool) -> list[str]:
-        names = [self.states[state] for state in self.drawn]
-        blocks = block_levels(self.smoothed[:, self.drawn].T, ascii=ascii)
+    def text_lines(self, width: int, ascii: bool) -> list[str]:
+        names = [self.states[state] for state in self.drawn_states]
+        blocks = block_levels(self.smoothed[:, self.drawn_states].T, ascii=ascii)
         mark = "*" if ascii else "●"
-        for place, state in enumerate(self.path):
-            if state in self.drawn:
-                blocks[self.drawn.index(state)][place] = mark
-        return text_grid(names, self.symbols, blocks, width, ascii)
+        for position, state in enumerate(self.path):
+            if state in self.drawn_states:
+                blocks[self.drawn_states.index(state)][position] = mark
+        return text_grid(names, self.tokens, blocks, width, ascii)
 
     def to_picture(self) -> Picture:
-        pitch = max(6.0, min(30.0, 1000 // max(1, len(self.symbols))))
-        row = max(14.0, min(30.0, 420 / max(1, len(self.drawn))))
-        above = Labels.of(self.symbols, pitch)
-        names = [shorten(visible(self.states[state]), 20) for state in self.drawn]
-        words = Wording(
+        pitch = max(6.0, min(30.0, 1000 // max(1, len(self.tokens))))
+        row = max(14.0, min(30.0, 420 / max(1, len(self.drawn_states))))
+        above = AxisLabels.of(self.tokens, pitch)
+        names = [shorten(visible(self.states[state]), 20) for state in self.drawn_states]
+        text = FigureText(
             f"Hidden states of {self.model}",
-            "ground: given all; outline: given what came before; line: the likeliest way",
+            "fill: smoothed, outline: filtered probability; line: Viterbi path",
             self.caption,
             self.notes,
         )
-        label = Lettering(11, INK, "end", monospace=True)
+        label = TextStyle(11, INK, "end", monospace=True)
         left = MARGIN + max(map(label.length, names), default=0.0) + 8
-        top = words.head_height() + above.height()
-        right = left + len(self.symbols) * pitch + max(MARGIN, above.overhang() + 4)
-        width = max(right, words.width(), 520.0)
-        legend = top + row * len(self.drawn) + 14
+        top = text.head_height() + above.height()
+        right = left + len(self.tokens) * pitch + max(MARGIN, above.overhang() + 4)
+        width = max(right, text.width(), 520.0)
+        legend = top + row * len(self.drawn_states) + 14
         foot = legend + LEGEND_HEIGHT
-        picture = Picture(width, foot + words.foot_height(width), PAGE, self.caption)
+        picture = Picture(width, foot + text.foot_height(width), PAGE, self.caption)
         above.draw_above(picture, left, top)
-        for number, (name, state) in enumerate(zip(names, self.drawn, strict=True)):
+        for number, (name, state) in enumerate(zip(names, self.drawn_states, strict=True)):
             y = top + number * row
             picture.text(name, (left - 6, y + row * 0.65), label)
-            for place in range(len(self.symbols)):
-                self._draw_place(picture, (left + place * pitch, y, pitch, row), place, state)
+            for position in range(len(self.tokens)):
+                box = left + position * pitch, y, pitch, row
+                self._draw_cell(picture, box, position, state)
         self._draw_path(picture, (left, top), (pitch, row))
-        draw_legend(picture, left, legend, "chance of the state, given all")
-        words.draw(picture, foot)
+        draw_legend(picture, left, legend, "smoothed probability of the state")
+        text.draw(picture, foot)
         return picture
 
-    def _draw_place(
-        self, picture: Picture, box: tuple[float, float, float, float], place: int, state: int
+    def _draw_cell(
+        self, picture: Picture, box: tuple[float, float, float, float], position: int, state: int
     ) -> None:
         x, y, pitch, row = box
-        late, soon = float(self.smoothed[place, state]), float(self.filtered[place, state])
+        smoothed = float(self.smoothed[position, state])
+        filtered = float(self.filtered[position, state])
         title = (
-            f"{visible(self.states[state])} at {visible(self.symbols[place])}:"
-            f" {late:.3f} given all, {soon:.3f} so far"
+            f"{visible(self.states[state])} at {visible(self.tokens[position])}:"
+            f" {smoothed:.3f} smoothed, {filtered:.3f} filtered"
         )
-        picture.rectangle((x, y, pitch - 1, row - 1), viridis(late), title=title)
-        side = (soon**0.5) * (min(pitch, row) - 5)
+        picture.rectangle((x, y, pitch - 1, row - 1), viridis(smoothed), title=title)
+        # The area of the outline, not its side, is proportional to the probability.
+        side = (filtered**0.5) * (min(pitch, row) - 5)
         if side > 1:
             corner = x + (pitch - 1 - side) / 2, y + (row - 1 - side) / 2
             picture.rectangle((*corner, side, side), outline=PAGE, thickness=1)
@@ -148,9 +156,12 @@ class TrellisView(View):
         self, picture: Picture, corner: tuple[float, float], size: tuple[float, float]
     ) -> None:
         points = [
-            (corner[0] + (place + 0.5) * size[0], corner[1] + (self.drawn.index(s) + 0.5) * size[1])
-            for place, s in enumerate(self.path)
-            if s in self.drawn
+            (
+                corner[0] + (t + 0.5) * size[0],
+                corner[1] + (self.drawn_states.index(s) + 0.5) * size[1],
+            )
+            for t, s in enumerate(self.path)
+            if s in self.drawn_states
         ]
         for start, end in pairwise(points):
             picture.line(start, end, PAGE, 5)
@@ -159,39 +170,38 @@ class TrellisView(View):
             x, y = points[0]
             picture.rectangle((x - 2, y - 2, 4, 4), MUTED)
 
-    def _best(self, chances: Matrix) -> str:
-        best = int(chances.argmax())
-        return f"{visible(self.states[best])} {chances[best]:.2f}"
+    def _best(self, probabilities: Matrix) -> str:
+        best = int(probabilities.argmax())
+        return f"{visible(self.states[best])} {probabilities[best]:.2f}"
 
     def _caption(self) -> str:
-        if not self.symbols:
-            return "There is nothing to go through: the sequence is empty."
+        if not self.tokens:
+            return "There are no hidden states: the sequence is empty."
         count = np.bincount(self.path, minlength=len(self.states))
         most = int(count.argmax())
-        told = (
-            f'State "{visible(self.states[most])}" holds {count[most]} of {len(self.path)} places'
+        occupied = (
+            f'State "{visible(self.states[most])}" is the Viterbi state at {count[most]} of'
+            f" {len(self.path)} positions"
         )
-        if self.shows and self.shows[most]:
-            shown = ", ".join(_shown(name, p) for name, p in self.shows[most][:_MOST_SHOWN])
-            told += f" (it shows {shown})"
+        if self.emissions and (row := self.emissions[most]):
+            named = ", ".join(_emission(name, value) for name, value in row[:_MOST_SHOWN])
+            occupied += f" ({'emissions' if row[0][0] else 'mean'} {named})"
         changed = int((self.filtered.argmax(1) != self.smoothed.argmax(1)).sum())
-        back = (
-            f"looking back changes the likeliest state of {changed} places"
-            if changed
-            else ("looking back changes the likeliest state nowhere")
-        )
-        return f"{told}; {back}. {self._doubt()}"
+        where = f"at {changed} position{'s' * (changed != 1)}" if changed else "nowhere"
+        smoothing = f"smoothing changes the most probable state {where}"
+        return f"{occupied}; {smoothing}. {self._least_certain()}"
 
-    def _doubt(self) -> str:
-        place = int(self.smoothed.max(1).argmin())
-        best, *others = np.argsort(-self.smoothed[place], kind="stable").tolist()
-        chance = self.smoothed[place]
-        second = f' / {chance[others[0]]:.2f} "{visible(self.states[others[0]])}"' if others else ""
+    def _least_certain(self) -> str:
+        """The position whose most probable state has the lowest probability."""
+        position = int(self.smoothed.max(1).argmin())
+        row = self.smoothed[position]
+        best, *others = np.argsort(-row, kind="stable").tolist()
+        second = f' / {row[others[0]]:.2f} "{visible(self.states[others[0]])}"' if others else ""
         return (
-            f'Least sure at "{visible(self.symbols[place])}"'
-            f' ({chance[best]:.2f} "{visible(self.states[best])}"{second}).'
+            f'Least certain at "{visible(self.tokens[position])}"'
+            f' ({row[best]:.2f} "{visible(self.states[best])}"{second}).'
         )
 
 
-def _shown(name: str, chance: float) -> str:
-    return f"{visible(name)} {chance:.2f}" if name else f"{chance:.3g}"
+def _emission(name: str, value: float) -> str:
+    return f"{visible(name)} {value:.2f}" if name else f"{value:.3g}"

@@ -1,4 +1,4 @@
-"""A ladder of models: how good each is, against the seconds it took to learn."""
+"""Ladder of models (a benchmark of baselines): test metric against training time."""
 
 import math
 from collections.abc import Sequence
@@ -8,29 +8,29 @@ from typing import Any, ClassVar, final
 from .base import View
 from .draw.axes import round_ticks
 from .draw.colours import CATEGORIES, GRID, MUTED, PAGE
-from .draw.heatmap import MARGIN, Wording
-from .draw.svg import Box, Lettering, Picture, Point
+from .draw.heatmap import MARGIN, FigureText
+from .draw.svg import Box, Picture, Point, TextStyle
 from .draw.text import column_width, fold, to_ascii
 
 _PLOT = (460.0, 280.0)  # width and height
 _LEFT, _BELOW, _NAMES = 58.0, 40.0, 90.0
 _SHIFTS = (0, -14, 14, -28, 28, -42, 42, -56, 56)  # of a name, away from its point
-_GRID, _TICKS = GRID, Lettering(11, MUTED, "middle")
+_TICKS = TextStyle(11, MUTED, "middle")
 _LEAST_SECONDS = 1e-3
 _BAR = 24
 
 
 @dataclass(frozen=True)
 class RungPoint:
-    """One rung.
+    """The result of one rung of a ladder, which is one trained model.
 
     Args:
-        name: what it is called.
-        seconds: it took to learn.
-        value: of the metric, on the test part.
-        low: where its 95 % interval begins.
-        high: where it ends.
-        curve: seconds and values on validation, while it learned.
+        name: of the rung.
+        seconds: training time.
+        value: of the metric, on the test set.
+        low: lower end of its 95 % confidence interval.
+        high: upper end of it.
+        curve: learning curve: seconds of training, and the metric on the validation set.
     """
 
     name: str
@@ -43,14 +43,14 @@ class RungPoint:
 
 @final
 class LadderView(View):
-    """A point for each rung with its interval, and the way it took there as a line.
+    """Ladder of models: test metric with its interval by training time, and learning curves.
 
     Args:
-        rungs: from simple to large.
-        metric: what they are measured by.
-        lower_is_better: which way is better.
+        rungs: from simple to large models.
+        metric: name of the metric.
+        lower_is_better: whether smaller values of the metric are better.
         name: of the ladder.
-        notes: what a reader must know.
+        notes: what was left out.
     """
 
     kind: ClassVar[str] = "ladder"
@@ -79,8 +79,8 @@ class LadderView(View):
         ]  # fmt: skip
         return [["rung", self.metric, "from", "to", "seconds"], *rows]
 
-    def grid_lines(self, width: int, ascii: bool) -> list[str]:
-        """A bar for each rung, as long as its value is large."""
+    def text_lines(self, width: int, ascii: bool) -> list[str]:
+        """A bar for each rung, proportional to its value."""
         most = max(abs(rung.value) for rung in self.rungs) or 1.0
         names = [to_ascii(rung.name) if ascii else rung.name for rung in self.rungs]
         room = max(map(column_width, names))
@@ -88,30 +88,30 @@ class LadderView(View):
         for name, rung in zip(names, self.rungs, strict=True):
             bar = ("#" if ascii else "█") * max(1, round(_BAR * abs(rung.value) / most))
             blank = " " * (room - column_width(name))
-            words = f"{rung.value:.4g}, {rung.seconds:.3g} s"
-            lines += fold(f"{name}{blank}  {bar} {words}", width)
+            label = f"{rung.value:.4g}, {rung.seconds:.3g} s"
+            lines += fold(f"{name}{blank}  {bar} {label}", width)
         return [*fold(f"{self.metric}, seconds of training", width), "", *lines]
 
     def to_picture(self) -> Picture:
-        words = Wording(
+        text = FigureText(
             f"Ladder {self.model}",
-            f"{self.metric} on the test part; dashed: on validation, on the way there",
+            f"{self.metric} on the test set; dashed: on the validation set during training",
             self.caption,
             self.notes,
         )
-        top = words.head_height() + 10
-        width = max(words.width(), MARGIN + _LEFT + _PLOT[0] + _NAMES + MARGIN)
+        top = text.head_height() + 10
+        width = max(text.width(), MARGIN + _LEFT + _PLOT[0] + _NAMES + MARGIN)
         foot = top + _PLOT[1] + _BELOW
-        picture = Picture(width, foot + words.foot_height(width), PAGE, self.caption)
-        axes = _Axes.of((MARGIN + _LEFT, top, *_PLOT), self.rungs)
+        picture = Picture(width, foot + text.foot_height(width), PAGE, self.caption)
+        axes = _TimeAxes.of((MARGIN + _LEFT, top, *_PLOT), self.rungs)
         axes.draw(picture, "seconds of training")
         ends: list[tuple[Point, str, str]] = []
         for number, rung in enumerate(self.rungs):
             colour = CATEGORIES[number % len(CATEGORIES)]
             _draw_rung(picture, axes, rung, colour)
-            ends.append((axes.place(rung.seconds, rung.value), rung.name, colour))
+            ends.append((axes.point(rung.seconds, rung.value), rung.name, colour))
         _draw_names(picture, ends)
-        words.draw(picture, foot)
+        text.draw(picture, foot)
         return picture
 
     def _caption(self) -> str:
@@ -122,8 +122,8 @@ class LadderView(View):
 
 
 @dataclass(frozen=True)
-class _Axes:
-    """Powers of ten of seconds to the right, values upwards."""
+class _TimeAxes:
+    """Axes with a logarithmic x-axis of seconds, and a linear y-axis."""
 
     box: Box
     first: int
@@ -131,16 +131,16 @@ class _Axes:
     ticks: tuple[float, ...]
 
     @classmethod
-    def of(cls, box: Box, rungs: Sequence[RungPoint]) -> "_Axes":
-        ways = [pair for rung in rungs for pair in rung.curve]
-        seconds = [rung.seconds for rung in rungs] + [second for second, _ in ways]
+    def of(cls, box: Box, rungs: Sequence[RungPoint]) -> "_TimeAxes":
+        curves = [point for rung in rungs for point in rung.curve]
+        seconds = [rung.seconds for rung in rungs] + [second for second, _ in curves]
         powers = [math.log10(max(second, _LEAST_SECONDS)) for second in seconds]
         first = math.floor(min(powers))
-        # A curve may begin far off; what it ends near is what matters.
+        # The start of a learning curve may be far off and must not compress the results.
         known = [v for rung in rungs for v in (rung.value, rung.low, rung.high) if math.isfinite(v)]
         return cls(box, first, max(math.ceil(max(powers)), first + 1), round_ticks(known))
 
-    def place(self, seconds: float, value: float) -> Point:
+    def point(self, seconds: float, value: float) -> Point:
         left, top, width, height = self.box
         power = math.log10(max(seconds, _LEAST_SECONDS))
         across = (power - self.first) / (self.last - self.first)
@@ -151,46 +151,46 @@ class _Axes:
     def has(self, value: float) -> bool:
         return self.ticks[0] <= value <= self.ticks[-1]
 
-    def draw(self, picture: Picture, below: str) -> None:
+    def draw(self, picture: Picture, x_label: str) -> None:
         left, top, width, height = self.box
         for value in self.ticks:
-            _, y = self.place(1.0, value)
-            picture.line((left, y), (left + width, y), _GRID)
-            picture.text(f"{value:g}", (left - 6, y + 4), Lettering(11, MUTED, "end"))
+            _, y = self.point(1.0, value)
+            picture.line((left, y), (left + width, y), GRID)
+            picture.text(f"{value:g}", (left - 6, y + 4), TextStyle(11, MUTED, "end"))
         for power in range(self.first, self.last + 1):
-            x, _ = self.place(10.0**power, self.ticks[0])
+            x, _ = self.point(10.0**power, self.ticks[0])
             picture.line((x, top + height), (x, top + height + 4), MUTED)
             picture.text(f"{10.0**power:g}", (x, top + height + 17), _TICKS)
-        picture.text(below, (left + width / 2, top + height + 34), _TICKS)
+        picture.text(x_label, (left + width / 2, top + height + 34), _TICKS)
 
 
-def _draw_rung(picture: Picture, axes: _Axes, rung: RungPoint, colour: str) -> None:
-    """The way it took, the interval, and a square where it stands."""
+def _draw_rung(picture: Picture, axes: _TimeAxes, rung: RungPoint, colour: str) -> None:
+    """The learning curve, the interval, and a square at the result."""
     title = (
         f"{rung.name}: {rung.value:.4g} ({rung.low:.4g} to {rung.high:.4g}), {rung.seconds:.3g} s"
     )
-    way = [axes.place(second, value) for second, value in rung.curve if axes.has(value)]
-    if len(way) > 1:
-        picture.curve(way, colour, dashed=True, title=f"{rung.name} on validation")
-    x, y = axes.place(rung.seconds, rung.value)
-    low, high = (axes.place(rung.seconds, value)[1] for value in (rung.low, rung.high))
+    curve = [axes.point(second, value) for second, value in rung.curve if axes.has(value)]
+    if len(curve) > 1:
+        picture.curve(curve, colour, dashed=True, title=f"{rung.name} on the validation set")
+    x, y = axes.point(rung.seconds, rung.value)
+    low, high = (axes.point(rung.seconds, value)[1] for value in (rung.low, rung.high))
     picture.line((x, low), (x, high), colour, 2, title)
     picture.rectangle((x - 4, y - 4, 8, 8), colour, title=title)
 
 
 def _draw_names(picture: Picture, ends: list[tuple[Point, str, str]]) -> None:
-    """Beside the points, moved up or down where a name or a point stands in the way."""
+    """The names beside the points, moved up or down so that they do not overlap."""
     taken: list[Box] = [(x - 5, y - 5, 10, 10) for (x, y), _, _ in ends]
     for (x, y), name, colour in ends:
-        long = Lettering(11).length(name)
+        long = TextStyle(11).length(name)
         boxes = [(x + 8, y + shift - 6, long, 12.0) for shift in _SHIFTS]
-        free = next((box for box in boxes if not any(_touch(box, t) for t in taken)), boxes[0])
+        free = next((box for box in boxes if not any(_overlap(box, t) for t in taken)), boxes[0])
         taken.append(free)
-        picture.text(name, (free[0], free[1] + 10), Lettering(11, colour))
+        picture.text(name, (free[0], free[1] + 10), TextStyle(11, colour))
 
 
-def _touch(one: Box, other: Box) -> bool:
-    """Whether two boxes have a place in common."""
+def _overlap(one: Box, other: Box) -> bool:
+    """Whether two boxes overlap."""
     return all(
         one[side] < other[side] + other[side + 2] and other[side] < one[side] + one[side + 2]
         for side in (0, 1)

@@ -1,4 +1,4 @@
-"""A metric by the length of what was read, or by how far ahead: where it becomes harder."""
+"""A metric by source length, or by the step of the forecast horizon, with 95 % intervals."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -7,27 +7,27 @@ from typing import Any, ClassVar, final
 from .base import View
 from .draw.axes import round_ticks
 from .draw.colours import CATEGORIES, GRID, MUTED, PAGE
-from .draw.heatmap import MARGIN, Wording
-from .draw.svg import Box, Lettering, Picture, Point
+from .draw.heatmap import MARGIN, FigureText
+from .draw.svg import Box, Picture, Point, TextStyle
 from .draw.text import column_width, fold, to_ascii
 
 _PLOT = (460.0, 260.0)  # width and height
 _LEFT, _BELOW, _NAMES = 52.0, 42.0, 110.0
-_GRID, _TICKS = GRID, Lettering(11, MUTED, "middle")
+_TICKS = TextStyle(11, MUTED, "middle")
 _BAR = 24
 
 
 @dataclass(frozen=True)
 class LengthBucket:
-    """The examples of some lengths.
+    """The metric of the examples whose length is in one range.
 
     Args:
-        first: the fewest symbols of a source.
-        last: the most; None where there is no end.
-        count: of examples.
+        first: the smallest length, in tokens of the source.
+        last: the largest length; None for no limit.
+        count: number of examples.
         value: of the metric.
-        low: where its 95 % interval begins.
-        high: where it ends.
+        low: lower end of its 95 % confidence interval.
+        high: upper end of it.
     """
 
     first: int
@@ -39,7 +39,7 @@ class LengthBucket:
 
     @property
     def title(self) -> str:
-        """The lengths in words."""
+        """The range of lengths as text: 5, 6-10 or 11+."""
         if self.last is None:
             return f"{self.first}+"
         return str(self.first) if self.first == self.last else f"{self.first}-{self.last}"
@@ -54,17 +54,17 @@ class LengthCurve:
 
 
 class LengthView(View):
-    """A line for each model, with an interval at each length.
+    """Metric by length: a line for each model, with a confidence interval at each length.
 
     Args:
-        curves: of the models; where they have a bucket in common it has the same title.
-        metric: what they are measured by.
-        notes: what a reader must know.
+        curves: of the models; buckets with the same title are drawn at the same x.
+        metric: name of the metric.
+        notes: what was left out.
     """
 
     kind: ClassVar[str] = "by-length"
     what: ClassVar[str] = "length"
-    axis: ClassVar[str] = "symbols of the source"
+    axis: ClassVar[str] = "tokens of the source"
 
     def __init__(
         self, curves: Sequence[LengthCurve], metric: str, notes: Sequence[str] = ()
@@ -85,7 +85,7 @@ class LengthView(View):
 
     @staticmethod
     def shown(value: float) -> str:
-        """A value as people read it."""
+        """A value of the metric as text."""
         return f"{value:.2f}"
 
     def content(self) -> dict[str, Any]:
@@ -102,8 +102,8 @@ class LengthView(View):
                 ]  # fmt: skip
         return rows
 
-    def grid_lines(self, width: int, ascii: bool) -> list[str]:
-        """A bar for each length and model, as long as its value is large."""
+    def text_lines(self, width: int, ascii: bool) -> list[str]:
+        """A bar for each length and model, proportional to the value."""
         most = max(abs(b.value) for curve in self.curves for b in curve.buckets) or 1.0
         lines = fold(f"{self.metric} by {self.axis}", width)
         room = max(map(column_width, self.titles))
@@ -111,73 +111,73 @@ class LengthView(View):
             lines += ["", *fold(to_ascii(curve.name) if ascii else curve.name, width)]
             for b in curve.buckets:
                 bar = ("#" if ascii else "█") * max(1, round(_BAR * abs(b.value) / most))
-                words = f"{self.told(b)}, {b.count:,} examples"
-                lines += fold(f"{b.title:>{room}}  {bar} {words}", width)
+                label = f"{self.with_interval(b)}, {b.count:,} examples"
+                lines += fold(f"{b.title:>{room}}  {bar} {label}", width)
         return lines
 
     def to_picture(self) -> Picture:
-        words = Wording(
+        text = FigureText(
             f"{self.metric} by {self.what}",
-            f"by {self.axis}; lines upright: 95 % intervals",
+            f"by {self.axis}; vertical lines: 95 % confidence intervals",
             self.caption,
             self.notes,
         )
-        top = words.head_height() + 10
-        width = max(words.width(), MARGIN + _LEFT + _PLOT[0] + _NAMES + MARGIN)
+        top = text.head_height() + 10
+        width = max(text.width(), MARGIN + _LEFT + _PLOT[0] + _NAMES + MARGIN)
         foot = top + _PLOT[1] + _BELOW
-        picture = Picture(width, foot + words.foot_height(width), PAGE, self.caption)
-        axes = _Axes.of((MARGIN + _LEFT, top, *_PLOT), self)
+        picture = Picture(width, foot + text.foot_height(width), PAGE, self.caption)
+        axes = _LengthAxes.of((MARGIN + _LEFT, top, *_PLOT), self)
         axes.draw(picture)
         for number, curve in enumerate(self.curves):
             axes.draw_curve(picture, curve, CATEGORIES[number % len(CATEGORIES)], number)
-        words.draw(picture, foot)
+        text.draw(picture, foot)
         return picture
 
-    def told(self, bucket: LengthBucket) -> str:
-        """A value with its interval."""
+    def with_interval(self, bucket: LengthBucket) -> str:
+        """A value with its confidence interval."""
         value, low, high = map(self.shown, (bucket.value, bucket.low, bucket.high))
         return f"{value} ({low} to {high})"
 
     def _caption(self) -> str:
-        """How far each falls, or rises, from the shortest to the longest."""
-        told = []
+        """The metric of each model at the shortest and at the longest length."""
+        clauses = []
         for curve in self.curves:
             first, last = curve.buckets[0], curve.buckets[-1]
             ends = [f"{self.shown(bucket.value)} at {bucket.title}" for bucket in (first, last)]
-            told.append(f"{curve.name}: {', '.join(ends)}")
-        return f"{self.metric} by {self.axis}. {'; '.join(told)}."
+            clauses.append(f"{curve.name}: {', '.join(ends)}")
+        return f"{self.metric} by {self.axis}. {'; '.join(clauses)}."
 
 
 @final
 class HorizonView(LengthView):
-    """A line for each model, with an interval at each number of steps ahead."""
+    """Metric by forecast horizon: a line for each model, with an interval at each step."""
 
     kind: ClassVar[str] = "by-horizon"
     what: ClassVar[str] = "horizon"
-    axis: ClassVar[str] = "steps ahead"
+    axis: ClassVar[str] = "forecast horizon"
 
     @staticmethod
     def shown(value: float) -> str:
-        """A value of any size, in four digits."""
+        """A value of any size, with four significant digits."""
         return f"{value:.4g}"
 
 
 @dataclass(frozen=True)
-class _Axes:
-    """Lengths to the right, one place each; values upwards."""
+class _LengthAxes:
+    """Axes with a categorical x-axis of lengths, and a linear y-axis."""
 
     box: Box
     titles: tuple[str, ...]
     ticks: tuple[float, ...]
-    below: str
-    told: Callable[[LengthBucket], str]
+    x_label: str
+    with_interval: Callable[[LengthBucket], str]
 
     @classmethod
-    def of(cls, box: Box, view: LengthView) -> "_Axes":
-        found = [v for c in view.curves for b in c.buckets for v in (b.value, b.low, b.high)]
-        return cls(box, tuple(view.titles), round_ticks(found), view.axis, view.told)
+    def of(cls, box: Box, view: LengthView) -> "_LengthAxes":
+        values = [v for c in view.curves for b in c.buckets for v in (b.value, b.low, b.high)]
+        return cls(box, tuple(view.titles), round_ticks(values), view.axis, view.with_interval)
 
-    def place(self, title: str, value: float) -> Point:
+    def point(self, title: str, value: float) -> Point:
         left, top, width, height = self.box
         across = (self.titles.index(title) + 0.5) / len(self.titles)
         up = (value - self.ticks[0]) / (self.ticks[-1] - self.ticks[0])
@@ -186,23 +186,24 @@ class _Axes:
     def draw(self, picture: Picture) -> None:
         left, top, width, height = self.box
         for value in self.ticks:
-            _, y = self.place(self.titles[0], value)
-            picture.line((left, y), (left + width, y), _GRID)
-            picture.text(f"{value:g}", (left - 6, y + 4), Lettering(11, MUTED, "end"))
+            _, y = self.point(self.titles[0], value)
+            picture.line((left, y), (left + width, y), GRID)
+            picture.text(f"{value:g}", (left - 6, y + 4), TextStyle(11, MUTED, "end"))
         for title in self.titles:
-            x, _ = self.place(title, self.ticks[0])
+            x, _ = self.point(title, self.ticks[0])
             picture.text(title, (x, top + height + 17), _TICKS)
-        picture.text(self.below, (left + width / 2, top + height + 35), _TICKS)
+        picture.text(self.x_label, (left + width / 2, top + height + 35), _TICKS)
 
     def draw_curve(self, picture: Picture, curve: LengthCurve, colour: str, number: int) -> None:
-        """The line, an interval and a square at each length; names do not hide one another."""
-        places = [self.place(b.title, b.value) for b in curve.buckets]
-        if len(places) > 1:
-            picture.curve(places, colour, title=curve.name)
-        for bucket, (x, y) in zip(curve.buckets, places, strict=True):
-            title = f"{curve.name}, {bucket.title}: {self.told(bucket)}, {bucket.count:,} examples"
-            low, high = (self.place(bucket.title, v)[1] for v in (bucket.low, bucket.high))
+        """The line, with an interval and a square at each length; the name in a list beside it."""
+        points = [self.point(b.title, b.value) for b in curve.buckets]
+        if len(points) > 1:
+            picture.curve(points, colour, title=curve.name)
+        for bucket, (x, y) in zip(curve.buckets, points, strict=True):
+            value = self.with_interval(bucket)
+            title = f"{curve.name}, {bucket.title}: {value}, {bucket.count:,} examples"
+            low, high = (self.point(bucket.title, v)[1] for v in (bucket.low, bucket.high))
             picture.line((x, low), (x, high), colour, 2, title)
             picture.rectangle((x - 3, y - 3, 6, 6), colour, title=title)
         left, top, width, _ = self.box
-        picture.text(curve.name, (left + width + 8, top + 12 + 16 * number), Lettering(11, colour))
+        picture.text(curve.name, (left + width + 8, top + 12 + 16 * number), TextStyle(11, colour))

@@ -1,4 +1,4 @@
-"""A text coloured by one cell of a layer, and the cells that have a story."""
+"""Neuron view: a text coloured by one hidden unit (cell), and what the units of a layer encode."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,51 +10,62 @@ from numpy.typing import ArrayLike
 from .activations import bound_of
 from .base import View
 from .draw.colours import PAGE
-from .draw.heatmap import LEGEND_HEIGHT, MARGIN, Wording
+from .draw.heatmap import LEGEND_HEIGHT, MARGIN, FigureText
 from .draw.svg import Picture
 from .draw.text import fold, to_ascii, visible
 from .draw.text_heatmap import block_levels, text_grid
-from .draw.text_rail import Rail, draw_signed_legend
+from .draw.text_rail import TokenStrip, draw_signed_legend
 
-_TOLD = 5  # stories that are told in the terminal
+_IN_TEXT = 5  # features that are listed in the terminal
 
 
 @dataclass(frozen=True)
-class Story:
-    """What a cell follows: how much it tells of that, and its mean where it holds and elsewhere."""
+class NeuronFeature:
+    """A feature of the input that a cell encodes.
+
+    Args:
+        cell: the cell.
+        feature: in words, such as "inside quotation marks".
+        information: mutual information of cell and feature, in bits.
+        fraction: the information as a fraction of the entropy of the feature.
+        inside: mean activation where the feature holds.
+        outside: mean activation elsewhere.
+        sentence: all of this in a sentence.
+    """
 
     cell: int
-    story: str
-    information: float  # bits that the cell tells of it
-    share: float  # of all there is to tell
+    feature: str
+    information: float
+    fraction: float
     inside: float
     outside: float
     sentence: str
 
 
 @final
-class CellView(View):
-    """The value of one cell behind every symbol, from orange (low) to blue (high).
+class NeuronView(View):
+    """Neuron view: the activation of one cell behind each token (Karpathy et al., 2015).
 
     Args:
-        symbols: what was read, one for each step.
-        values: of the cell, one for each step.
+        tokens: the input, one for each step.
+        values: activations of the cell, one for each step.
         model: name of the model.
-        layers: the names of all layers that have states.
+        layers: the names of all layers with hidden states.
         layer: which of them this is.
         cell: which cell of it.
-        cells: how many the layer has.
-        stories: the cells with a story, the clearest first.
-        bound: the value that has the full colour; None takes it from the values.
-        predictions: at each step the likeliest next symbols with their chances, where there are.
-        notes: how the values came about.
+        cells: number of cells of the layer.
+        features: what cells of the layer encode, the clearest first.
+        bound: the value with the full colour; None computes it from the values.
+        predictions: of a language model: at each step the most probable next tokens with their
+            probabilities.
+        notes: how the values were computed.
     """
 
     kind: ClassVar[str] = "cell"
 
-    def __init__(  # noqa: PLR0913 - what is drawn, and of what it is one part
+    def __init__(  # noqa: PLR0913 - the data, and the layer it is of
         self,
-        symbols: Sequence[str],
+        tokens: Sequence[str],
         values: ArrayLike,
         model: str,
         *,
@@ -62,23 +73,23 @@ class CellView(View):
         layer: int,
         cell: int,
         cells: int,
-        stories: Sequence[Story] = (),
+        features: Sequence[NeuronFeature] = (),
         bound: float | None = None,
         predictions: Sequence[Sequence[tuple[str, float]]] | None = None,
         notes: Sequence[str] = (),
     ) -> None:
-        self.symbols, self.layers, self.layer = list(symbols), list(layers), layer
-        self.cell, self.cells, self.stories = cell, cells, list(stories)
+        self.tokens, self.layers, self.layer = list(tokens), list(layers), layer
+        self.cell, self.cells, self.features = cell, cells, list(features)
         self.values, self.predictions = np.array(values, dtype=np.float64), predictions
-        if self.values.shape != (len(self.symbols),):
-            raise ValueError("expected a value for each symbol")
+        if self.values.shape != (len(self.tokens),):
+            raise ValueError("expected a value for each token")
         self.bound = bound_of(self.values) if bound is None else bound
-        data = {"symbols": self.symbols, "values": self.values, "stories": self.stories}
+        data = {"tokens": self.tokens, "values": self.values, "features": self.features}
         super().__init__(model, self._caption(), data, notes)
 
     def content(self) -> dict[str, Any]:
-        found: dict[str, Any] = {
-            "tokens": {"src": self.symbols},
+        fields: dict[str, Any] = {
+            "tokens": {"src": self.tokens},
             "layers": self.layers,
             "layer": self.layer,
             "cell": self.cell,
@@ -88,67 +99,67 @@ class CellView(View):
             "stories": [
                 {
                     "cell": one.cell,
-                    "story": one.story,
+                    "story": one.feature,
                     "information": round(one.information, 4),
-                    "share": round(one.share, 4),
+                    "share": round(one.fraction, 4),
                     "inside": round(one.inside, 4),
                     "outside": round(one.outside, 4),
                     "sentence": one.sentence,
                 }
-                for one in self.stories
+                for one in self.features
             ],
         }
         if self.predictions is not None:
-            found["predictions"] = [
-                [[symbol, round(chance, 6)] for symbol, chance in row] for row in self.predictions
+            fields["predictions"] = [
+                [[token, round(p, 6)] for token, p in row] for row in self.predictions
             ]
-        return found
+        return fields
 
     def to_table(self) -> list[list[str]]:
-        heading = ["symbol", f"cell {self.cell}"]
-        rows = [[visible(s), f"{v:.3f}"] for s, v in zip(self.symbols, self.values, strict=True)]
+        heading = ["token", f"cell {self.cell}"]
+        rows = [[visible(t), f"{v:.3f}"] for t, v in zip(self.tokens, self.values, strict=True)]
         if self.predictions is None:
             return [heading, *rows]
-        told = [" ".join(f"{visible(s)} {p:.2f}" for s, p in row) for row in self.predictions]
-        return [[*heading, "next"], *([*row, one] for row, one in zip(rows, told, strict=True))]
+        best = [" ".join(f"{visible(t)} {p:.2f}" for t, p in row) for row in self.predictions]
+        return [[*heading, "next"], *([*row, one] for row, one in zip(rows, best, strict=True))]
 
-    def grid_lines(self, width: int, ascii: bool) -> list[str]:
+    def text_lines(self, width: int, ascii: bool) -> list[str]:
         levels = (self.values[None] / self.bound + 1).clip(0, 2) / 2
         name = f"cell {self.cell}"
-        lines = text_grid([name], self.symbols, block_levels(levels, ascii=ascii), width, ascii)
-        for one in self.stories[:_TOLD]:
+        lines = text_grid([name], self.tokens, block_levels(levels, ascii=ascii), width, ascii)
+        for one in self.features[:_IN_TEXT]:
             lines += fold(to_ascii(one.sentence) if ascii else one.sentence, width)
         return lines
 
     def to_picture(self) -> Picture:
-        words = Wording(
+        text = FigureText(
             f"Cell {self.cell} of {self.layers[self.layer]}, {self.model}",
-            "behind each symbol the value of the cell once it is read",
+            "background of each token: activation of the cell after reading it",
             self.caption,
             self.notes,
         )
-        rail = Rail.of([visible(symbol) for symbol in self.symbols], [""] * len(self.symbols))
-        top = words.head_height() + 6
-        width = max(rail.width() + 2 * MARGIN, words.width(), 480.0)
-        legend = top + rail.height() + 12
+        strip = TokenStrip.of([visible(token) for token in self.tokens], [""] * len(self.tokens))
+        top = text.head_height() + 6
+        width = max(strip.width() + 2 * MARGIN, text.width(), 480.0)
+        legend = top + strip.height() + 12
         foot = legend + LEGEND_HEIGHT
-        picture = Picture(width, foot + words.foot_height(width), PAGE, self.caption)
-        rail.draw(picture, (MARGIN, top), self.values / self.bound, self._title)
+        picture = Picture(width, foot + text.foot_height(width), PAGE, self.caption)
+        strip.draw(picture, (MARGIN, top), self.values / self.bound, self._title)
         ends = f"{-self.bound:.2g}", f"{self.bound:.2g}"
-        draw_signed_legend(picture, (MARGIN, legend), ends, "value", behind_text=True)
-        words.draw(picture, foot)
+        draw_signed_legend(picture, (MARGIN, legend), ends, "activation", behind_text=True)
+        text.draw(picture, foot)
         return picture
 
-    def _title(self, place: int) -> str:
-        return f"{visible(self.symbols[place])}: {self.values[place]:.3f}"
+    def _title(self, position: int) -> str:
+        return f"{visible(self.tokens[position])}: {self.values[position]:.3f}"
 
     def _caption(self) -> str:
-        own = next((one for one in self.stories if one.cell == self.cell), None)
-        said = f"Cell {self.cell} of {self.cells} in {self.layers[self.layer]}"
+        own = next((one for one in self.features if one.cell == self.cell), None)
+        cell = f"Cell {self.cell} of {self.cells} in {self.layers[self.layer]}"
         if own is not None:
-            return f"{said} {own.sentence.removeprefix(f'Cell {self.cell} ')}"
+            return f"{cell} {own.sentence.removeprefix(f'Cell {self.cell} ')}"
         low, high = float(self.values.min()), float(self.values.max())
-        found = f"{said} goes from {low:.2f} to {high:.2f}."
-        if not self.stories:
-            return f"{found} No cell of this layer has a clear story in this text."
-        return f"{found} Clearest of the others: {self.stories[0].sentence}"
+        sentence = f"{cell} ranges from {low:.2f} to {high:.2f}."
+        if not self.features:
+            return f"{sentence} No cell of this layer clearly encodes a feature of this text."
+        return f"{sentence} Clearest other cell: {self.features[0].sentence}"

@@ -1,7 +1,4 @@
-"""What comes next: the likeliest symbols, and what drawing them leaves out.
-
-Which label a text may have: all of them with their chances.
-"""
+"""Next-token probabilities before and after top-k, top-p and temperature; label probabilities."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,106 +9,109 @@ from numpy.typing import ArrayLike, NDArray
 
 from .base import View
 from .draw.bars import Bar, bars_picture, bars_text, percent
-from .draw.heatmap import Wording
+from .draw.heatmap import FigureText
 from .draw.svg import Picture
 from .draw.text import visible
 
-MOST_CHOICES = 40  # labels that are drawn
+MAX_LABELS = 40  # that are drawn
+MAX_TOKENS = 20  # that are listed
 HALF = 0.5
 
 
 @final
-class ChoicesView(View):
-    """The chance of every label of a whole sequence, the likeliest first.
+class LabelProbabilitiesView(View):
+    """Label probabilities of a sequence, the most probable label first.
 
     Args:
-        symbols: what was read.
-        labels: all of them.
-        chances: of each.
+        tokens: the input.
+        labels: all labels.
+        probabilities: of each label.
         model: name of the model.
-        several: whether any number of labels may be right, each with a chance of its own.
-        notes: how the numbers came about.
+        several: multi-label: each label has a probability of its own; else they sum to 1.
+        notes: how the numbers were computed.
     """
 
     kind: ClassVar[str] = "choices"
 
-    def __init__(  # noqa: PLR0913 - what is drawn and what is said of it
+    def __init__(  # noqa: PLR0913 - the data, and what describes it
         self,
-        symbols: Sequence[str],
+        tokens: Sequence[str],
         labels: Sequence[str],
-        chances: ArrayLike,
+        probabilities: ArrayLike,
         model: str,
         *,
         several: bool = False,
         notes: Sequence[str] = (),
     ) -> None:
-        self.symbols, self.labels, self.several = list(symbols), list(labels), several
-        self.chances = np.array(chances, dtype=np.float64)
-        if self.chances.shape != (len(self.labels),) or not self.labels:
-            raise ValueError("expected a chance for each of several labels")
-        self.order = np.argsort(-self.chances, kind="stable").tolist()
-        told = list(notes)
-        if len(self.labels) > MOST_CHOICES:
-            told.append(f"the likeliest {MOST_CHOICES} of {len(self.labels)} labels are drawn")
-        data = {"labels": self.labels, "chances": self.chances}
-        super().__init__(model, self._caption(), data, told)
+        self.tokens, self.labels, self.several = list(tokens), list(labels), several
+        self.probabilities = np.array(probabilities, dtype=np.float64)
+        if self.probabilities.shape != (len(self.labels),) or not self.labels:
+            raise ValueError("expected a probability for each label, and at least one label")
+        self.order = np.argsort(-self.probabilities, kind="stable").tolist()
+        all_notes = list(notes)
+        if len(self.labels) > MAX_LABELS:
+            drawn = f"the {MAX_LABELS} most probable of {len(self.labels)} labels are drawn"
+            all_notes.append(drawn)
+        data = {"labels": self.labels, "probabilities": self.probabilities}
+        super().__init__(model, self._caption(), data, all_notes)
 
     def content(self) -> dict[str, Any]:
-        choices = [
-            {"label": self.labels[n], "p": round(float(self.chances[n]), 8)} for n in self.order
-        ]
-        return {"tokens": {"src": self.symbols}, "choices": choices, "several": self.several}
+        choices = [{"label": self.labels[n], "p": round(self._p(n), 8)} for n in self.order]
+        return {"tokens": {"src": self.tokens}, "choices": choices, "several": self.several}
 
     def to_table(self) -> list[list[str]]:
-        rows = [[visible(self.labels[n]), percent(float(self.chances[n]))] for n in self.order]
+        rows = [[visible(self.labels[n]), percent(self._p(n))] for n in self.order]
         return [["label", "probability"], *rows]
 
-    def grid_lines(self, width: int, ascii: bool) -> list[str]:
+    def text_lines(self, width: int, ascii: bool) -> list[str]:
         return bars_text(self._bars(), width, ascii)
 
     def to_picture(self) -> Picture:
-        each = "each label has a chance of its own" if self.several else "one label is right"
-        words = Wording(f"What {self.model} answers", each, self.caption, self.notes)
-        return bars_picture(self._bars(), words)
+        kind = "multi-label: each label has a probability of its own"
+        subtitle = kind if self.several else "probability of each label"
+        title = f"Label probabilities of {self.model}"
+        text = FigureText(title, subtitle, self.caption, self.notes)
+        return bars_picture(self._bars(), text)
 
     def _bars(self) -> list[Bar]:
         return [
-            Bar(
-                self.labels[n],
-                float(self.chances[n]),
-                percent(float(self.chances[n])),
-                self._is_said(n),
-            )
-            for n in self.order[:MOST_CHOICES]
+            Bar(self.labels[n], self._p(n), percent(self._p(n)), self._is_predicted(n))
+            for n in self.order[:MAX_LABELS]
         ]
 
-    def _is_said(self, number: int) -> bool:
+    def _p(self, label: int) -> float:
+        return float(self.probabilities[label])
+
+    def _is_predicted(self, label: int) -> bool:
         if self.several:
-            return bool(self.chances[number] > HALF)
-        return bool(number == self.order[0])
+            return self._p(label) > HALF
+        return bool(label == self.order[0])
 
     def _caption(self) -> str:
-        said = [n for n in self.order if self._is_said(n)]
-        left = [n for n in self.order if not self._is_said(n)]
-        if not said:
-            return f"No label is likelier than not; {self._named(left[:1])} is nearest."
-        beside = f", next {self._named(left[:1])}" if left else ""
-        return f"{self._named(said[:5])}{beside}."
+        predicted = [n for n in self.order if self._is_predicted(n)]
+        others = [n for n in self.order if not self._is_predicted(n)]
+        if not predicted:
+            return f"No label has more than 50 %; highest: {self._named(others[:1])}."
+        following = f", next {self._named(others[:1])}" if others else ""
+        return f"{self._named(predicted[:5])}{following}."
 
-    def _named(self, numbers: Sequence[int]) -> str:
-        return ", ".join(
-            f'"{visible(self.labels[n])}" with {percent(float(self.chances[n]))}' for n in numbers
-        )
-
-
-MOST = 20  # symbols that are listed
+    def _named(self, labels: Sequence[int]) -> str:
+        return ", ".join(f'"{visible(self.labels[n])}" with {percent(self._p(n))}' for n in labels)
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """How a symbol is drawn: the settings, and the chance of each symbol after them."""
+class SamplingDistribution:
+    """The distribution that tokens are sampled from: probabilities after temperature and cuts.
 
-    chances: NDArray[np.float64]
+    Args:
+        probabilities: of each token; 0 where it is cut off.
+        temperature: the logits are divided by it.
+        top_k: keep the k most probable tokens; 0 keeps all.
+        top_p: keep the smallest set of tokens with at least this probability (nucleus).
+        min_p: keep tokens with at least this fraction of the largest probability.
+    """
+
+    probabilities: NDArray[np.float64]
     temperature: float = 1.0
     top_k: int = 0
     top_p: float = 1.0
@@ -119,53 +119,58 @@ class Drawn:
 
     @property
     def is_plain(self) -> bool:
-        """Whether symbols are drawn as the model has them."""
+        """Whether it is the distribution of the model, unchanged."""
         return (self.temperature, self.top_k, self.top_p, self.min_p) == (1.0, 0, 1.0, 0.0)
 
 
 @final
-class NextView(View):
-    """The likeliest symbols at one place, with their chance and that of being drawn.
+class NextTokenView(View):
+    """Next-token probabilities at one position, and the probabilities of being sampled.
 
     Args:
-        read: the symbols of the rail: those that were read, or written where a model writes.
-        at: the place on the rail after which the symbol comes.
-        names: what all symbols are called.
-        chances: the probability of each.
-        drawn: how a symbol is drawn.
+        context: the tokens before: of a language model the input, of an encoder-decoder the output.
+        at: the position in the context after which the token is predicted.
+        names: of all tokens of the vocabulary.
+        probabilities: of each of them.
+        sampling: the distribution that tokens are sampled from.
         model: name of the model.
-        came: the number of the symbol that came, where that is known.
-        source: what was read, where the rail is what is written.
-        notes: how the numbers came about.
+        actual: the id of the actual next token, where it is known.
+        source: of an encoder-decoder: the input tokens.
+        notes: how the numbers were computed.
     """
 
     kind: ClassVar[str] = "next"
 
-    def __init__(  # noqa: PLR0913 - what is drawn and what is said of it
+    def __init__(  # noqa: PLR0913 - the data, and what describes it
         self,
-        read: Sequence[str],
+        context: Sequence[str],
         at: int,
         names: Sequence[str],
-        chances: NDArray[np.float64],
-        drawn: Drawn,
+        probabilities: NDArray[np.float64],
+        sampling: SamplingDistribution,
         model: str,
         *,
-        came: int | None = None,
+        actual: int | None = None,
         source: Sequence[str] | None = None,
         notes: Sequence[str] = (),
     ) -> None:
-        self.read, self.at, self.source = list(read), at, source
-        self.names, self.chances, self.drawn, self.came = list(names), chances, drawn, came
-        self.order = np.argsort(-chances, kind="stable")[:MOST].tolist()
-        self.rest = max(0.0, 1.0 - float(chances[self.order].sum()))
-        data = {"chances": chances, "drawn": drawn.chances, "order": self.order}
+        self.context, self.at, self.source = list(context), at, source
+        self.names, self.probabilities = list(names), probabilities
+        self.sampling, self.actual = sampling, actual
+        self.order = np.argsort(-probabilities, kind="stable")[:MAX_TOKENS].tolist()
+        self.rest = max(0.0, 1.0 - float(probabilities[self.order].sum()))
+        data = {
+            "probabilities": probabilities,
+            "sampling": sampling.probabilities,
+            "order": self.order,
+        }
         super().__init__(model, self._caption(), data, notes)
 
     def content(self) -> dict[str, Any]:
-        tokens = {"src": self.read}
+        tokens = {"src": self.context}
         if self.source is not None:
-            tokens = {"src": list(self.source), "tgt": self.read}
-        drawn, came = self.drawn, self.came
+            tokens = {"src": list(self.source), "tgt": self.context}
+        sampling, actual = self.sampling, self.actual
         return {
             "tokens": tokens,
             "rail": "src" if self.source is None else "tgt",
@@ -173,89 +178,94 @@ class NextView(View):
             "choices": [
                 {
                     "symbol": self.names[number],
-                    "p": round(float(self.chances[number]), 8),
-                    "after": round(float(drawn.chances[number]), 8),
-                    "kept": bool(drawn.chances[number] > 0),
+                    "p": round(float(self.probabilities[number]), 8),
+                    "after": round(float(sampling.probabilities[number]), 8),
+                    "kept": bool(sampling.probabilities[number] > 0),
                 }
                 for number in self.order
             ],
             "rest": round(self.rest, 8),
-            "kept": int((drawn.chances > 0).sum()),
-            "cut": round(float(self.chances[drawn.chances == 0].sum()), 8),
-            "temperature": drawn.temperature,
-            "top_k": drawn.top_k,
-            "top_p": drawn.top_p,
-            "min_p": drawn.min_p,
+            "kept": int((sampling.probabilities > 0).sum()),
+            "cut": round(float(self.probabilities[sampling.probabilities == 0].sum()), 8),
+            "temperature": sampling.temperature,
+            "top_k": sampling.top_k,
+            "top_p": sampling.top_p,
+            "min_p": sampling.min_p,
             "came": None
-            if came is None
+            if actual is None
             else {
-                "symbol": self.names[came],
-                "p": round(float(self.chances[came]), 8),
-                "rank": int((self.chances > self.chances[came]).sum()) + 1,
+                "symbol": self.names[actual],
+                "p": round(float(self.probabilities[actual]), 8),
+                "rank": self._rank(actual),
             },
         }
 
     def to_table(self) -> list[list[str]]:
-        rows = [["symbol", "probability", "drawn with"]]
+        rows = [["token", "probability", "sampled with"]]
+        after = self.sampling.probabilities
         for number in self.order:
-            after = float(self.drawn.chances[number])
-            told = percent(after) if after > 0 else "cut"
-            rows.append([visible(self.names[number]), percent(float(self.chances[number])), told])
-        rest = float(self.drawn.chances.sum() - self.drawn.chances[self.order].sum())
+            p = percent(float(self.probabilities[number]))
+            sampled = percent(float(after[number])) if after[number] > 0 else "cut"
+            rows.append([visible(self.names[number]), p, sampled])
+        rest = float(after.sum() - after[self.order].sum())
         return [*rows, ["all others", percent(self.rest), percent(max(0.0, rest))]]
 
-    def grid_lines(self, width: int, ascii: bool) -> list[str]:
+    def text_lines(self, width: int, ascii: bool) -> list[str]:
         return bars_text(self._bars(), width, ascii)
 
     def to_picture(self) -> Picture:
-        explanation = "grey: never drawn" if not self.drawn.is_plain else "probability of each"
-        if not self.drawn.is_plain:
-            explanation = f"bar: the model; outline: drawn with; {explanation}"
-        words = Wording(f"What comes next, by {self.model}", explanation, self.caption, self.notes)
-        return bars_picture(self._bars(), words)
+        subtitle = "probability of each token"
+        if not self.sampling.is_plain:
+            subtitle = "bar: probability; outline: probability of being sampled; grey: cut off"
+        title = f"Next-token probabilities of {self.model}"
+        text = FigureText(title, subtitle, self.caption, self.notes)
+        return bars_picture(self._bars(), text)
 
     def _bars(self) -> list[Bar]:
         bars = []
         for number in self.order:
-            chance, after = float(self.chances[number]), float(self.drawn.chances[number])
-            told = percent(chance)
-            if not self.drawn.is_plain:
-                told += f", drawn with {percent(after)}" if after > 0 else ", cut"
-            came = " (came)" if number == self.came else ""
-            behind = None if self.drawn.is_plain or after == 0 else after
-            bars.append(Bar(self.names[number], chance, told + came, after > 0, behind))
+            p, after = float(self.probabilities[number]), float(self.sampling.probabilities[number])
+            label = percent(p)
+            if not self.sampling.is_plain:
+                label += f", sampled with {percent(after)}" if after > 0 else ", cut"
+            label += " (actual)" if number == self.actual else ""
+            outline = None if self.sampling.is_plain or after == 0 else after
+            bars.append(Bar(self.names[number], p, label, after > 0, outline))
         return bars
 
     def _caption(self) -> str:
         best, *others = self.order
-        place = visible(self.read[self.at]) if 0 <= self.at < len(self.read) else ""
-        after = f'After "{place}"' if place else "At the start"
-        said = f'{after} comes "{visible(self.names[best])}" with {percent(self.chances[best])}'
-        if others and self.chances[others[0]] > 0:
-            said += f', then "{visible(self.names[others[0]])}" with '
-            said += percent(self.chances[others[0]])
-        sentences = [f"{said}; {self._doubt()}."]
-        if self.came is not None and self.came != best:
-            rank = int((self.chances > self.chances[self.came]).sum()) + 1
-            chance = percent(float(self.chances[self.came]))
-            sentences.append(
-                f'What came, "{visible(self.names[self.came])}", is number {rank} with {chance}.'
-            )
-        if not self.drawn.is_plain:
+        token = visible(self.context[self.at]) if 0 <= self.at < len(self.context) else ""
+        after = f'After "{token}"' if token else "At the start"
+        sentence = f"{after}: {self._named(best)}"
+        if others and self.probabilities[others[0]] > 0:
+            sentence += f", then {self._named(others[0])}"
+        sentences = [f"{sentence}; perplexity {self._perplexity():.1f}."]
+        if self.actual is not None and self.actual != best:
+            name, p = visible(self.names[self.actual]), float(self.probabilities[self.actual])
+            rank = self._rank(self.actual)
+            sentences.append(f'The actual token "{name}" has rank {rank} with {percent(p)}.')
+        if not self.sampling.is_plain:
             sentences.append(self._cut())
         return " ".join(sentences)
 
-    def _doubt(self) -> str:
-        """Among how many equally likely symbols the model might as well choose."""
-        some = self.chances[self.chances > 0]
-        choices = float(np.exp(-(some * np.log(some)).sum()))
-        return f"as unsure as among {choices:.1f} symbols"
+    def _named(self, number: int) -> str:
+        p = percent(float(self.probabilities[number]))
+        return f'"{visible(self.names[number])}" with {p}'
+
+    def _rank(self, number: int) -> int:
+        return int((self.probabilities > self.probabilities[number]).sum()) + 1
+
+    def _perplexity(self) -> float:
+        """exp(-Σ p log p): the model is as uncertain as between so many equally likely tokens."""
+        some = self.probabilities[self.probabilities > 0]
+        return float(np.exp(-(some * np.log(some)).sum()))
 
     def _cut(self) -> str:
-        kept = self.drawn.chances > 0
+        kept = self.sampling.probabilities > 0
         if kept.all():
-            return "Nothing is cut off."
-        lost = percent(float(self.chances[~kept].sum()))
+            return "No token is cut off."
+        lost = percent(float(self.probabilities[~kept].sum()))
         count = int(kept.sum())
-        can = "One symbol" if count == 1 else f"{count} symbols"
-        return f"{can} of {len(kept)} can be drawn; {lost} of the probability is cut off."
+        tokens = "One token" if count == 1 else f"{count} tokens"
+        return f"{tokens} of {len(kept)} can be sampled; {lost} of the probability is cut off."

@@ -1,16 +1,16 @@
-"""Attention: shares of one, of what each place may see."""
+"""Attention weights and rollout: they sum to one, over what each position may attend to."""
 
 import numpy as np
 import pytest
 
 from seqloom.batch import Sequences
-from seqloom.inspection.attribution import How, attention
+from seqloom.inspection.attribution import AttributionOptions, attention
 from seqloom.model import Search
 from seqloom.signature import Form
-from seqloom.trace import watching
+from seqloom.trace import watch
 
 from ...contracts.cases import SIGNATURES, build, small
-from .asking import one
+from .problems import problem
 
 LOOKING = [
     ("transformer", "EACH", {}),
@@ -19,7 +19,7 @@ LOOKING = [
     ("transformer", "NEXT", {"context": 4}),
     ("recurrent", "WHOLE", {"pooling": "attentive"}),
     ("encoder-decoder", "TRANSDUCE", {}),
-    ("encoder-decoder", "TRANSDUCE", {"attention": "multi-head", "heads": 2}),
+    ("encoder-decoder", "TRANSDUCE", {"attention": "multi-head", "num_heads": 2}),
     ("transformer-encoder-decoder", "TRANSDUCE", {}),
     ("convolutional-encoder-decoder", "TRANSDUCE", {}),
 ]
@@ -28,16 +28,18 @@ LOOKING = [
 @pytest.mark.parametrize(("name", "form", "options"), LOOKING)
 def test_attention_is_shares_of_one(name, form, options):
     model = build(name, SIGNATURES[form], small(name, options))
-    asked = one(model, SIGNATURES[form].form)
-    with model.at_rest():
-        assert attention.can(asked)
-        hows = [How(by="attention")] + [How(rollout=True)] * ("transformer" in name)
+    given = problem(model, SIGNATURES[form].form)
+    with model.inference_mode():
+        assert attention.applies(given)
+        hows = [AttributionOptions(by="attention")] + [AttributionOptions(rollout=True)] * (
+            "transformer" in name
+        )
         for how in hows:
-            found = attention.find(asked, how)
-            assert found.values.shape == (len(asked.rows), len(asked.read))
+            found = attention.attribute(given, how)
+            assert found.values.shape == (len(given.parts), len(given.inputs))
             assert found.values.sum(1) == pytest.approx(1, abs=1e-5)
             assert found.values.min() >= 0 and found.unit == "share"
-            assert any("not what caused" in note for note in found.notes)
+            assert any("do not explain what caused" in note for note in found.notes)
             if form == "NEXT":
                 assert not np.triu(found.values, 1).any()
 
@@ -45,8 +47,10 @@ def test_attention_is_shares_of_one(name, form, options):
 def test_a_text_in_blocks_looks_as_far_as_each_place_sees():
     """A context of 4: place p sees from max(0, ⌊p/2⌋ - 1) · 2 on."""
     model = build("transformer", SIGNATURES["NEXT"], small("transformer", {"context": 4}))
-    with model.at_rest():
-        found = attention.find(one(model, Form.NEXT), How(by="attention")).values
+    with model.inference_mode():
+        found = attention.attribute(
+            problem(model, Form.NEXT), AttributionOptions(by="attention")
+        ).values
     for place, row in enumerate(found):
         first = max(0, place // 2 - 1) * 2
         assert np.flatnonzero(row).tolist() == list(range(first, place + 1))
@@ -55,11 +59,11 @@ def test_a_text_in_blocks_looks_as_far_as_each_place_sees():
 def test_rollout_goes_through_every_layer():
     """By hand: each layer's mean of heads, half of it the place itself."""
     model = build("transformer", SIGNATURES["EACH"], small("transformer", {}))
-    asked = one(model, Form.EACH)
-    with model.at_rest():
-        found = attention.find(asked, How(rollout=True)).values
-        with watching(model) as trace:
-            model.predict(Sequences.pad([asked.read]), Search())
+    given = problem(model, Form.EACH)
+    with model.inference_mode():
+        found = attention.attribute(given, AttributionOptions(rollout=True)).values
+        with watch(model) as trace:
+            model.predict(Sequences.pad([given.inputs]), Search())
     first, second = (record.value[0].mean(0) for record in trace.of_kind("attention"))
     same = np.eye(len(first))
     assert found == pytest.approx((second + same) / 2 @ (first + same) / 2, abs=1e-6)

@@ -1,4 +1,4 @@
-"""Gradients that are integrated sum to the difference they explain."""
+"""Integrated gradients are complete: they sum to the difference they explain."""
 
 from dataclasses import replace
 
@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from seqloom.inspection.attribution import How, gradient
-from seqloom.inspection.attribution.scoring import Altered, measured
+from seqloom.inspection.attribution import AttributionOptions, gradient
+from seqloom.inspection.attribution.scoring import PerturbedInput, score_perturbed
 
 from ...contracts.cases import SIGNATURES, build, small
-from .asking import one
+from .problems import problem
 
 NEURAL = [
     ("recurrent", "NEXT", {"cell": "gru"}),
@@ -34,16 +34,18 @@ def test_integrated_gradients_are_complete(name, form, options):
     with torch.no_grad():  # at first models hardly look at what they read
         for weight in model.parameters():
             weight.mul_(2)
-    asked = one(model, SIGNATURES[form].form)
-    asked = replace(asked, rows=asked.rows[:3])
-    with model.at_rest():
-        found = gradient.find(asked, How(integrated=True))
-        whole, nothing = gradient.slopes(asked, [1.0, 0.0])[0]
-        assert whole == pytest.approx(measured(asked, [Altered(asked.read)])[0], abs=1e-5)
+    given = problem(model, SIGNATURES[form].form)
+    given = replace(given, parts=given.parts[:3])
+    with model.inference_mode():
+        found = gradient.attribute(given, AttributionOptions(integrated=True))
+        whole, nothing = gradient.scaled_gradients(given, [1.0, 0.0])[0]
+        assert whole == pytest.approx(
+            score_perturbed(given, [PerturbedInput(given.inputs)])[0], abs=1e-5
+        )
     strongest = abs(found.values).max()
-    assert found.values.sum(1) == pytest.approx(whole - nothing, abs=gradient.EXACT * strongest)
+    assert found.values.sum(1) == pytest.approx(whole - nothing, abs=gradient.TOLERANCE * strongest)
     assert strongest > 1e-4
-    plain = gradient.find(asked, How(by="gradient")).values
+    plain = gradient.attribute(given, AttributionOptions(by="gradient")).values
     assert plain.shape == found.values.shape and abs(plain).max() > 0
     if form == "NEXT":
         assert not np.triu(found.values, 1).any(), "nothing goes by what comes after it"

@@ -1,9 +1,9 @@
-"""What is noted beside an explanation."""
+"""Notes on attributions."""
 
 import numpy as np
 
 from seqloom.batch import Item
-from seqloom.inspection.attribution import How, Question, explained
+from seqloom.inspection.attribution import AttributionOptions, TargetOptions, attribute_question
 from seqloom.signature import UNKNOWN
 from tests.contracts.cases import SIGNATURES, build, small
 from tests.contracts.plain_task import Plain
@@ -12,7 +12,7 @@ from tests.contracts.plain_task import Plain
 class Lines(Plain):
     """Symbols are line breaks and blanks."""
 
-    def symbols(self, example, answer):
+    def show_tokens(self, example, answer):
         return ["\n", " ", "a"], ["\n", " ", "a"]
 
 
@@ -20,7 +20,7 @@ def test_unknown_blanks_can_be_seen():
     signature = SIGNATURES["EACH"]
     model = build("recurrent", signature, small("recurrent", {}))
     question = Item(np.array([UNKNOWN, UNKNOWN, 5]), np.array([0, 1, 0]))
-    about = {"how": How(by="occlusion"), "about": Question(at="1")}
-    view = explained(model, Lines(signature), question, "mine", **about)
+    about = {"how": AttributionOptions(by="occlusion"), "about": TargetOptions(at="1")}
+    view = attribute_question(model, Lines(signature), question, "mine", **about)
     (told,) = [note for note in view.notes if "from the start" in note]
     assert told.endswith(": ↵, ·")

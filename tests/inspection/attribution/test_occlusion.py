@@ -1,15 +1,15 @@
-"""Occlusion, against each altered reading by itself."""
+"""Occlusion, against each altered input by itself."""
 
 import numpy as np
 import pytest
 
 from seqloom.batch import Batch, Sequences
-from seqloom.inspection.attribution import How, occlusion
+from seqloom.inspection.attribution import AttributionOptions, occlusion
 from seqloom.model import Search
 from seqloom.signature import UNKNOWN, Columns, Form, Letters, Tokens
 
 from ...contracts.cases import SIGNATURES, build, small
-from .asking import one
+from .problems import problem
 
 NEXT = [("recurrent", False), ("transformer", True), ("ngram", False), ("ngram", True)]
 
@@ -25,18 +25,18 @@ def test_occlusion_of_the_next_symbol_is_exact(name, leave_out):
             log_probs, state = model.step(np.array([number]), state)
         return float(log_probs[0, symbol])
 
-    with model.at_rest():
-        asked = one(model, Form.NEXT, 4)
-        found = occlusion.find(asked, How(leave_out=leave_out)).values
+    with model.inference_mode():
+        given = problem(model, Form.NEXT, 4)
+        found = occlusion.attribute(given, AttributionOptions(leave_out=leave_out)).values
         for t, s in np.ndindex(found.shape):
-            read = asked.read[: t + 1].tolist()
-            whole = log_prob(read, asked.answer[t])
+            read = given.inputs[: t + 1].tolist()
+            whole = log_prob(read, given.output[t])
             if s <= t:
                 read[s : s + 1] = [] if leave_out else [UNKNOWN]
             if not read:
                 assert np.isnan(found[t, s])
                 continue
-            truth = whole - log_prob(read, asked.answer[t])
+            truth = whole - log_prob(read, given.output[t])
             assert found[t, s] == pytest.approx(truth, abs=1e-5)
             assert s <= t or found[t, s] == 0
 
@@ -60,14 +60,14 @@ def test_occlusion_of_what_is_written_is_exact(name, leave_out):
         ]
         return np.diff(sums, prepend=0.0)
 
-    with model.at_rest():
-        asked = one(model, Form.TRANSDUCE, 4)
-        found = occlusion.find(asked, How(leave_out=leave_out)).values
-        whole = log_probs(asked.read, asked.answer)
-        for s in range(len(asked.read)):
-            less = np.delete(asked.read, s)
+    with model.inference_mode():
+        given = problem(model, Form.TRANSDUCE, 4)
+        found = occlusion.attribute(given, AttributionOptions(leave_out=leave_out)).values
+        whole = log_probs(given.inputs, given.output)
+        for s in range(len(given.inputs)):
+            less = np.delete(given.inputs, s)
             read = less if leave_out else np.insert(less, s, UNKNOWN)
-            truth = whole - log_probs(read, asked.answer)
+            truth = whole - log_probs(read, given.output)
             assert found[:, s] == pytest.approx(truth, abs=1e-5)
 
 
@@ -76,18 +76,18 @@ def test_occlusion_of_what_is_written_is_exact(name, leave_out):
 def test_occlusion_of_labels_is_exact(form, leave_out):
     signature = SIGNATURES[form]
     more = {"letters": "recurrent", "letters_width": 2, "feature_width": 1}
-    options = {"directions": "both"} | (more if form == "EACH-columns" else {})
+    options = {"bidirectional": True} | (more if form == "EACH-columns" else {})
     model = build("recurrent", signature, small("recurrent", options))
-    with model.at_rest():
-        asked = one(model, signature.form, 4)
-        found = occlusion.find(asked, How(leave_out=leave_out)).values
-        whole = chances(model, asked.read)
+    with model.inference_mode():
+        given = problem(model, signature.form, 4)
+        found = occlusion.attribute(given, AttributionOptions(leave_out=leave_out)).values
+        whole = chances(model, given.inputs)
         for t, s in np.ndindex(found.shape):
-            label = asked.rows[t].value
-            read = occlusion.hidden(asked.read, s, signature.source)
+            label = given.parts[t].value
+            read = occlusion.hidden(given.inputs, s, signature.source)
             place = t
             if leave_out:
-                read, place = np.delete(asked.read, s, axis=0), t - (t > s)
+                read, place = np.delete(given.inputs, s, axis=0), t - (t > s)
                 if signature.form is Form.EACH and t == s:
                     assert np.isnan(found[t, s])
                     continue
@@ -99,7 +99,7 @@ def test_occlusion_of_labels_is_exact(form, leave_out):
 
 def chances(model, read):
     found = model.predict(Sequences.pad([read]), Search(chances=True))
-    return found.chances[0].astype(np.float64)
+    return found.probabilities[0].astype(np.float64)
 
 
 def test_all_columns_of_a_word_are_hidden_together():

@@ -1,4 +1,4 @@
-"""Evidence that is taken away from a chain, against sums over all that could be."""
+"""Posteriors without the evidence of one token, against sums over all tokens."""
 
 import itertools
 
@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from seqloom.batch import Sequences
-from seqloom.data.text.vocabulary import SPECIAL
+from seqloom.data.text.vocabulary import SPECIAL_TOKENS
 from seqloom.errors import SeqloomError
-from seqloom.inspection.attribution import How, posterior, why
-from seqloom.inspection.attribution.question import Asked, Row
-from seqloom.model import Model, Prediction, WeighsEvidence
+from seqloom.inspection.attribution import AttributionOptions, attribute, posterior
+from seqloom.inspection.attribution.target import AttributionProblem, OutputPart
+from seqloom.model import MaskedPosteriors, Model, Prediction
 from seqloom.signature import UNKNOWN, Form, Labels, Signature, Tokens
 from seqloom.tasks.tag import Tag
 
@@ -49,7 +49,7 @@ class Chain(Model):
     def predict(self, source, search):
         chances = self.posteriors(source, source.mask)
         best = Sequences(chances.argmax(-1), source.lengths)
-        return Prediction(best, np.log(chances.max(-1)).sum(1), chances=chances)
+        return Prediction(best, np.log(chances.max(-1)).sum(1), probabilities=chances)
 
     def log_prob(self, batch):
         raise NotImplementedError
@@ -66,18 +66,18 @@ def pairs(path):
 
 
 def of_labels(model, read, labels):
-    """All places of a labelled sequence, to be explained."""
-    rows = tuple(Row(place, label, str(label), "x") for place, label in enumerate(labels))
+    """All places of a labelled sequence, to be attributed."""
+    rows = tuple(OutputPart(place, label, str(label), "x") for place, label in enumerate(labels))
     names = tuple(map(str, range(len(read))))
-    return Asked(model, np.array(read), names, np.zeros(0, np.int64), rows)
+    return AttributionProblem(model, np.array(read), names, np.zeros(0, np.int64), rows)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_evidence_that_is_taken_away_is_a_sum_over_all_symbols(seed):
     model, read = Chain(seed), [4, 6, 5]
-    assert isinstance(model, WeighsEvidence)
-    asked = of_labels(model, read, [0, 2, 1])
-    found = posterior.find(asked, How()).values
+    assert isinstance(model, MaskedPosteriors)
+    given = of_labels(model, read, [0, 2, 1])
+    found = posterior.attribute(given, AttributionOptions()).values
 
     def chance(t, z, sources):
         paths = list(itertools.product(range(3), repeat=3))
@@ -85,27 +85,34 @@ def test_evidence_that_is_taken_away_is_a_sum_over_all_symbols(seed):
         return sum(model.path(p, x) for p in paths for x in sources if p[t] == z) / whole
 
     for t, s in np.ndindex(3, 3):
-        z = asked.rows[t].value
+        z = given.parts[t].value
         without = [[*read[:s], v, *read[s + 1 :]] for v in (UNKNOWN, 4, 5, 6)]
         truth = np.log(chance(t, z, [read])) - np.log(chance(t, z, without))
         assert found[t, s] == pytest.approx(truth, abs=1e-9)
 
 
 def test_labels_that_do_not_depend_on_each_other_go_by_their_own_symbol():
-    found = posterior.find(of_labels(Chain(0, alike=True), [4, 5, 6], [0, 1, 2]), How()).values
+    found = posterior.attribute(
+        of_labels(Chain(0, alike=True), [4, 5, 6], [0, 1, 2]), AttributionOptions()
+    ).values
     assert found[~np.eye(3, dtype=bool)] == pytest.approx(0, abs=1e-12)
     assert abs(found[np.eye(3, dtype=bool)]).min() > 1e-3
 
 
 def test_a_chain_is_explained_by_its_posterior_unless_asked_otherwise():
     task = Tag()
-    task.words.restore([*SPECIAL, "a", "b", "c"])
+    task.words.restore([*SPECIAL_TOKENS, "a", "b", "c"])
     task.tags.restore({"X": 1, "Y": 1, "Z": 1})
-    task.ask = lambda example: task.words.encode(example.words)  # words alone, without letters
+    task.encode_source = lambda example: task.words.encode(
+        example.words
+    )  # words alone, without letters
     model = Chain(1)
-    found = why(model, task, "b a c", "chain")
-    assert found.by == "posterior" and found.influence.shape == (3, 3)
-    assert why(model, task, "b a c", "chain", how=How(by="occlusion")).by == "occlusion"
+    found = attribute(model, task, "b a c", "chain")
+    assert found.by == "posterior" and found.attributions.shape == (3, 3)
+    assert (
+        attribute(model, task, "b a c", "chain", how=AttributionOptions(by="occlusion")).by
+        == "occlusion"
+    )
     with pytest.raises(SeqloomError, match="M341") as error:
-        why(model, task, "b a c", "chain", how=How(by="gradient"))
+        attribute(model, task, "b a c", "chain", how=AttributionOptions(by="gradient"))
     assert error.value.help == ("--by posterior", "--by occlusion")

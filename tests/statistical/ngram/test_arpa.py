@@ -1,4 +1,4 @@
-"""ARPA files: KenLM reads in them what we say, and what is damaged is told with its line."""
+"""ARPA files: KenLM gives the same probabilities, and damaged files are errors with their line."""
 
 import io
 
@@ -10,7 +10,7 @@ from seqloom.data.text.vocabulary import Vocabulary
 from seqloom.errors import DataError, ModelError
 from seqloom.models.ngram import NGram
 from seqloom.signature import Form, Signature
-from seqloom.statistical.ngram.arpa import arpa_of, read_arpa
+from seqloom.statistical.ngram.arpa import format_arpa, read_arpa
 
 SMOOTHINGS = ["modified-kneser-ney", "kneser-ney", "katz", "witten-bell"]
 GOOD = """\\data\\
@@ -39,7 +39,7 @@ def texts(seed, count, kinds=30):
 
 def made(training, **options):
     vocabulary = Vocabulary()
-    vocabulary.learn(training, at_least=2)
+    vocabulary.learn(training, min_frequency=2)
     model = NGram(Signature(Form.NEXT, vocabulary.space, vocabulary.space), **options)
     target = Sequences.pad([vocabulary.encode(text, end=True) for text in training])
     model.update(model.statistics(Batch(target, target)))
@@ -47,7 +47,7 @@ def made(training, **options):
 
 
 def written(model, vocabulary):
-    return "".join(arpa_of(model.grams, vocabulary.symbols))
+    return "".join(format_arpa(model.grams, vocabulary.tokens))
 
 
 def grams_in(text):
@@ -70,11 +70,13 @@ def read(text):
 
 @pytest.mark.parametrize("smoothing", SMOOTHINGS)
 @pytest.mark.parametrize("order", [2, 3, 5])
-@pytest.mark.parametrize("at_least", ["", "1,2,2"])
-def test_kenlm_says_the_same(tmp_path, smoothing, order, at_least):
+@pytest.mark.parametrize("min_frequency", [(), (1, 2, 2)])
+def test_kenlm_gives_the_same(tmp_path, smoothing, order, min_frequency):
     kenlm = pytest.importorskip("kenlm")
     training, held_out = texts(1, 300), texts(2, 80, kinds=40)
-    model, vocabulary = made(training, smoothing=smoothing, order=order, at_least=at_least)
+    model, vocabulary = made(
+        training, smoothing=smoothing, order=order, min_frequency=min_frequency
+    )
     path = tmp_path / "model.arpa"
     path.write_text(written(model, vocabulary))
     settings = kenlm.Config()
@@ -91,28 +93,28 @@ def test_there_and_back(smoothing, order):
     model, vocabulary = made(training, smoothing=smoothing, order=order)
     text = written(model, vocabulary)
     again, symbols = read(text)
-    assert symbols.symbols == vocabulary.symbols
+    assert symbols.tokens == vocabulary.tokens
     before, after = (scores(m, vocabulary, held_out) for m in (model, again))
     np.testing.assert_allclose(after, before, atol=1e-4)
     assert grams_in(written(again, symbols)) == grams_in(text)
 
 
-def test_white_space_within_symbols():
+def test_white_space_within_tokens():
     training = [list("a b\tc"), list("b a\u00a0\u2028")] * 3
     model, vocabulary = made(training, order=3)
     text = written(model, vocabulary)
     assert "<U+0020>" in text and "<U+2028>" in text
     again, symbols = read(text)
-    assert symbols.symbols == vocabulary.symbols
+    assert symbols.tokens == vocabulary.tokens
     np.testing.assert_allclose(
         scores(again, vocabulary, training), scores(model, vocabulary, training), atol=1e-4
     )
 
 
-def test_what_add_k_says_cannot_be_written():
-    with pytest.raises(ModelError, match="M151") as told:
+def test_add_k_has_no_arpa_form():
+    with pytest.raises(ModelError, match="M151") as raised:
         written(*made(texts(1, 50), smoothing="add-k", order=2))
-    assert "add-k" in told.value.problem
+    assert "add-k" in raised.value.problem
     assert "\\end\\" in written(*made(texts(1, 50), smoothing="add-k", order=1))
 
 
@@ -124,7 +126,7 @@ def test_weights_without_longer_grams_count():
     assert scores(model, vocabulary, [["a", "b"]])[0] == pytest.approx(expected, abs=1e-5)
 
 
-def test_what_stands_before_the_header_is_passed_over():
+def test_text_before_the_header_is_skipped():
     model, _ = read("made by hand\n\n" + GOOD)
     assert model.order == 2
 
@@ -153,16 +155,16 @@ def test_what_stands_before_the_header_is_passed_over():
         (GOOD.replace("-0.3\ta </s>", "-0.3\t<s> a"), "D085", 13),
     ],
 )
-def test_damage_is_told_with_its_line(wrong, code, line):
-    with pytest.raises(DataError) as told:
+def test_damage_is_an_error_with_its_line(wrong, code, line):
+    with pytest.raises(DataError) as raised:
         read(wrong)
-    assert (told.value.code, told.value.place.line) == (code, line)
-    assert told.value.place.file == "some.arpa"
+    assert (raised.value.code, raised.value.place.line) == (code, line)
+    assert raised.value.place.file == "some.arpa"
 
 
 def test_a_gram_without_its_beginning():
     longer = GOOD.replace("ngram 2=2\n", "ngram 2=2\nngram 3=1\n")
     longer = longer.replace("\n\\end\\", "\n\\3-grams:\n-0.2\ta a </s>\n\n\\end\\")
-    with pytest.raises(DataError, match="first 2 symbols") as told:
+    with pytest.raises(DataError, match="first 2 tokens") as raised:
         read(longer)
-    assert (told.value.code, told.value.place.line) == ("D085", 17)
+    assert (raised.value.code, raised.value.place.line) == ("D085", 17)

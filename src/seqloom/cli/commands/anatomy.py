@@ -1,4 +1,4 @@
-"""seqloom anatomy: how far back recurrent layers feel, and what their gates do."""
+"""seqloom anatomy: gradient flow through time of recurrent layers, and gate statistics."""
 
 import argparse
 from functools import reduce
@@ -6,108 +6,114 @@ from pathlib import Path
 
 from ...errors import UsageError
 from ...runs.run import Run
-from ...views import GateSharesView, MemoryView
+from ...views import GateStatisticsView, GradientFlowView
 from ..arguments import at_least_one
-from ..inputs import arguments
+from ..inputs import argument_texts
 from ..loading import load_run
-from ..output import hand_out
+from ..output import output_view
 
-FRESH = ("hidden", "length", "seeds")
+UNTRAINED = ("hidden", "length", "seeds")
 
 
-def add(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
-    parser.add_argument("runs", metavar="RUN", nargs="*", help="runs to look into, side by side")
+    parser.add_argument("runs", metavar="RUN", nargs="*", help="runs to analyse, side by side")
     reading = parser.add_argument_group("runs")
-    reading.add_argument("--text", help="what the models read")
-    reading.add_argument("--file", metavar="FILE", help="or a file of examples: medians over them")
+    reading.add_argument("--text", help="input of the models")
     reading.add_argument(
-        "--layer", type=int, default=0, metavar="N", help="from 1; left out: the top layer"
+        "--file", metavar="FILE", help="or a file of examples, for medians over them"
     )
     reading.add_argument(
-        "--gates", action="store_true", help="instead: how often every gate is open or shut"
+        "--layer", type=int, default=0, metavar="N", help="layer, from 1 (default: the top layer)"
     )
-    fresh = parser.add_argument_group("fresh cells, on random input")
-    fresh.add_argument(
+    reading.add_argument(
+        "--gates",
+        action="store_true",
+        help="show instead how often every gate is saturated open or closed",
+    )
+    untrained = parser.add_argument_group("untrained cells, on random input")
+    untrained.add_argument(
         "--cell",
         action="append",
         default=[],
         metavar="NAME[:OPTION=VALUE,…]",
         help="such as lstm, or elman:activation=relu,start=identity; may be repeated",
     )
-    fresh.add_argument("--hidden", type=int, metavar="N", help="width of the state (128)")
-    fresh.add_argument("--length", type=int, metavar="N", help="how many steps are read (100)")
-    fresh.add_argument(
-        "--seeds", type=int, metavar="N", help="random starts to take the median of (3)"
+    untrained.add_argument("--hidden", type=int, metavar="N", help="hidden size (128)")
+    untrained.add_argument("--length", type=int, metavar="N", help="sequence length (100)")
+    untrained.add_argument(
+        "--seeds", type=int, metavar="N", help="random seeds, of which the median is shown (3)"
     )
-    fresh.add_argument(
-        "--set", action="append", default=[], metavar="OPTION=VALUE", help="for all the cells"
+    untrained.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="OPTION=VALUE",
+        help="option of all cells; may be repeated",
     )
     parser.add_argument(
         "--clip",
         type=float,
         metavar="X",
-        help="the longest a gradient may be; left out: as trained",
+        help="maximum gradient norm (default: as in training)",
     )
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FILE", help="save as .svg, .png, .json or .html"
     )
 
 
-def run(given: argparse.Namespace) -> int:
-    """Draw in the terminal, or save and print where."""
-    _refuse_mixtures(given)
-    view = _fresh(given) if given.cell else _trained(given)
-    hand_out(view, given, "▁█·…‖∂γ")
+def run(args: argparse.Namespace) -> int:
+    """Draw the view in the terminal, or save it and print the path."""
+    _reject_contradictions(args)
+    view = _untrained(args) if args.cell else _trained(args)
+    output_view(view, args, "▁█·…‖∂γ")
     return 0
 
 
-def _fresh(given: argparse.Namespace) -> MemoryView:
-    from ...inspection.gradient_flow.cells import memory_of_cells, read_option
+def _untrained(args: argparse.Namespace) -> GradientFlowView:
+    from ...inspection.gradient_flow.cells import gradient_flow_of_cells, read_option
 
-    settings = {name: getattr(given, name) for name in FRESH if getattr(given, name) is not None}
+    settings = {name: getattr(args, name) for name in UNTRAINED if getattr(args, name) is not None}
     for name, value in settings.items():
         at_least_one(f"--{name}", value)
-    clip = 1.0 if given.clip is None else given.clip
-    wiring = dict(read_option(text) for text in given.set)
-    return memory_of_cells(given.cell, clip=clip, **settings, **wiring)
+    clip = 1.0 if args.clip is None else args.clip
+    wiring = dict(read_option(text) for text in args.set)
+    return gradient_flow_of_cells(args.cell, clip=clip, **settings, **wiring)
 
 
-def _trained(given: argparse.Namespace) -> MemoryView | GateSharesView:
-    texts = list(arguments([given.text])) if given.text is not None else []
-    runs = [load_run(name, given.runs_dir) for name in given.runs]
-    if given.gates:
-        return reduce(_beside, [one.gates(texts, file=given.file or "") for one in runs])
-    return reduce(MemoryView.beside, [_memory(one, texts, given) for one in runs])
+def _trained(args: argparse.Namespace) -> GradientFlowView | GateStatisticsView:
+    texts = list(argument_texts([args.text])) if args.text is not None else []
+    runs = [load_run(name, args.runs_dir) for name in args.runs]
+    if args.gates:
+        return reduce(_beside, [one.gate_statistics(texts, file=args.file or "") for one in runs])
+    return reduce(GradientFlowView.beside, [_memory(one, texts, args) for one in runs])
 
 
-def _memory(run: Run, texts: list[str], given: argparse.Namespace) -> MemoryView:
-    return run.memory(texts, file=given.file or "", layer=given.layer, clip=given.clip)
+def _memory(run: Run, texts: list[str], args: argparse.Namespace) -> GradientFlowView:
+    return run.gradient_flow(texts, file=args.file or "", layer=args.layer, clip=args.clip)
 
 
-def _beside(first: GateSharesView, second: GateSharesView) -> GateSharesView:
+def _beside(first: GateStatisticsView, second: GateStatisticsView) -> GateStatisticsView:
     return first.beside(second)
 
 
-def _refuse_mixtures(given: argparse.Namespace) -> None:
-    """Runs read a text or a file; fresh cells read random numbers."""
-    if bool(given.runs) == bool(given.cell):
+def _reject_contradictions(args: argparse.Namespace) -> None:
+    """Reject options of runs for untrained cells, and the other way round."""
+    if bool(args.runs) == bool(args.cell):
         raise UsageError(
             "U001",
-            "both runs and --cell: choose one" if given.runs else "neither a run nor --cell",
+            "both runs and --cell: choose one" if args.runs else "neither a run nor --cell",
             help=['seqloom anatomy my-run --text "…"', "seqloom anatomy --cell elman --cell lstm"],
         )
-    reads = [f"--{name}" for name in ("text", "file") if getattr(given, name) is not None]
-    if given.runs and len(reads) != 1:
+    reads = [f"--{name}" for name in ("text", "file") if getattr(args, name) is not None]
+    if args.runs and len(reads) != 1:
         raise UsageError(
             "U001",
-            "both --text and --file: choose one" if reads else "nothing to read",
+            "both --text and --file: choose one" if reads else "no input",
             help=['--text "…"', "--file FILE"],
         )
-    only = [f"--{name}" for name in (*FRESH, "set") if getattr(given, name) not in (None, [])]
-    strange = only if given.runs else [*reads, *["--gates"] * given.gates]
-    if strange:
-        kind = "fresh cells" if given.runs else "runs"
-        raise UsageError(
-            "U001", f"{strange[0]} is for {kind} only", help=["seqloom anatomy --help"]
-        )
+    only = [f"--{name}" for name in (*UNTRAINED, "set") if getattr(args, name) not in (None, [])]
+    wrong = only if args.runs else [*reads, *["--gates"] * args.gates]
+    if wrong:
+        kind = "untrained cells" if args.runs else "runs"
+        raise UsageError("U001", f"{wrong[0]} is for {kind} only", help=["seqloom anatomy --help"])

@@ -1,4 +1,4 @@
-"""seqloom compose: draw a piece of music, write it as MIDI or JSON, and draw its picture."""
+"""seqloom compose: generate a piece of music, as MIDI or JSON, and draw its piano roll."""
 
 import argparse
 import sys
@@ -6,33 +6,41 @@ from pathlib import Path
 
 from ...config import options
 from ...errors import UsageError
-from ...inference.compose import Composing, must_be_music
+from ...inference.compose import CompositionOptions, require_music_suffix
 from ...runs.record import to_json
 from ..arguments import at_least_one
 from ..loading import load_run
 from ..output import MARKS
 from ..terminal import can_show, say, show, width
 
-QUARTERS = 4  # to a bar
+QUARTERS = 4  # per bar
 
 
-def add(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
-    parser.add_argument("run", metavar="RUN", help="the name of a run, or its folder")
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="where to: .mid or .json")
+    parser.add_argument("run", metavar="RUN", help="name or folder of a run")
     parser.add_argument(
-        "--picture", type=Path, metavar="FILE", help="the piano roll: .svg, .png, .html or .json"
+        "-o", "--output", type=Path, metavar="FILE", help="file to write: .mid or .json"
     )
     parser.add_argument(
-        "--prompt", type=Path, metavar="FILE", help="a piece to go on from: MIDI or JSON"
+        "--picture",
+        type=Path,
+        metavar="FILE",
+        help="picture of the piano roll: .svg, .png, .html or .json",
     )
     parser.add_argument(
-        "--prompt-steps", type=int, metavar="N", help="go on from its first N steps, not from all"
+        "--prompt", type=Path, metavar="FILE", help="piece to continue: MIDI or JSON"
     )
     parser.add_argument(
-        "--bars", type=int, metavar="N", help=f"so many bars of {QUARTERS} quarters, not --steps"
+        "--prompt-steps", type=int, metavar="N", help="use the first N steps of the prompt only"
     )
-    for option in options(Composing):
+    parser.add_argument(
+        "--bars",
+        type=int,
+        metavar="N",
+        help=f"length in bars of {QUARTERS} quarter notes, instead of --steps",
+    )
+    for option in options(CompositionOptions):
         parser.add_argument(
             f"--{option.name}",
             type=option.kind,
@@ -41,41 +49,41 @@ def add(parser: argparse.ArgumentParser) -> None:
             help=f"{option.help} ({option.default:g})".replace("%", "%%"),
         )
     parser.add_argument(
-        "--tempo", type=float, default=90.0, metavar="X", help="quarter notes a minute (90)"
+        "--tempo", type=float, default=90.0, metavar="X", help="quarter notes per minute (90)"
     )
 
 
-def run(given: argparse.Namespace) -> int:
-    """Draw, save what is to be saved, and sketch it in the terminal."""
-    if given.output is not None:
-        must_be_music(given.output)
-    run = load_run(given.run, given.runs_dir)
-    steps = run.must_compose().steps_per_quarter * QUARTERS
-    asked = {option.name: getattr(given, option.name) for option in options(Composing)}
-    settings = Composing(**{**asked, "steps": _steps(given, steps)})
-    if given.prompt_steps is not None:
-        at_least_one("--prompt-steps", given.prompt_steps)
-    composed = run.compose(settings, prompt=given.prompt or (), prompt_steps=given.prompt_steps)
+def run(args: argparse.Namespace) -> int:
+    """Generate a piece, save it, and draw it in the terminal."""
+    if args.output is not None:
+        require_music_suffix(args.output)
+    run = load_run(args.run, args.runs_dir)
+    steps = run.music_task().steps_per_quarter * QUARTERS
+    chosen = {option.name: getattr(args, option.name) for option in options(CompositionOptions)}
+    settings = CompositionOptions(**{**chosen, "steps": _steps(args, steps)})
+    if args.prompt_steps is not None:
+        at_least_one("--prompt-steps", args.prompt_steps)
+    composed = run.compose(settings, prompt=args.prompt or (), prompt_steps=args.prompt_steps)
     view = composed.view(run.name)
     saved = {}
-    if given.output is not None:
-        saved["path"] = str(composed.save(given.output, given.tempo))
-    if given.picture is not None:
-        saved["picture"] = str(view.save(given.picture))
-    if given.json:
+    if args.output is not None:
+        saved["path"] = str(composed.save(args.output, args.tempo))
+    if args.picture is not None:
+        saved["picture"] = str(view.save(args.picture))
+    if args.json:
         show(to_json({**composed.to_json(), "caption": view.caption, **saved}))
         return 0
-    if not given.quiet:
+    if not args.quiet:
         show(view.to_text(width(), ascii=not can_show(MARKS + "▀▄", sys.stdout)))
     for path in saved.values():
-        (show if given.quiet else say)(path)
+        (show if args.quiet else say)(path)
     return 0
 
 
-def _steps(given: argparse.Namespace, in_a_bar: int) -> int:
-    if given.bars is None:
-        return Composing.steps if given.steps is None else int(given.steps)
-    if given.steps is not None:
-        raise UsageError("U334", "--bars and --steps say the same: leave one out")
-    at_least_one("--bars", given.bars)
-    return int(given.bars) * in_a_bar
+def _steps(args: argparse.Namespace, in_a_bar: int) -> int:
+    if args.bars is None:
+        return CompositionOptions.steps if args.steps is None else int(args.steps)
+    if args.steps is not None:
+        raise UsageError("U334", "--bars and --steps both set the length: leave one out")
+    at_least_one("--bars", args.bars)
+    return int(args.bars) * in_a_bar

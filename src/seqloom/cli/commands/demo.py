@@ -1,8 +1,7 @@
-"""seqloom demo: learn to pronounce English in two minutes, with attention and without.
+"""seqloom demo: learn to pronounce English in two minutes, with and without attention.
 
-A training that runs beside the one on the screen, in a process and on cores of its own.
-
-seqloom demo NAME: one of the examples, its models one after another, side by side at the end.
+The model without attention is trained in a background process, on half of the cores. With a name,
+`seqloom demo NAME` trains the models of that example one after another and compares them.
 """
 
 import argparse
@@ -21,12 +20,12 @@ from ...recipe import Recipe
 from ...runs.record import read_record, to_json
 from ...runs.run import RECIPE, RUNS, Run, load
 from ...training.checkpoints import write_whole
-from ..session import Outcome, Session, call, shown_interval
+from ..session import Outcome, Session, run_argument, shown_interval
 from ..terminal import can_show, count, duration, mark, say, show, table, width
 
 
-class Beside:
-    """A second `seqloom train`; asked to stop, it saves its place like the first."""
+class BackgroundTraining:
+    """A `seqloom train` in a subprocess; when stopped, it saves a checkpoint."""
 
     def __init__(self, recipe: Recipe, folder: Path, notes: Path) -> None:
         self.name, self._log = folder.name, notes / f"{folder.name}.log"
@@ -47,18 +46,18 @@ class Beside:
             )
 
     def wait(self) -> None:
-        """Until it has ended; an error if it did not end well."""
+        """Wait for its end; raise an error if it failed."""
         if self._process.wait():
-            told = self._log.read_text(encoding="utf-8", errors="replace").strip().split("\n")
+            messages = self._log.read_text(encoding="utf-8", errors="replace").strip().split("\n")
             raise TrainingError(
                 "T140",
                 f"{self.name} could not be trained",
-                notes=told[-6:],
-                help=[f"seqloom train --resume {self.name}   goes on with it alone"],
+                notes=messages[-6:],
+                help=[f"seqloom train --resume {self.name}   resumes it alone"],
             )
 
     def stop(self) -> None:
-        """Ask it to save and end, and wait for that."""
+        """Ask it to save a checkpoint and stop, and wait for that."""
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGINT)
             try:
@@ -69,30 +68,30 @@ class Beside:
 
 
 def half_the_cores() -> int:
-    """So many threads that two trainings do not stand in each other's way."""
+    """The number of threads of each of two concurrent trainings."""
     return max(1, (os.cpu_count() or 1) // 2)
 
 
-SHARE = 0.8  # of the time given, for the steps; the rest is reading and judging
+SHARE = 0.8  # fraction of the time for training steps; the rest is reading and evaluation
 EVALUATIONS = 6
 
 
-def train_example(session: Session, given: argparse.Namespace) -> int:
-    """Train every model of an example, or take up those of an earlier time, and compare them."""
-    example = EXAMPLES[given.name]
-    if not given.quiet:
+def train_example(session: Session, args: argparse.Namespace) -> int:
+    """Train every model of an example, or take those trained before, and compare them."""
+    example = EXAMPLES[args.name]
+    if not args.quiet:
         say(_examples_opening(example))
     file = example.write(_folder(session.runs)) if example.file else None
     outcomes = []
     for model in example.models:
-        outcome = _trained_examples(session, example, model, file, given)
+        outcome = _trained_examples(session, example, model, file, args)
         if outcome.exit_code:
             session.say_saved(outcome, f"seqloom demo {example.name}")
             return outcome.exit_code
         outcomes.append(outcome)
-    if given.json:
+    if args.json:
         show(to_json({outcome.run.name: outcome.facts() for outcome in outcomes}))
-    elif given.quiet:
+    elif args.quiet:
         show("\n".join(str(outcome.run.folder) for outcome in outcomes))
     else:
         show("\n".join(["", *_examples_compared(outcomes), "", *_next_after_examples(outcomes)]))
@@ -100,7 +99,7 @@ def train_example(session: Session, given: argparse.Namespace) -> int:
 
 
 def is_finished(folder: Path) -> bool:
-    """Whether there is a run that was trained to its end."""
+    """Whether there is a run whose training is finished."""
     return (folder / RECIPE).exists() and read_record(folder).state == "finished"
 
 
@@ -111,18 +110,18 @@ def _folder(runs: Path) -> Path:
 
 
 def _trained_examples(
-    session: Session, example: Example, model: str, file: Path | None, given: argparse.Namespace
+    session: Session, example: Example, model: str, file: Path | None, args: argparse.Namespace
 ) -> Outcome:
-    """One model: a training that begins or goes on, or is done already."""
+    """Train one model, resume its training, or load it if it is finished."""
     name = f"{example.name}-{model}"
     folder = session.runs / name
-    if given.fresh:
+    if args.fresh:
         shutil.rmtree(folder, ignore_errors=True)
     if is_finished(folder):
         return session.outcome(load(folder))
     if (folder / RECIPE).exists():
         return session.resume(folder)
-    seconds = 60 * given.minutes * SHARE / len(example.models)
+    seconds = 60 * args.minutes * SHARE / len(example.models)
     often = max(0.5, round(seconds / EVALUATIONS, 1))
     timed = {"training.max_time": f"{seconds:.1f}s", "training.evaluate_seconds": often}
     return session.train(example.recipe(model, file).with_settings(timed), name)
@@ -134,21 +133,21 @@ def _examples_opening(example: Example) -> str:
 
 
 def _examples_compared(outcomes: list[Outcome]) -> list[str]:
-    """The models on the same examples that none has seen."""
-    judged = [outcome.test.measured() if outcome.test else {} for outcome in outcomes]
+    """A table of the models on the same test set."""
+    measured = [outcome.test.with_intervals() if outcome.test else {} for outcome in outcomes]
     rows = [["", *(outcome.run.recipe.model["name"] for outcome in outcomes)]]
-    for metric in [name for name in judged[0] if all(name in one for one in judged)]:
+    for metric in [name for name in measured[0] if all(name in one for one in measured)]:
         rows.append(
-            [METRICS[metric].title, *(shown_interval(metric, one[metric]) for one in judged)]
+            [METRICS[metric].title, *(shown_interval(metric, one[metric]) for one in measured)]
         )
     rows.append(["training time", *(duration(one.record.seconds()) for one in outcomes)])
     number = len(outcomes[0].test.examples) if outcomes[0].test else 0
-    title = f"On {number:,} examples that no model has seen (95 % intervals in brackets):"
+    title = f"On {number:,} test examples (95 % confidence intervals in brackets):"
     return [title, *(f"  {line}" for line in table(rows, "lr"))]
 
 
 def _next_after_examples(outcomes: list[Outcome]) -> list[str]:
-    names = " ".join(call(outcome.run.folder) for outcome in outcomes)
+    names = " ".join(run_argument(outcome.run.folder) for outcome in outcomes)
     return ["Next:", f"  seqloom compare {names} --where", "  seqloom studio"]
 
 
@@ -157,69 +156,65 @@ MODELS = {ATTENTION: "additive", BOTTLENECK: "none"}
 TITLES = {"demo-attention": "with attention", "demo-bottleneck": "without attention"}
 METRIC_TITLES = {"sequence_error": "word error rate", "symbol_error": "phoneme error rate"}
 WORDS_SHOWN = 5
-LETTERS_SHOWN = range(6, 11)  # long enough to be hard, short enough to draw
+LETTERS_SHOWN = range(6, 11)  # hard enough, and short enough to draw
 
 
-def add(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     parser.add_argument(
         "name",
         metavar="NAME",
         nargs="?",
         choices=[*EXAMPLES],
-        help=f"another example: {', '.join(EXAMPLES)}; left out: pronouncing, with attention and"
-        " without",
+        help=f"another example: {', '.join(EXAMPLES)} (default: pronunciation, with and without"
+        " attention)",
     )
-    parser.add_argument(
-        "--minutes", type=float, default=2.0, help="how long it may take (2 if left out)"
-    )
-    parser.add_argument(
-        "--fresh", action="store_true", help="train anew, though it was done before"
-    )
+    parser.add_argument("--minutes", type=float, default=2.0, help="time limit (2)")
+    parser.add_argument("--fresh", action="store_true", help="train again, even if trained before")
 
 
-def run(given: argparse.Namespace) -> int:
-    """Train both models, or take up those of an earlier demo, and show what they learned."""
-    if not given.minutes > 0:
+def run(args: argparse.Namespace) -> int:
+    """Train both models, or take those of an earlier demo, and show the results."""
+    if not args.minutes > 0:
         raise UsageError("U001", "--minutes must be more than 0", help=["seqloom demo --minutes 2"])
-    session = Session(given.runs_dir, quiet=given.quiet)
-    if given.name:
-        return train_example(session, given)
-    if given.fresh:
+    session = Session(args.runs_dir, quiet=args.quiet)
+    if args.name:
+        return train_example(session, args)
+    if args.fresh:
         for name in MODELS:
-            shutil.rmtree(given.runs_dir / name, ignore_errors=True)
-    is_new = not all(is_finished(given.runs_dir / name) for name in MODELS)
-    if not given.quiet:
-        say(_opening(given.minutes) if is_new else _AGAIN)
+            shutil.rmtree(args.runs_dir / name, ignore_errors=True)
+    is_new = not all(is_finished(args.runs_dir / name) for name in MODELS)
+    if not args.quiet:
+        say(_opening(args.minutes) if is_new else _AGAIN)
     if is_new:
-        stopped = _train(session, given)
+        stopped = _train(session, args)
         if stopped is not None:
-            session.say_saved(stopped, _again(given))
+            session.say_saved(stopped, _again(args))
             return stopped.exit_code
-    _show([session.outcome(load(given.runs_dir / name)) for name in MODELS], given)
+    _show([session.outcome(load(args.runs_dir / name)) for name in MODELS], args)
     return 0
 
 
 def recipe(words: Path, attention: str, seconds: float) -> Recipe:
-    """A small model that learns much in a minute."""
+    """The recipe of a small model for a minute of training."""
     return Recipe(
         data={"train": str(words), "format": "tsv", "valid_fraction": 0.01, "test_fraction": 0.02},
-        task={"name": "translate", "source_symbols": "characters", "target_symbols": "words"},
+        task={"name": "translate", "source_tokens": "characters", "target_tokens": "words"},
         model={
             "name": "encoder-decoder",
             "attention": attention,
-            "hidden": 192,
-            "width": 96,
+            "hidden_size": 192,
+            "embedding_size": 96,
             "dropout": 0.1,
-            "smoothing": 0.05,
+            "label_smoothing": 0.05,
         },
         training={
             "max_time": f"{seconds:.1f}s",
-            "epochs": 1000,  # the clock ends it, not the data
+            "epochs": 1000,  # ended by max_time
             "batch_size": 64,
             "learning_rate": 0.003,
             "schedule": "cosine",
-            "average": 0.998,
+            "ema_decay": 0.998,
             "evaluate_seconds": max(1.0, round(seconds / 6, 1)),
             "evaluate_examples": 600,
         },
@@ -227,7 +222,7 @@ def recipe(words: Path, attention: str, seconds: float) -> Recipe:
 
 
 def write_words(path: Path) -> int:
-    """The CMU dictionary as spelling and sounds; how many lines were written."""
+    """Write the CMU dictionary as spelling and phonemes; return the number of lines."""
     try:
         lines = pronunciations()
     except ImportError as error:
@@ -240,31 +235,31 @@ def write_words(path: Path) -> int:
     return len(lines)
 
 
-def _train(session: Session, given: argparse.Namespace) -> Outcome | None:
-    """Both models at once, each on half of the cores; the outcome where a signal ended it."""
+def _train(session: Session, args: argparse.Namespace) -> Outcome | None:
+    """Train both models at once, each on half of the cores; the outcome if a signal stopped it."""
     import torch
 
     words = _words(session.runs.resolve() / "demo" / "words.tsv")
-    recipes = {n: recipe(words, kind, 60 * given.minutes * SHARE) for n, kind in MODELS.items()}
+    recipes = {n: recipe(words, kind, 60 * args.minutes * SHARE) for n, kind in MODELS.items()}
     other = session.runs / BOTTLENECK
-    beside = None
+    background = None
     if not is_finished(other):
-        beside = Beside(recipes[BOTTLENECK], other, session.runs / "demo")
+        background = BackgroundTraining(recipes[BOTTLENECK], other, session.runs / "demo")
     threads = torch.get_num_threads()
     torch.set_num_threads(half_the_cores())
     try:
         outcome = _trained(session, recipes[ATTENTION])
-        if not outcome.exit_code and beside is not None:
-            beside.wait()
+        if not outcome.exit_code and background is not None:
+            background.wait()
     finally:
         torch.set_num_threads(threads)
-        if beside is not None:
-            beside.stop()
+        if background is not None:
+            background.stop()
     return outcome if outcome.exit_code else None
 
 
 def _trained(session: Session, chosen: Recipe) -> Outcome:
-    """The model on the screen: a training that begins or goes on, or is done already."""
+    """Train the model with attention, resume its training, or load it if it is finished."""
     folder = session.runs / ATTENTION
     if is_finished(folder):
         return session.outcome(load(folder))
@@ -279,49 +274,49 @@ def _words(path: Path) -> Path:
     return path
 
 
-def _show(outcomes: list[Outcome], given: argparse.Namespace) -> None:
-    """What was learned, on stdout."""
-    if given.json:
+def _show(outcomes: list[Outcome], args: argparse.Namespace) -> None:
+    """Print the results."""
+    if args.json:
         show(to_json({outcome.run.name: outcome.facts() for outcome in outcomes}))
-    elif given.quiet:
+    elif args.quiet:
         show("\n".join(str(outcome.run.folder) for outcome in outcomes))
     else:
         attentive = outcomes[0]
         show("\n".join(["", *_learning(attentive), *_compared(outcomes), ""]))
-        places = _chosen(attentive)
-        show("\n".join([*_pronounced(attentive, places), ""]))
-        show("\n".join([*_aligned(attentive.run, _word(attentive, places)), ""]))
+        indices = _chosen(attentive)
+        show("\n".join([*_pronounced(attentive, indices), ""]))
+        show("\n".join([*_aligned(attentive.run, _word(attentive, indices)), ""]))
         show("\n".join(_next(outcomes)))
 
 
 def _learning(outcome: Outcome) -> list[str]:
-    """The same words at the first, a middle and the last evaluation."""
-    told = [event for event in outcome.record.events if event["kind"] == "sample"]
-    if len(told) < 2:
+    """Predictions for the same words at the first, a middle and the last evaluation."""
+    samples = [event for event in outcome.record.events if event["kind"] == "sample"]
+    if len(samples) < 2:
         return []
-    chosen = [told[0], *told[len(told) // 2 : -1][:1], told[-1]]
+    chosen = [samples[0], *samples[len(samples) // 2 : -1][:1], samples[-1]]
     rows = [["", *(f"step {event['step']:,}" for event in chosen)]]
-    for place, sample in enumerate(chosen[0]["samples"]):
-        answers = [event["samples"][place]["answer"] for event in chosen]
-        rows.append([sample["question"], *answers])
-    return ["How it learned, on words kept apart:", *_indented(table(rows, room=width() - 2)), ""]
+    for index, sample in enumerate(chosen[0]["samples"]):
+        predictions = [event["samples"][index]["answer"] for event in chosen]
+        rows.append([sample["question"], *predictions])
+    return ["During training, on validation words:", *_indented(table(rows, room=width() - 2)), ""]
 
 
 def _compared(outcomes: list[Outcome]) -> list[str]:
-    """Both models on the same unseen words."""
+    """A table of both models on the same test words."""
     rows = [["", *(TITLES[outcome.run.name] for outcome in outcomes)]]
-    judged = [outcome.test.measured() if outcome.test else {} for outcome in outcomes]
+    measured = [outcome.test.with_intervals() if outcome.test else {} for outcome in outcomes]
     for metric, title in METRIC_TITLES.items():
-        rows.append([title, *(shown_interval(metric, test[metric]) for test in judged)])
+        rows.append([title, *(shown_interval(metric, test[metric]) for test in measured)])
     rows.append(["training time", *(duration(o.record.seconds()) for o in outcomes)])
-    rows.append(["parameters", *(count(o.run.model.size()) for o in outcomes)])
+    rows.append(["parameters", *(count(o.run.model.num_parameters()) for o in outcomes)])
     number = len(outcomes[0].test.examples) if outcomes[0].test else 0
-    title = f"On {number:,} words that neither model has seen (95 % intervals in brackets):"
+    title = f"On {number:,} test words (95 % confidence intervals in brackets):"
     return [title, *_indented(table(rows, "lr", width() - 2))]
 
 
 def _chosen(outcome: Outcome) -> list[int]:
-    """Places of a few test words of middling length: the middle of each fifth of them."""
+    """Indices of a few test words of medium length, evenly spread."""
     examples = outcome.test.examples if outcome.test else []
     fit = [n for n, example in enumerate(examples) if len(example.source) in LETTERS_SHOWN]
     fit = fit or list(range(len(examples)))
@@ -329,42 +324,42 @@ def _chosen(outcome: Outcome) -> list[int]:
     return fit[stride // 2 :: stride][:WORDS_SHOWN]
 
 
-def _word(outcome: Outcome, places: list[int]) -> str:
-    """The first of the chosen words that was right, or the first."""
-    if outcome.test is None or not places:
+def _word(outcome: Outcome, indices: list[int]) -> str:
+    """The first of the chosen words that was predicted correctly, or the first."""
+    if outcome.test is None or not indices:
         return "loom"
     wrong = outcome.test.tallies["sequence_error"]
-    place = min(places, key=lambda n: wrong[n][0])
-    return str(outcome.test.examples[place].source)
+    index = min(indices, key=lambda n: wrong[n][0])
+    return str(outcome.test.examples[index].source)
 
 
-def _pronounced(outcome: Outcome, places: list[int]) -> list[str]:
-    """Words it never saw, with what the dictionary says, right or wrong."""
+def _pronounced(outcome: Outcome, indices: list[int]) -> list[str]:
+    """Predictions for test words, with the pronunciation of the dictionary where they differ."""
     if outcome.test is None:
         return []
     rows = []
-    for place in places:
-        example, answer = outcome.test.examples[place], outcome.test.answers[place]
-        said = str(answer.value) if answer else ""
+    for index in indices:
+        example, predicted = outcome.test.examples[index], outcome.test.predictions[index]
+        phonemes = str(predicted.value) if predicted else ""
         right = list(example.references)
-        is_right = said in right
+        is_right = phonemes in right
         verdict = "" if is_right else f"the dictionary says {right[0]}"
         sign = mark("good" if is_right else "bad", sys.stdout)
-        rows.append([sign, example.source, said, verdict])
+        rows.append([sign, example.source, phonemes, verdict])
     wrong = outcome.test.values()["sequence_error"]
-    title = f"Words it never saw ({METRICS['sequence_error'].show(1 - wrong)} of all are right):"
+    title = f"Test words ({METRICS['sequence_error'].show(1 - wrong)} of all are correct):"
     return [title, *_indented(table(rows, room=width() - 2))]
 
 
 def _aligned(run: Run, word: str) -> list[str]:
-    """Where the model looked while it wrote each sound."""
+    """The attention weights of each phoneme over the letters."""
     is_ascii = not can_show("█·", sys.stdout)
     picture = run.inspect(word).to_text(min(width(), 80), ascii=is_ascii)
-    return [f"Where it looked while it pronounced {word!r}:", "", *picture.split("\n")]
+    return [f"Attention while pronouncing {word!r}:", "", *picture.split("\n")]
 
 
 def _next(outcomes: list[Outcome]) -> list[str]:
-    attentive, bottleneck = (call(outcome.run.folder) for outcome in outcomes)
+    attentive, bottleneck = (run_argument(outcome.run.folder) for outcome in outcomes)
     return [
         "Next:",
         f'  {_seqloom()} translate {attentive} "loom"',
@@ -374,16 +369,16 @@ def _next(outcomes: list[Outcome]) -> list[str]:
 
 
 def _seqloom() -> str:
-    """How to call the command from here: `make demo` leaves it in a folder of its own."""
+    """The command to type: with `make demo` it is not on the PATH."""
     called = Path(sys.argv[0])
     if shutil.which("seqloom") or called.name != "seqloom":
         return "seqloom"
     return str(called)
 
 
-def _again(given: argparse.Namespace) -> str:
-    """The command that goes on with a demo that was stopped."""
-    return "seqloom demo" if given.runs_dir == RUNS else f"seqloom demo --runs-dir {given.runs_dir}"
+def _again(args: argparse.Namespace) -> str:
+    """The command that resumes a demo that was stopped."""
+    return "seqloom demo" if args.runs_dir == RUNS else f"seqloom demo --runs-dir {args.runs_dir}"
 
 
 def _indented(lines: list[str]) -> list[str]:
@@ -392,10 +387,10 @@ def _indented(lines: list[str]) -> list[str]:
 
 def _opening(minutes: float) -> str:
     return (
-        f"From spelling to sound: two models learn side by side for {duration(60 * minutes)}.\n"
-        "Both read the letters of a word and write its sounds. The one you see may look back at\n"
-        "the letters while it writes (attention); the other must remember them all."
+        f"From spelling to sound: two models are trained for {duration(60 * minutes)}.\n"
+        "Both are encoder-decoders from the letters of a word to its phonemes. The one shown here\n"
+        "has attention over the letters; the other has only the last state of its encoder."
     )
 
 
-_AGAIN = "The demo was trained before: these are its results (seqloom demo --fresh trains anew)."
+_AGAIN = "The demo was trained before: these are its results (seqloom demo --fresh trains again)."

@@ -1,4 +1,4 @@
-"""seqloom doctor: a report on this computer and this installation, to paste into an issue."""
+"""seqloom doctor: a report on this computer and this installation, for issues."""
 
 import argparse
 import importlib
@@ -15,7 +15,7 @@ from typing import Literal
 
 from ...errors import MachineError
 from ...runs.record import shown_bytes, to_json
-from ..terminal import mark, several, show
+from ..terminal import mark, plural, show
 
 LITTLE_MEMORY, LITTLE_DISK = 2 * 10**9, 10**9
 NEEDED = (
@@ -37,8 +37,8 @@ THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @dataclass(frozen=True)
-class Line:
-    """One thing that was looked at: how it is, and what to do if it is not right."""
+class Check:
+    """One line of the report: what was checked, the result, and a remedy if it is bad."""
 
     what: str
     found: str
@@ -46,71 +46,73 @@ class Line:
     remedy: str = ""
 
 
-def add(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
-    parser.add_argument("--full", action="store_true", help="load torch and try it as well")
+    parser.add_argument(
+        "--full", action="store_true", help="also import torch and measure its speed"
+    )
 
 
-def run(given: argparse.Namespace) -> int:
-    """Print the report; the exit code is that of the machine if something needed is missing."""
-    lines = [*_software(), *_machine(), *_places(Path(given.runs_dir))]
-    lines += _torch() if given.full else []
-    if given.json:
+def run(args: argparse.Namespace) -> int:
+    """Print the report; the exit code is 6 if something required is missing."""
+    lines = [*_software(), *_machine(), *_places(Path(args.runs_dir))]
+    lines += _torch() if args.full else []
+    if args.json:
         show(to_json({"lines": [asdict(line) for line in lines]}))
     else:
         room = max(len(line.what) for line in lines) + 2
         for line in lines:
-            if line.level != "good" or not given.quiet:
-                told = f"{mark(line.level, sys.stdout)} {line.what:<{room}}{line.found}"
-                show(f"{told}   {line.remedy}".rstrip())
+            if line.level != "good" or not args.quiet:
+                text = f"{mark(line.level, sys.stdout)} {line.what:<{room}}{line.found}"
+                show(f"{text}   {line.remedy}".rstrip())
     return MachineError.exit_code if any(line.level == "bad" for line in lines) else 0
 
 
-def _software() -> Iterator[Line]:
-    yield Line("python", f"{platform.python_version()} on {platform.platform()}")
+def _software() -> Iterator[Check]:
+    yield Check("python", f"{platform.python_version()} on {platform.platform()}")
     for name in NEEDED:
         try:
-            yield Line(name, version(name))
+            yield Check(name, version(name))
         except PackageNotFoundError:
-            yield Line(name, "missing", "bad", f"pip install {name}")
+            yield Check(name, "missing", "bad", f"pip install {name}")
     for name, remedy in OPTIONAL.items():
         try:
-            yield Line(name, version(name))
+            yield Check(name, version(name))
         except PackageNotFoundError:
-            yield Line(name, "not installed", "warning", remedy)
+            yield Check(name, "not installed", "warning", remedy)
 
 
-def _machine() -> Iterator[Line]:
+def _machine() -> Iterator[Check]:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    yield Line("cores", f"{cores} of {os.cpu_count()}")
+    yield Check("cores", f"{cores} of {os.cpu_count()}")
     limits = [f"{name}={os.environ[name]}" for name in THREADS if os.environ.get(name)]
-    yield Line("threads", ", ".join(limits) or "as many as torch likes")
+    yield Check("threads", ", ".join(limits) or "chosen by torch")
     load = os.getloadavg()[0]
     busy = load > 0.75 * (cores or 1)
-    remedy = "other programs are busy: trainings and timings will be slow" if busy else ""
-    yield Line("load", f"{load:.1f}", "warning" if busy else "good", remedy)
+    remedy = "other programs are running: training and timings will be slow" if busy else ""
+    yield Check("load", f"{load:.1f}", "warning" if busy else "good", remedy)
     yield from _memory()
     encoding = getattr(sys.stdout, "encoding", None) or "unknown"
     is_unicode = encoding.lower().replace("-", "").startswith("utf")
     if is_unicode:
-        yield Line("terminal", encoding)
+        yield Check("terminal", encoding)
     else:
-        yield Line("terminal", encoding, "warning", "export PYTHONUTF8=1   for pictures and signs")
+        yield Check("terminal", encoding, "warning", "export PYTHONUTF8=1   for pictures and marks")
 
 
-def _memory() -> Iterator[Line]:
-    """Whole and free memory, as Linux tells it; other systems tell at most the whole."""
+def _memory() -> Iterator[Check]:
+    """Total memory, and on Linux free memory."""
     try:
         whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
         free = _available() or whole
     except (OSError, ValueError):
-        yield Line("memory", "unknown")
+        yield Check("memory", "unknown")
         return
-    told = f"{shown_bytes(free)} free of {shown_bytes(whole)}"
+    amount = f"{shown_bytes(free)} free of {shown_bytes(whole)}"
     if free < LITTLE_MEMORY:
-        yield Line("memory", told, "warning", "close other programs, or use smaller batches")
+        yield Check("memory", amount, "warning", "close other programs, or use smaller batches")
     else:
-        yield Line("memory", told)
+        yield Check("memory", amount)
 
 
 def _available() -> int | None:
@@ -118,33 +120,33 @@ def _available() -> int | None:
         text = Path("/proc/meminfo").read_text(encoding="ascii")
     except OSError:
         return None
-    found = [line.split() for line in text.splitlines() if line.startswith("MemAvailable:")]
-    return int(found[0][1]) * 1024 if found else None
+    lines = [line.split() for line in text.splitlines() if line.startswith("MemAvailable:")]
+    return int(lines[0][1]) * 1024 if lines else None
 
 
-def _places(runs: Path) -> Iterator[Line]:
-    existing = next(place for place in (runs, *runs.absolute().parents) if place.exists())
-    shown = str(runs) if runs.exists() else f"{runs} (not made yet)"
+def _places(runs: Path) -> Iterator[Check]:
+    existing = next(path for path in (runs, *runs.absolute().parents) if path.exists())
+    shown = str(runs) if runs.exists() else f"{runs} (does not exist yet)"
     if os.access(existing, os.W_OK | os.X_OK) and existing.is_dir():
-        yield Line("runs folder", shown)
+        yield Check("runs folder", shown)
     else:
-        yield Line("runs folder", f"{shown}: cannot write", "bad", "--runs-dir FOLDER")
+        yield Check("runs folder", f"{shown}: cannot write", "bad", "--runs-dir FOLDER")
     free = shutil.disk_usage(existing).free
     if free < LITTLE_DISK:
-        yield Line(
+        yield Check(
             "disk", f"{shown_bytes(free)} free", "warning", "free some space before training"
         )
     else:
-        yield Line("disk", f"{shown_bytes(free)} free")
+        yield Check("disk", f"{shown_bytes(free)} free")
     data = os.environ.get("SEQLOOM_DATA")
     if data and not Path(data).is_dir():
-        yield Line("SEQLOOM_DATA", data, "warning", "there is no such folder")
+        yield Check("SEQLOOM_DATA", data, "warning", "there is no such folder")
     else:
-        yield Line("SEQLOOM_DATA", data or "not set")
+        yield Check("SEQLOOM_DATA", data or "not set")
 
 
-def _torch() -> list[Line]:
-    """Load torch and multiply: a broken installation shows here first."""
+def _torch() -> list[Check]:
+    """Import torch and time a matrix product, which a broken installation cannot do."""
     began = time.perf_counter()
     try:
         torch = importlib.import_module("torch")
@@ -155,9 +157,9 @@ def _torch() -> list[Line]:
             matrix @ matrix
         speed = 10 * 2 * 512**3 / (time.perf_counter() - began) / 1e9
     except (ImportError, OSError, RuntimeError) as error:
-        return [Line("torch loads", str(error), "bad", "install torch again")]
-    threads = several(torch.get_num_threads(), "thread")
+        return [Check("torch loads", str(error), "bad", "install torch again")]
+    threads = plural(torch.get_num_threads(), "thread")
     return [
-        Line("torch loads", f"in {took:.1f} s, {threads}"),
-        Line("torch speed", f"{speed:,.0f} billion operations a second"),
+        Check("torch loads", f"in {took:.1f} s, {threads}"),
+        Check("torch speed", f"{speed:,.0f} billion operations a second"),
     ]

@@ -1,6 +1,6 @@
-"""seqloom evaluate: a run's metrics on a file, with how far chance could have moved them.
+"""seqloom evaluate: the metrics of a run on a file, with 95 % bootstrap confidence intervals.
 
-What `evaluate` tells of labels: a table, what is taken for what, and how sure answers are.
+Of labels also precision, recall and F1 of each, the confusion matrix, and calibration.
 """
 
 import argparse
@@ -12,78 +12,92 @@ from typing import Any
 from ...data.formats.parallel_names import name_of
 from ...errors import UsageError
 from ...evaluation.by_label import (
-    SHARES,
-    LabelTable,
+    SCORES,
+    ClassificationReport,
     calibration,
     calibration_view,
+    classification_report,
     confusion_view,
-    judged_of,
-    label_table,
+    label_decisions,
 )
-from ...evaluation.by_length import ByHorizon, by_horizon, by_length
+from ...evaluation.by_length import HorizonMetrics, by_horizon, by_length
 from ...evaluation.evaluate import Evaluation
-from ...experiments.compare import Exam, exam
+from ...experiments.compare import TestSet, load_test_set
 from ...metrics import METRICS
 from ...model import Search
 from ...runs.record import to_json
 from ...runs.run import Run
 from ...signature import Form
 from ...views import View
-from ..arguments import add_file, add_reading, add_search, add_unknown_labels, reading_of, search_of
-from ..loading import impossible_note, judged, load_together, say_notes, unknown_note, with_interval
-from ..terminal import can_show, duration, mark, several, show, table, visible, width
+from ..arguments import (
+    add_data_options,
+    add_file,
+    add_search,
+    add_unknown_labels,
+    data_settings,
+    search_from,
+)
+from ..loading import (
+    evaluate_run,
+    impossible_note,
+    load_ensemble,
+    say_notes,
+    unknown_note,
+    with_interval,
+)
+from ..terminal import can_show, duration, mark, plural, show, table, visible, width
 
-SHOWN = ""  # in the place of a file: in the terminal
+SHOWN = ""  # instead of a file name: draw in the terminal
 ECE = "calibration_error"
-MOST = 10  # confusions that are told
+MOST = 10  # confusions that are listed
 PICTURES = {
-    "confusion": "which labels are taken for which, too",
-    "calibration": "how far the confidence of answers can be trusted, too",
+    "confusion": "also the confusion matrix",
+    "calibration": "also the calibration of confidences, as a reliability diagram",
 }
 
 
 def add_labels(parser: argparse.ArgumentParser) -> None:
-    """What may be told of labels."""
+    """Add --by-label, --confusion and --calibration."""
     parser.add_argument(
-        "--by-label", action="store_true", help="precision, recall and F1 of every label, too"
+        "--by-label", action="store_true", help="also precision, recall and F1 of every label"
     )
-    for name, what in PICTURES.items():
-        help = f"{what}; drawn, where a file is named: .svg, .png, .html, .json"
+    for name, about in PICTURES.items():
+        help = f"{about}; saved if a file is named: .svg, .png, .html, .json"
         parser.add_argument(f"--{name}", nargs="?", const=SHOWN, metavar="FILE.svg", help=help)
 
 
 @dataclass
 class LabelReport:
-    """What is told of labels: facts for machines, and lines for people."""
+    """Metrics of labels: JSON facts, and lines of text."""
 
     facts: dict[str, Any] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
 
     @classmethod
-    def of(cls, run: Run, score: Evaluation, given: argparse.Namespace) -> "LabelReport":
-        """As much as was asked for; pictures are drawn on the way."""
-        told = cls()
-        if not given.by_label and given.confusion is None and given.calibration is None:
-            return told
-        judged = judged_of(run.task, score)
-        labels = label_table(judged)
-        if given.by_label:
-            told.facts["by_label"] = labels.as_dict()
-            told.lines += ["", *_table(labels), *_confused(labels)]
-        if given.confusion is not None:
-            told.add("confusion", confusion_view(labels.confusion, run.name), given.confusion)
-        if given.calibration is not None:
-            error = calibration(judged)
-            told.facts[ECE] = vars(error)
-            told.lines += ["", f"{METRICS[ECE].title}  {with_interval(ECE, error)}"]
-            told.add("calibration", calibration_view(judged, run.name), given.calibration)
-        return told
+    def of(cls, run: Run, score: Evaluation, args: argparse.Namespace) -> "LabelReport":
+        """The parts chosen on the command line; pictures are saved at once."""
+        report = cls()
+        if not args.by_label and args.confusion is None and args.calibration is None:
+            return report
+        decisions = label_decisions(run.task, score)
+        labels = classification_report(decisions)
+        if args.by_label:
+            report.facts["by_label"] = labels.as_dict()
+            report.lines += ["", *_table(labels), *_confused(labels)]
+        if args.confusion is not None:
+            report.add("confusion", confusion_view(labels.confusion, run.name), args.confusion)
+        if args.calibration is not None:
+            error = calibration(decisions)
+            report.facts[ECE] = vars(error)
+            report.lines += ["", f"{METRICS[ECE].title}  {with_interval(ECE, error)}"]
+            report.add("calibration", calibration_view(decisions, run.name), args.calibration)
+        return report
 
     def add(self, name: str, view: View, file: str) -> None:
-        """A picture: in the file that was named, or among the lines."""
+        """Add a picture: saved to the file, or drawn among the lines."""
         self.facts[name] = view.to_json()
         if file == SHOWN:
-            self.lines += ["", drawn_text(view)]
+            self.lines += ["", as_text(view)]
         else:
             self.facts[f"{name}_picture"] = str(view.save(file))
             self.lines.append(self.facts[f"{name}_picture"])
@@ -94,98 +108,102 @@ class LabelReport:
             show(line)
 
 
-def drawn_text(view: View) -> str:
-    """A picture for this terminal."""
+def as_text(view: View) -> str:
+    """A view drawn as text for this terminal."""
     return view.to_text(width(), ascii=not can_show("█", sys.stdout))
 
 
-def _table(labels: LabelTable) -> list[str]:
-    """Every label in a row, the most frequent first, and all of them together."""
-    rows = [[labels.what, "precision", "recall", "F1", "right", "guessed"]]
+def _table(labels: ClassificationReport) -> list[str]:
+    """A row per label, the most frequent first, then micro and macro averages."""
+    rows = [[labels.what, "precision", "recall", "F1", "true", "predicted"]]
     ordered = sorted(labels.scores, key=lambda one: (-one.right, one.label))
     for one in [*ordered, labels.micro()]:
-        shares = [f"{100 * getattr(one, name):.2f} %" for name in SHARES]
+        shares = [f"{100 * getattr(one, name):.2f} %" for name in SCORES]
         rows.append([visible(one.label), *shares, f"{one.right:,}", f"{one.guessed:,}"])
     macro = labels.macro()
-    rows.append(["mean (macro)", *(f"{100 * macro[name]:.2f} %" for name in SHARES), "", ""])
+    rows.append(["mean (macro)", *(f"{100 * macro[name]:.2f} %" for name in SCORES), "", ""])
     return table(rows, "lr")
 
 
-def _confused(labels: LabelTable) -> list[str]:
-    """What was taken for what most often."""
-    found = labels.confusion.mistakes()
-    if not found:
+def _confused(labels: ClassificationReport) -> list[str]:
+    """The most frequent confusions."""
+    confusions = labels.confusion.errors()
+    if not confusions:
         return []
     arrow = mark("to", sys.stdout)
     which = "word by word, " if labels.what == "entity" else ""
     rows = [
         [visible(one) or "(none)", arrow, visible(other) or "(none)", f"{count:,}"]
-        for one, other, count in found[:MOST]
+        for one, other, count in confusions[:MOST]
     ]
-    head = f"taken for another most often, {which}right {arrow} guessed:"
+    head = f"most frequent confusions, {which}true {arrow} predicted:"
     return ["", head, *table(rows, "lllr")]
 
 
-TOLD_AHEAD = ("mase", "mae", "rmse", "smape", "crps", "coverage_80", "coverage_95")
+HORIZON_METRICS = ("mase", "mae", "rmse", "smape", "crps", "coverage_80", "coverage_95")
 
 
-def add(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
-    parser.add_argument("run", metavar="RUN", help="the name of a run, or its folder")
-    add_file(parser, "left out: the run's own test part")
+    parser.add_argument("run", metavar="RUN", help="name or folder of a run")
+    add_file(parser, "file to evaluate on (default: the test set of the run)")
     parser.add_argument(
-        "--by-length", action="store_true", help="the first metric by the length of the source, too"
+        "--by-length", action="store_true", help="also the first metric by length of the input"
     )
     parser.add_argument(
-        "--by-horizon", action="store_true", help="of forecasts: every metric by the steps ahead"
+        "--by-horizon", action="store_true", help="of forecasts: every metric by horizon"
     )
     parser.add_argument(
-        "-o", "--output", type=Path, metavar="FILE.svg", help="draw it; also .png, .html, .json"
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE.svg",
+        help="save the picture: .svg, .png, .html or .json",
     )
     add_labels(parser)
     add_search(parser)
-    add_reading(parser)
+    add_data_options(parser)
     add_unknown_labels(parser)
 
 
-def run(given: argparse.Namespace) -> int:
-    """Print each metric with its interval."""
-    search = search_of(given)
-    if given.output is not None and not (given.by_length or given.by_horizon):
+def run(args: argparse.Namespace) -> int:
+    """Print each metric with its confidence interval."""
+    search = search_from(args)
+    if args.output is not None and not (args.by_length or args.by_horizon):
         raise UsageError(
             "U010",
-            "--output draws what --by-length or --by-horizon finds",
+            "--output needs --by-length or --by-horizon",
             help=["--by-length", "--by-horizon   of forecasts"],
         )
-    if given.by_length and given.by_horizon:
+    if args.by_length and args.by_horizon:
         raise UsageError("U010", "--by-length and --by-horizon: choose one")
-    run = load_together(given)
-    file = Path(name_of(given.file)) if given.file else None
-    found = exam(run, file, reading_settings(given), given.unknown_labels == "skip")
-    say_notes(found.notes, given.quiet)
-    wanted = replace(search, chances=given.calibration is not None)
-    score = judged(run, found, wanted, given.quiet)
-    labels = LabelReport.of(run, score, given)
-    share = run.task.unknown_share(score.examples)
-    say_notes(unknown_note(share) + impossible_note(score), given.quiet)
-    how = run.task.how_measured(score.examples)
-    view = by_length(run.task, score, run.name) if given.by_length else None
-    ahead = by_horizon(run.task, score, run.name) if given.by_horizon else None
+    run = load_ensemble(args)
+    file = Path(name_of(args.file)) if args.file else None
+    data = load_test_set(run, file, only_data_settings(args), args.unknown_labels == "skip")
+    say_notes(data.notes, args.quiet)
+    wanted = replace(search, chances=args.calibration is not None)
+    score = evaluate_run(run, data, wanted, args.quiet)
+    labels = LabelReport.of(run, score, args)
+    unknown_share = run.task.unknown_fraction(score.examples)
+    say_notes(unknown_note(unknown_share) + impossible_note(score), args.quiet)
+    how = run.task.metric_variants(score.examples)
+    view = by_length(run.task, score, run.name) if args.by_length else None
+    ahead = by_horizon(run.task, score, run.name) if args.by_horizon else None
     drawing: View | None = ahead.view if ahead else view
-    picture = drawing.save(given.output) if drawing and given.output else None
-    if given.json:
-        more = {"together_with": given.others, "unknown_share": share, "signatures": how}
-        facts = _as_dict(run, found, score, search) | more
-        drawn: dict[str, Any] = {"by_length": view.to_json()} if view else {}
-        drawn |= {"by_horizon": ahead.as_dict()} if ahead else {}
-        drawn |= {"picture": str(picture)} if picture else {}
-        show(to_json(facts | drawn | labels.facts))
+    picture = drawing.save(args.output) if drawing and args.output else None
+    if args.json:
+        more = {"together_with": args.others, "unknown_share": unknown_share, "signatures": how}
+        facts = _as_dict(run, data, score, search) | more
+        pictures: dict[str, Any] = {"by_length": view.to_json()} if view else {}
+        pictures |= {"by_horizon": ahead.as_dict()} if ahead else {}
+        pictures |= {"picture": str(picture)} if picture else {}
+        show(to_json(facts | pictures | labels.facts))
         return 0
-    _print(score, found.title, searched(run, search) + _joined_by(given.others), how)
+    _print(score, data.title, search_note(run, search) + _ensemble_note(args.others), how)
     if view is not None:
-        show(f"\n{drawn_text(view)}")
+        show(f"\n{as_text(view)}")
     if ahead is not None:
-        for line in _by_steps(ahead):
+        for line in _by_horizon_lines(ahead):
             show(line)
     if picture is not None:
         show(str(picture))
@@ -193,64 +211,64 @@ def run(given: argparse.Namespace) -> int:
     return 0
 
 
-def _print(score: Evaluation, title: str, sought: str, how: dict[str, str]) -> None:
-    """Each metric with its interval, and how it was taken."""
-    measured = score.measured()
+def _print(score: Evaluation, title: str, search: str, how: dict[str, str]) -> None:
+    """Print each metric with its interval, and how it is computed."""
+    measured = score.with_intervals()
     for line in table([[METRICS[n].title, with_interval(n, m)] for n, m in measured.items()]):
         show(line)
-    number = several(len(score.examples), "example")
-    show(f"n = {number} ({title}), 95 % intervals{sought}, {duration(score.seconds)}")
+    number = plural(len(score.examples), "example")
+    show(f"n = {number} ({title}), 95 % confidence intervals{search}, {duration(score.seconds)}")
     for name, words in how.items():
         show(f"{METRICS[name].title}: {words}")
 
 
-def _by_steps(found: ByHorizon) -> list[str]:
-    """The first metrics for each bucket of steps ahead."""
-    names = [name for name in found.values if name in TOLD_AHEAD] or list(found.values)
-    rows = [["steps ahead", *(name.replace("_", " ") for name in names)]]
-    for place, bucket in enumerate(found.view.curves[0].buckets):
-        shown = [METRICS[name].show(found.values[name][place]) for name in names]
+def _by_horizon_lines(metrics: HorizonMetrics) -> list[str]:
+    """The first metrics for each range of the horizon."""
+    names = [name for name in metrics.values if name in HORIZON_METRICS] or list(metrics.values)
+    rows = [["horizon", *(name.replace("_", " ") for name in names)]]
+    for index, bucket in enumerate(metrics.view.curves[0].buckets):
+        shown = [METRICS[name].show(metrics.values[name][index]) for name in names]
         rows.append([bucket.title, *shown])
     return ["", *table(rows, "rr")]
 
 
-def searched(run: Run, search: Search) -> str:
-    """How answers were looked for, where that makes a difference."""
+def search_note(run: Run, search: Search) -> str:
+    """The search algorithm, for models that decode."""
     if run.task.form is not Form.TRANSDUCE:
         return ""
     return ", greedy search" if search.beam == 1 else f", beam {search.beam}"
 
 
-def _joined_by(others: list[str]) -> str:
-    """With whom the run answered."""
-    return f", together with {' and '.join(others)}" if others else ""
+def _ensemble_note(others: list[str]) -> str:
+    """The other runs of the ensemble."""
+    return f", ensemble with {' and '.join(others)}" if others else ""
 
 
-def _as_dict(run: Run, found: Exam, score: Evaluation, search: Search) -> dict[str, Any]:
-    """The score for machines."""
+def _as_dict(run: Run, data: TestSet, score: Evaluation, search: Search) -> dict[str, Any]:
+    """The metrics as JSON."""
     return {
         "run": run.name,
-        "file": str(found.file or ""),
-        "examples": found.title,
+        "file": str(data.file or ""),
+        "examples": data.title,
         "n": len(score.examples),
         "beam": search.beam,
         "length_penalty": search.length_penalty,
         "coverage_penalty": search.coverage_penalty,
         "block_ngrams": search.block_ngrams,
-        "metrics": {name: vars(value) for name, value in score.measured().items()},
+        "metrics": {name: vars(value) for name, value in score.with_intervals().items()},
         "seconds": score.seconds,
     }
 
 
-def reading_settings(given: argparse.Namespace) -> dict[str, Any]:
-    """What is to be read otherwise than the recipe says."""
-    settings = reading_of(given)
+def only_data_settings(args: argparse.Namespace) -> dict[str, Any]:
+    """Settings of [data] from the options and --set; others would not fit the trained model."""
+    settings = data_settings(args)
     for path in settings:
         if not path.startswith("data."):
             raise UsageError(
                 "U005",
                 f"--set {path}: expected data.KEY=VALUE",
-                notes=["The other tables of a recipe belong to the trained model."],
+                notes=["The other tables of the recipe are fixed by the trained model."],
                 help=["for example --set data.skip_bad=true"],
             )
     return settings

@@ -1,4 +1,4 @@
-"""seqloom explain: an error code, a model, a cell, an attention, a task, [data] or [training]."""
+"""seqloom explain: the page of an error code, model, cell, attention, task, or recipe table."""
 
 import argparse
 import inspect
@@ -9,6 +9,7 @@ from typing import Any
 from ...config import Option, options, summary
 from ...data.options import Data
 from ...errors import Page, UsageError, nearest, pages, subject, unknown
+from ...model import Model
 from ...models import MODELS
 from ...runs.record import to_json
 from ...tasks import TASKS
@@ -19,27 +20,27 @@ TABLES: dict[str, Callable[..., Any]] = {"data": Data, "training": Training}
 NARROWEST = 40
 
 
-def add(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     parser.add_argument(
         "topic", metavar="TOPIC", nargs="?", help="D011, recurrent, lstm, translate, training, …"
     )
 
 
-def run(given: argparse.Namespace) -> int:
-    """Print what there is to say about a topic; without one, list all topics."""
-    found = pages()
-    if given.topic is None:
-        _show_topics(found, given.json)
-    elif given.topic.upper() in found:
-        _show_page(found[given.topic.upper()], given.json)
+def run(args: argparse.Namespace) -> int:
+    """Print the page of a topic; without one, list all topics."""
+    by_code = pages()
+    if args.topic is None:
+        _show_topics(by_code, args.json)
+    elif args.topic.upper() in by_code:
+        _show_page(by_code[args.topic.upper()], args.json)
     else:
-        _show_thing(given.topic, _thing(given.topic, found), given.json)
+        _show_thing(args.topic, _thing(args.topic, by_code), args.json)
     return 0
 
 
-def _thing(topic: str, found: dict[str, Page]) -> Callable[..., Any]:
-    """The class of that name; only models need torch, and only when one is asked for."""
+def _thing(topic: str, by_code: dict[str, Page]) -> Callable[..., Any]:
+    """The class of that name; torch is imported for cells, attentions and neural models only."""
     if topic in TABLES:
         return TABLES[topic]
     if topic in TASKS:
@@ -47,7 +48,7 @@ def _thing(topic: str, found: dict[str, Page]) -> Callable[..., Any]:
     if topic in MODELS or ".py:" in topic:
         return MODELS[topic]
     if _is_code(topic):
-        near = nearest(topic.upper(), [code for code in found if code[0] == topic[0].upper()])
+        near = nearest(topic.upper(), [code for code in by_code if code[0] == topic[0].upper()])
         hints = [f"did you mean {near}?"] if near else []
         help = [*hints, "seqloom explain   lists all codes"]
         raise UsageError("U002", f"there is no error code {topic.upper()}", help=help)
@@ -60,17 +61,17 @@ def _thing(topic: str, found: dict[str, Page]) -> Callable[..., Any]:
     raise unknown("topic", topic, [*_names(), *inside])
 
 
-def _show_topics(found: dict[str, Page], as_json: bool) -> None:
+def _show_topics(by_code: dict[str, Page], as_json: bool) -> None:
     if as_json:
-        for page in found.values():
+        for page in by_code.values():
             show(to_json({"topic": page.code, "title": page.title}))
         for name in _names():
             show(to_json({"topic": name}))
         return
     rows = [["tables", ", ".join(TABLES)], ["tasks", ", ".join(TASKS)]]
-    rows += [["models", ", ".join(MODELS)], ["cells", "those of recurrent: elman, lstm, gru, …"]]
-    rows += [["", "attentions, those of encoder-decoder: dot, additive, local, …"], ["", ""]]
-    rows += [[page.code, page.title] for page in found.values()]
+    rows += [["models", ", ".join(MODELS)], ["cells", "of recurrent: elman, lstm, gru, …"]]
+    rows += [["attentions", "of encoder-decoder: dot, additive, local, …"], ["", ""]]
+    rows += [[page.code, page.title] for page in by_code.values()]
     for line in table(rows):
         show(line)
 
@@ -86,33 +87,39 @@ def _show_page(page: Page, as_json: bool) -> None:
 
 
 def _show_thing(name: str, thing: Callable[..., Any], as_json: bool) -> None:
-    """The docstring, which has the equations, and the options below it."""
-    text, found = _text(thing), _options(thing)
+    """The docstring, which has the equations, then how it is trained, then its options."""
+    text, listed = _text(thing), _options(thing)
+    learns = thing.learns if isinstance(thing, type) and issubclass(thing, Model) else ""
     if as_json:
-        listed = [_as_dict(option) for option in found]
-        show(to_json({"name": name, "summary": summary(thing), "text": text, "options": listed}))
+        facts: dict[str, Any] = {"name": name, "summary": summary(thing), "text": text}
+        facts |= {"learns_by": learns} if learns else {}
+        show(to_json(facts | {"options": [_as_dict(option) for option in listed]}))
         return
     show(f"{name}: {text}")
+    if learns:
+        show(f"\nTrained by: {learns}.")
     where = "" if name in TABLES else " of [task]" if name in TASKS else " of [model]"
-    show(f"\nOptions{where}, each with its default:" if found else "\nNo options.")
-    for option in found:
+    show(f"\nOptions{where}, each with its default:" if listed else "\nNo options.")
+    for option in listed:
         show(f"  {option.name} = {_shown(option.default)}   ({option.expects})")
         for line in _hung(" " * 6, option.help):
             show(line)
 
 
 def _options(thing: Callable[..., Any]) -> list[Option]:
-    """What can be set: of a cell or an attention, the options of [model] that only some have."""
-    if (takes := getattr(thing, "takes", None)) is None:
+    """Its options; of a cell or an attention, those of [model] that apply to it."""
+    if (takes := getattr(thing, "own_options", None)) is None:
         return options(thing)
-    from ...nn.attention import Attending
-    from ...nn.cells.options import Wiring
+    from ...nn.attention import AttentionOptions
+    from ...nn.cells.options import RNNOptions
 
-    return [option for option in options(Wiring) + options(Attending) if option.name in takes]
+    return [
+        option for option in options(RNNOptions) + options(AttentionOptions) if option.name in takes
+    ]
 
 
 def _text(thing: Callable[..., Any]) -> str:
-    """The docstring without the options, which are listed in another form."""
+    """The docstring without its Args section, which is listed as options."""
     return inspect.cleandoc(thing.__doc__ or "").partition("Args:\n")[0].strip()
 
 
@@ -126,14 +133,14 @@ def _as_dict(option: Option) -> dict[str, Any]:
 
 
 def _shown(value: object) -> str:
-    """A default as a recipe writes it."""
+    """A default in TOML."""
     if isinstance(value, bool):
         return str(value).lower()
     return f'"{value}"' if isinstance(value, str) else str(value)
 
 
 def _hung(head: str, text: str) -> list[str]:
-    """A text in lines that fit the terminal, all but the first indented as far as the head."""
+    """A text wrapped to the terminal, with a hanging indent below the head."""
     room = max(NARROWEST, min(width(), 100))
     return wrap(text, room, initial_indent=head, subsequent_indent=" " * len(head))
 

@@ -1,4 +1,4 @@
-"""seqloom generate: let texts go on, printed symbol by symbol as they are drawn."""
+"""seqloom generate: continue prompts by sampling, streamed token by token."""
 
 import argparse
 import sys
@@ -8,127 +8,133 @@ from itertools import chain, islice
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from ...decoding import Sampling
-from ...inference.generate import Piece
+from ...inference.generate import TextChunk
 from ...runs.record import to_json
-from ...runs.run import Run, must_predict_symbols
-from ..arguments import at_least_one, given_twice
-from ..inputs import STANDARD_INPUT, arguments, lines_of
-from ..loading import UnknownSymbols, load_run
-from ..sampling_arguments import add_allow, add_sampling, allowed, sampling_of
-from ..session import Leaving
-from ..terminal import coloured, is_live, show
+from ...runs.run import Run, require_language_model
+from ..arguments import at_least_one, conflicting_inputs
+from ..inputs import STANDARD_INPUT, argument_texts, read_lines
+from ..loading import UnknownTokens, load_run
+from ..sampling_arguments import add_allow, add_sampling, allowed_tokens, sampling_from
+from ..session import DeferredExit
+from ..terminal import coloured, is_interactive, show
 
-SIDE_BY_SIDE = 64  # texts drawn at once: their distributions over a large vocabulary must have room
+SIDE_BY_SIDE = 64  # batch size: distributions over a large vocabulary must fit into memory
 
 
-def add(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
-    parser.add_argument("run", metavar="RUN", help="the name of a run, or its folder")
-    parser.add_argument("inputs", metavar="PROMPT", nargs="*", help="what a text begins with")
-    parser.add_argument("--prompt", metavar="TEXT", help="the same, as an option")
+    parser.add_argument("run", metavar="RUN", help="name or folder of a run")
+    parser.add_argument("inputs", metavar="PROMPT", nargs="*", help="prompt to continue")
+    parser.add_argument("--prompt", metavar="TEXT", help="prompt, as an option")
     parser.add_argument(
-        "-f", "--file", metavar="FILE", help="a file of prompts, one a line; - is standard input"
+        "-f", "--file", metavar="FILE", help="file of prompts, one per line; - is standard input"
     )
-    parser.add_argument("--encoding", default="utf-8", metavar="NAME", help="of FILE")
+    parser.add_argument(
+        "--encoding", default="utf-8", metavar="NAME", help="encoding of FILE (utf-8)"
+    )
     add_sampling(parser)
     parser.add_argument(
         "--stop",
         action="append",
         default=[],
         metavar="TEXT",
-        help="a text ends before this; \\n is a line break; may be repeated",
+        help="stop sequence: a text ends before it; \\n is a line break; may be repeated",
     )
     add_allow(parser, "texts")
-    parser.add_argument("--count", type=int, default=1, metavar="N", help="texts for each prompt")
+    parser.add_argument(
+        "--count", type=int, default=1, metavar="N", help="number of texts per prompt (1)"
+    )
 
 
-def run(given: argparse.Namespace) -> int:
-    """Print every text as it is drawn; several are drawn side by side and printed in order."""
-    sampling = sampling_of(given)
-    at_least_one("--count", given.count)
-    stop = [text.replace("\\n", "\n").replace("\\t", "\t") for text in given.stop]
-    run = load_run(given.run, given.runs_dir)
-    must_predict_symbols(run, given.command)
-    allow = allowed(run, given)
-    unknown = UnknownSymbols(run, given.quiet)
-    wanted = _wanted(given)
-    printer = _AsJson() if given.json else _AsText(run.task.continuous)
-    is_typed = given.file == STANDARD_INPUT and is_live(sys.stdin)
-    while texts := list(islice(wanted, given.count if is_typed else SIDE_BY_SIDE)):
-        pieces = _drawn(run, texts, sampling, stop, allow)  # refuses what it cannot go on from
+def run(args: argparse.Namespace) -> int:
+    """Print every text while it is generated; a batch is generated at once, printed in order."""
+    sampling = sampling_from(args)
+    at_least_one("--count", args.count)
+    stop = [text.replace("\\n", "\n").replace("\\t", "\t") for text in args.stop]
+    run = load_run(args.run, args.runs_dir)
+    require_language_model(run, args.command)
+    allow = allowed_tokens(run, args)
+    unknown = UnknownTokens(run, args.quiet)
+    requests = _requests(args)
+    printer = _JsonPrinter() if args.json else _TextPrinter(run.task.continuous)
+    is_typed = args.file == STANDARD_INPUT and is_interactive(sys.stdin)
+    while texts := list(islice(requests, args.count if is_typed else SIDE_BY_SIDE)):
+        pieces = _generate(
+            run, texts, sampling, stop, allow
+        )  # raises on prompts it cannot continue
         for text in texts:
             unknown.count(text.prompt)
-        unknown.tell()
+        unknown.report()
         _print(pieces, texts, printer)
     return 0
 
 
-class Wanted(NamedTuple):
-    """A text to be drawn: how it begins, the number of its prompt, and which of several it is."""
+class TextRequest(NamedTuple):
+    """A text to generate: its prompt, the number of the prompt, and the number of the copy."""
 
     prompt: str
     number: int
     copy: int
-    is_blank: bool = False  # a blank line of a file has a blank answer, so that lines still match
+    is_blank: bool = False  # blank lines stay, so that output lines match
 
 
-def _wanted(given: argparse.Namespace) -> Iterator[Wanted]:
-    texts = [*given.inputs, *([given.prompt] if given.prompt is not None else [])]
-    if texts and given.file:
-        raise given_twice("prompts")
-    prompts = lines_of(given.file, given.encoding) if given.file else arguments(texts or [""])
+def _requests(args: argparse.Namespace) -> Iterator[TextRequest]:
+    texts = [*args.inputs, *([args.prompt] if args.prompt is not None else [])]
+    if texts and args.file:
+        raise conflicting_inputs("prompts")
+    prompts = read_lines(args.file, args.encoding) if args.file else argument_texts(texts or [""])
     for number, prompt in enumerate(prompts):
-        if given.file and not prompt.strip():
-            yield Wanted(prompt, number, 0, is_blank=True)
+        if args.file and not prompt.strip():
+            yield TextRequest(prompt, number, 0, is_blank=True)
             continue
-        for copy in range(given.count):
-            yield Wanted(prompt, number, copy)
+        for copy in range(args.count):
+            yield TextRequest(prompt, number, copy)
 
 
-def _drawn(
-    run: Run, texts: list[Wanted], sampling: Sampling, stop: list[str], allow: list[str]
-) -> Iterator[Piece]:
-    """Pieces of some texts that are drawn side by side."""
-    drawn = [(place, text) for place, text in enumerate(texts) if not text.is_blank]
-    pieces = run.generating(
-        [text.prompt for _, text in drawn],
+def _generate(
+    run: Run, texts: list[TextRequest], sampling: Sampling, stop: list[str], allow: list[str]
+) -> Iterator[TextChunk]:
+    """Generate a batch of texts, piece by piece."""
+    rows = [(row, text) for row, text in enumerate(texts) if not text.is_blank]
+    pieces = run.stream_generate(
+        [text.prompt for _, text in rows],
         sampling,
         stop=stop,
-        streams=[sampling.stream(text.number, text.copy) for _, text in drawn],
+        streams=[sampling.rng(text.number, text.copy) for _, text in rows],
         allow=allow,
     )
-    blanks = (Piece(place, "", "end") for place, text in enumerate(texts) if text.is_blank)
-    return chain(blanks, (replace(piece, row=drawn[piece.row][0]) for piece in pieces))
+    blanks = (TextChunk(row, "", "end") for row, text in enumerate(texts) if text.is_blank)
+    return chain(blanks, (replace(piece, row=rows[piece.row][0]) for piece in pieces))
 
 
-def _print(pieces: Iterator[Piece], texts: list[Wanted], printer: "Printer") -> None:
-    """Print pieces as they come; whatever ends it, what was drawn is printed."""
-    queue, leaving = _Queue(len(texts)), Leaving()
+def _print(pieces: Iterator[TextChunk], texts: list[TextRequest], printer: "Printer") -> None:
+    """Print tokens as they are generated; on interruption print what there is."""
+    queue, interrupt = _OrderedOutput(len(texts)), DeferredExit()
     try:
-        with leaving.listening():
+        with interrupt.listening():
             for piece in pieces:
                 for ready in queue.take(piece):
                     printer.print(texts[ready.row], ready)
                 sys.stdout.flush()
-                leaving.exit_if_asked()
+                interrupt.exit_if_asked()
     except (KeyboardInterrupt, SystemExit):
         for piece in queue.rest():
             printer.print(texts[piece.row], piece)
-        printer.leave()
+        printer.close()
         raise
 
 
-class _Queue:
-    """Pieces in the order of their texts: those of the first that has not ended pass at once."""
+class _OrderedOutput:
+    """Orders pieces by text: those of the first unfinished text pass, all others wait."""
 
     def __init__(self, count: int) -> None:
-        self._waiting: list[list[Piece]] = [[] for _ in range(count)]
+        self._waiting: list[list[TextChunk]] = [[] for _ in range(count)]
         self._first = 0
 
-    def take(self, piece: Piece) -> list[Piece]:
-        """What can be printed now that this piece has come."""
+    def take(self, piece: TextChunk) -> list[TextChunk]:
+        """The pieces that can be printed now."""
         self._waiting[piece.row].append(piece)
-        ready: list[Piece] = []
+        ready: list[TextChunk] = []
         while self._first < len(self._waiting):
             ready += self._waiting[self._first]
             self._waiting[self._first] = []
@@ -137,69 +143,69 @@ class _Queue:
             self._first += 1
         return ready
 
-    def rest(self) -> list[Piece]:
-        """What still waits, of all texts."""
+    def rest(self) -> list[TextChunk]:
+        """All pieces that are not printed yet."""
         return [piece for pieces in self._waiting for piece in pieces]
 
 
 @runtime_checkable
 class Printer(Protocol):
-    """How texts are told."""
+    """Prints generated texts."""
 
-    def print(self, text: Wanted, piece: Piece) -> None:
-        """The next piece of a text."""
+    def print(self, text: TextRequest, piece: TextChunk) -> None:
+        """Print the next piece of a text."""
 
-    def leave(self) -> None:
-        """Nothing more will come."""
+    def close(self) -> None:
+        """End the output."""
 
 
-class _AsText:
-    """Prompt and text as one goes over into the other; texts of several lines stand apart."""
+class _TextPrinter:
+    """Prints prompt and continuation as one text; continuous texts are separated by blank lines."""
 
     def __init__(self, are_long: bool) -> None:
-        self._open: Wanted | None = None
+        self._open: TextRequest | None = None
         self._between = ("", "\n") if are_long else ("", "")
 
-    def print(self, text: Wanted, piece: Piece) -> None:
+    def print(self, text: TextRequest, piece: TextChunk) -> None:
         if text != self._open:
-            self.leave()
+            self.close()
             prompt = coloured(text.prompt, "bold", sys.stdout) if text.prompt else ""
             sys.stdout.write(self._between[0] + prompt)
             self._between = self._between[-1:] * 2
             self._open = text
         sys.stdout.write(piece.text)
         if piece.ended:
-            self.leave()
+            self.close()
 
-    def leave(self) -> None:
-        """End the line that is begun."""
+    def close(self) -> None:
+        """End the current line."""
         if self._open is not None:
             sys.stdout.write("\n")
             sys.stdout.flush()
         self._open = None
 
 
-class _AsJson:
-    """An object for each text, once it has ended."""
+class _JsonPrinter:
+    """Prints a JSON object for each text once it is complete."""
 
     def __init__(self) -> None:
-        self._drawn: dict[Wanted, list[Piece]] = {}
+        self._pieces: dict[TextRequest, list[TextChunk]] = {}
 
-    def print(self, text: Wanted, piece: Piece) -> None:
-        self._drawn.setdefault(text, []).append(piece)
+    def print(self, text: TextRequest, piece: TextChunk) -> None:
+        self._pieces.setdefault(text, []).append(piece)
         if piece.ended:
-            self._tell(text, self._drawn.pop(text), piece.ended)
+            self._show(text, self._pieces.pop(text), piece.ended)
 
-    def leave(self) -> None:
-        """Tell those too that were broken off."""
-        for text, pieces in self._drawn.items():
-            self._tell(text, pieces, "interrupted")
+    def close(self) -> None:
+        """Print the incomplete texts, too."""
+        for text, pieces in self._pieces.items():
+            self._show(text, pieces, "interrupted")
         sys.stdout.flush()
 
-    def _tell(self, text: Wanted, pieces: list[Piece], ended: str) -> None:
-        found: dict[str, Any] = {"input": text.prompt, "output": None}
+    def _show(self, text: TextRequest, pieces: list[TextChunk], ended: str) -> None:
+        facts: dict[str, Any] = {"input": text.prompt, "output": None}
         if not text.is_blank:
-            symbols = sum(piece.ended != "end" for piece in pieces)
+            tokens = sum(piece.ended != "end" for piece in pieces)
             output = "".join(piece.text for piece in pieces)
-            found |= {"output": output, "symbols": symbols, "ended": ended}
-        show(to_json(found))
+            facts |= {"output": output, "symbols": tokens, "ended": ended}
+        show(to_json(facts))

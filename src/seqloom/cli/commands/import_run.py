@@ -1,4 +1,4 @@
-"""seqloom import: a run from one file."""
+"""seqloom import: import a run from a zip file."""
 
 import argparse
 from pathlib import Path
@@ -7,20 +7,18 @@ from ...runs.record import to_json
 from ..terminal import say, show
 
 
-def add(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
-    parser.add_argument(
-        "file", type=Path, metavar="FILE", help="what seqloom export -o has written"
-    )
-    parser.add_argument("-n", "--name", default="", metavar="NAME", help="what to call the run")
+    parser.add_argument("file", type=Path, metavar="FILE", help="zip file of seqloom export")
+    parser.add_argument("-n", "--name", default="", metavar="NAME", help="name of the run")
 
 
-def run(given: argparse.Namespace) -> int:
-    """Unpack it, print where it is, and say how it is used."""
+def run(args: argparse.Namespace) -> int:
+    """Import the run, and print its folder and the next command."""
     from ...runs.package import unpack
 
-    found = unpack(given.file, given.runs_dir, given.name)
-    show(to_json({"path": str(found), "from": str(given.file)}) if given.json else str(found))
-    if not given.json and not given.quiet:
-        say(f"seqloom show {found.name}   tells all about it")
+    imported = unpack(args.file, args.runs_dir, args.name)
+    show(to_json({"path": str(imported), "from": str(args.file)}) if args.json else str(imported))
+    if not args.json and not args.quiet:
+        say(f"seqloom show {imported.name}   shows all about it")
     return 0

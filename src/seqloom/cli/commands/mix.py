@@ -1,78 +1,83 @@
-"""seqloom mix: a run that interpolates two, with the shares that suit validation best."""
+"""seqloom mix: linear interpolation of two runs, with weights of maximum validation likelihood."""
 
 import argparse
 from pathlib import Path
 
-from ...experiments.ensemble import Mixed, mixed
+from ...experiments.ensemble import MixtureResult, mix_runs
 from ...runs.record import to_json
 from ...runs.run import Run
-from ..loading import Progress, load_run, say_notes
-from ..session import call
-from ..terminal import say, several, show, table
+from ..loading import ProgressLine, load_run, say_notes
+from ..session import run_argument
+from ..terminal import plural, say, show, table
 
 
-def add(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
-    parser.add_argument("first", metavar="RUN", help="the name of a run, or its folder")
-    parser.add_argument("second", metavar="RUN", help="another of the same task and vocabulary")
+    parser.add_argument("first", metavar="RUN", help="name or folder of a run")
+    parser.add_argument("second", metavar="RUN", help="a run of the same task and vocabulary")
     parser.add_argument(
-        "--valid", metavar="FILE", default="", help="left out: the validation part of the first"
+        "--valid",
+        metavar="FILE",
+        default="",
+        help="validation file (default: the validation set of the first)",
     )
-    parser.add_argument("-n", "--name", default="", help="what to call the mixture")
+    parser.add_argument("-n", "--name", default="", help="name of the mixture")
 
 
-def run(given: argparse.Namespace) -> int:
-    """Make the mixture, and say what it is better by."""
-    runs: Path = given.runs_dir
-    first, second = load_run(given.first, runs), load_run(given.second, runs)
-    with Progress(f"mixing {first.name} and {second.name}", quiet=given.quiet) as progress:
-        made = mixed(
-            first, second, valid=given.valid, name=given.name, runs=runs, tell=progress.tell
+def run(args: argparse.Namespace) -> int:
+    """Make the mixture, and print what it gains."""
+    runs: Path = args.runs_dir
+    first, second = load_run(args.first, runs), load_run(args.second, runs)
+    with ProgressLine(
+        f"interpolating {first.name} and {second.name}", quiet=args.quiet
+    ) as progress:
+        made = mix_runs(
+            first, second, valid=args.valid, name=args.name, runs=runs, tell=progress.update
         )
-    say_notes(made.notes, given.quiet)
-    if given.json:
+    say_notes(made.notes, args.quiet)
+    if args.json:
         show(to_json(_as_dict(made, first, second)))
-    elif given.quiet:
+    elif args.quiet:
         show(str(made.run.folder))
     else:
         show("\n".join(_lines(made, first, second)))
-        say(f"Next: seqloom {made.run.task.verb} {call(made.run.folder)}")
-        three = " ".join(call(run.folder) for run in (first, second, made.run))
+        say(f"Next: seqloom {made.run.task.verb} {run_argument(made.run.folder)}")
+        three = " ".join(run_argument(run.folder) for run in (first, second, made.run))
         say(f"      seqloom compare {three}")
     return 0
 
 
-def _as_dict(made: Mixed, first: Run, second: Run) -> dict[str, object]:
+def _as_dict(made: MixtureResult, first: Run, second: Run) -> dict[str, object]:
     names = (first.name, second.name, made.run.name)
     return {
         "run": made.run.name,
         "folder": str(made.run.folder),
         "shares": [made.weight, 1 - made.weight],
-        "symbols": made.symbols,
+        "symbols": made.num_tokens,
         "bits_per_symbol": [
             {"run": name, "valid": bits} for name, bits in zip(names, made.bits, strict=True)
         ],
     }
 
 
-def _lines(made: Mixed, first: Run, second: Run) -> list[str]:
-    shares = (f"{made.weight:.3f}", f"{1 - made.weight:.3f}", "")
+def _lines(made: MixtureResult, first: Run, second: Run) -> list[str]:
+    weights = (f"{made.weight:.3f}", f"{1 - made.weight:.3f}", "")
     names = (first.name, second.name, made.run.name)
-    rows = [["run", "share", "valid bits per symbol"]]
+    rows = [["run", "weight", "valid bits per token"]]
     rows += [
-        [name, share, f"{bits:.4f}"]
-        for name, share, bits in zip(names, shares, made.bits, strict=True)
+        [name, weight, f"{bits:.4f}"]
+        for name, weight, bits in zip(names, weights, made.bits, strict=True)
     ]
-    on = f"on {several(made.symbols, 'validation symbol')}"
+    on = f"on {plural(made.num_tokens, 'validation token')}"
     return [*table(rows, "lrr"), _verdict(made, names, on), str(made.run.folder)]
 
 
-def _verdict(made: Mixed, names: tuple[str, str, str], on: str) -> str:
-    """What the mixture is worth, or that it is worth nothing."""
-    for share, name, other in ((made.weight, *names[:2]), (1 - made.weight, *names[1::-1])):
-        if share == 1:
-            return f"Mixing buys nothing: {other} adds nothing to {name}, {on}."
+def _verdict(made: MixtureResult, names: tuple[str, str, str], on: str) -> str:
+    """How much the mixture gains over the better run, if anything."""
+    for weight, name, other in ((made.weight, *names[:2]), (1 - made.weight, *names[1::-1])):
+        if weight == 1:
+            return f"The mixture gains nothing: all weight is on {name}, none on {other}, {on}."
     better = min(made.bits[:2])
     name = names[made.bits.index(better)]
     saved = better - made.bits[2]
-    return f"The mixture saves {saved:.4f} bits per symbol over {name} alone, {on}."
+    return f"The mixture saves {saved:.4f} bits per token over {name} alone, {on}."

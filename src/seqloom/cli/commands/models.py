@@ -1,10 +1,10 @@
-"""seqloom models: what can be trained, and for what."""
+"""seqloom models: the models, what they predict, and how each is trained."""
 
 import argparse
 from typing import Any
 
 from ...config import summary
-from ...model import LearnsFromStatistics, Model
+from ...model import Model
 from ...models import MODELS
 from ...runs.record import to_json
 from ...signature import Form
@@ -13,31 +13,31 @@ from ...tasks import TASKS
 from ..terminal import say, show
 
 
-def add(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
-    parser.add_argument("task", metavar="TASK", nargs="?", help="only models that can do this task")
+    parser.add_argument("task", metavar="TASK", nargs="?", help="only models for this task")
 
 
-def run(given: argparse.Namespace) -> int:
-    """Print each model with what it is and what it can do, from simple to large."""
-    wanted = None if given.task is None else TASKS.find(given.task)
+def run(args: argparse.Namespace) -> int:
+    """Print each model with its summary, its tasks and its training, from simple to large."""
+    wanted = None if args.task is None else TASKS.find(args.task)
     for name, kind in MODELS.items():
         if wanted is not None and not any(_can_do(kind, task) for task in wanted.varieties()):
             continue
-        if given.json:
+        if args.json:
             show(to_json(_as_dict(name, kind)))
         else:
-            show(name if given.quiet else "\n  ".join([name, *_told(kind)]))
-    if not (given.quiet or given.json):
+            show(name if args.quiet else "\n  ".join([name, *_lines(kind)]))
+    if not (args.quiet or args.json):
         say("Next: seqloom explain MODEL   shows its equations and options")
     return 0
 
 
-def _told(kind: type[Model]) -> list[str]:
+def _lines(kind: type[Model]) -> list[str]:
     predicts = [
         f"predicts {form.value}  ({', '.join(_tasks(kind, form))})" for form in _forms(kind)
     ]
-    return [summary(kind), *predicts, f"learns by {_way(kind)}"]
+    return [summary(kind), *predicts, f"trained by: {kind.learns}"]
 
 
 def _as_dict(name: str, kind: type[Model]) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def _as_dict(name: str, kind: type[Model]) -> dict[str, Any]:
         "summary": summary(kind),
         "forms": [form.name.lower() for form in forms],
         "tasks": list(dict.fromkeys(task for form in forms for task in _tasks(kind, form))),
-        "learns_by": _way(kind),
+        "learns_by": kind.learns,
     }
 
 
@@ -56,7 +56,7 @@ def _forms(kind: type[Model]) -> list[Form]:
 
 
 def _tasks(kind: type[Model], form: Form) -> list[str]:
-    """The tasks of a form, some variety of which the model can do."""
+    """The tasks of a form of which the model can do some variety."""
     return [
         name
         for name, task in TASKS.items()
@@ -65,8 +65,4 @@ def _tasks(kind: type[Model], form: Form) -> list[str]:
 
 
 def _can_do(kind: type[Model], task: Task) -> bool:
-    return kind.can_do(task.signature())
-
-
-def _way(kind: type[Model]) -> str:
-    return "counting" if issubclass(kind, LearnsFromStatistics) else "gradient descent"
+    return kind.supports(task.signature())

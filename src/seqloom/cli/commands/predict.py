@@ -1,10 +1,7 @@
-"""seqloom predict, and the verb of each task: let a run answer, one result a line.
+"""seqloom predict, translate, tag, classify: inference on inputs, one prediction per line.
 
-Questions with their labels in them: in colour where it is welcome, readable without.
-
-What is odd of inputs: symbols that training never showed, and sources far longer than any.
-
-What searches looked at, written to a file: one tree a line.
+Labelled texts are printed in colour on a terminal; notes warn of unknown tokens and of inputs that
+are longer than any in training; `--tree` writes the search tree of every input.
 """
 
 import argparse
@@ -18,27 +15,40 @@ from typing import IO, Any, Final
 
 import numpy as np
 
-from ...decoding import Draws
+from ...decoding import SamplingDecoder
 from ...errors import MachineError, UsageError
-from ...evaluation.evaluate import Answer
+from ...evaluation.evaluate import ExamplePrediction
 from ...model import Search
-from ...prediction import Tree
-from ...runs.answer import as_dict, has_chance, has_labels
+from ...prediction import SearchTree
+from ...runs.answer import as_dict, has_labels, has_probability
 from ...runs.record import to_json
 from ...runs.run import Run, wrong_task
 from ...signature import END, UNKNOWN, Columns, Form, Tokens
-from ...task import Marked
+from ...task import Highlighted
 from ...views import View
-from ..arguments import add_search, at_least_one, given_twice, search_of
-from ..inputs import STANDARD_INPUT, arguments, batches, fill, is_file, lines_of, sheet_given
-from ..loading import Progress, load_together, say_notes
-from ..sampling_arguments import add_allow, add_draws, allowed, draws_of
-from ..terminal import Stream, can_show, is_live, several, show, visible, wants_colour, width
+from ..arguments import add_search, at_least_one, conflicting_inputs, search_from
+from ..inputs import (
+    STANDARD_INPUT,
+    argument_texts,
+    batches,
+    fill_sheet,
+    find_sheet,
+    is_file,
+    read_lines,
+)
+from ..loading import ProgressLine, load_ensemble, say_notes
+from ..sampling_arguments import (
+    add_allow,
+    add_sample_options,
+    allowed_tokens,
+    sampling_decoder_from,
+)
+from ..terminal import Stream, can_show, is_interactive, plural, show, visible, wants_colour, width
 
-# Categories of Okabe and Ito (2008), as the nearest of a terminal's 256 colours; with each the ink
-# that is readable on it, whatever the colours of the terminal.
+# The palette of Okabe and Ito (2008) in the nearest of a terminal's 256 colours, each with the text
+# colour that is readable on it.
 _BLACK, _WHITE = 16, 231
-PAPERS: Final = (
+PALETTE: Final = (
     (214, _BLACK),
     (74, _BLACK),
     (36, _BLACK),
@@ -47,105 +57,103 @@ PAPERS: Final = (
     (166, _BLACK),
     (175, _BLACK),
 )
-_STYLES = ("", ";4", ";3", ";3;4")  # the same colour again is underlined, then italic, then both
+_STYLES = ("", ";4", ";3", ";3;4")  # when colours repeat: underlined, italic, then both
 
 
-def drawn(marked: Marked, stream: Stream) -> str:
-    """One line: [Ada Lovelace person] wrote, or the/DET cat/NOUN."""
-    is_welcome = wants_colour(stream)
-    places = {label: place for place, label in enumerate(marked.labels)}
-    told = []
+def labelled_line(marked: Highlighted, stream: Stream) -> str:
+    """A labelled text in one line: [Ada Lovelace person] wrote, or the/DET cat/NOUN."""
+    in_colour = wants_colour(stream)
+    numbers = {label: number for number, label in enumerate(marked.labels)}
+    parts = []
     for text, label in marked.pieces:
-        shown = visible(text) if is_welcome else text
+        shown = visible(text) if in_colour else text
         if label:
             shown = f"{shown}/{label}" if marked.between else f"[{shown} {label}]"
-            shown = _painted(shown, places.get(label, 0)) if is_welcome else shown
-        told.append(shown)
-    return marked.between.join(told)
+            shown = _painted(shown, numbers.get(label, 0)) if in_colour else shown
+        parts.append(shown)
+    return marked.between.join(parts)
 
 
-def _painted(text: str, place: int) -> str:
-    paper, ink = PAPERS[place % len(PAPERS)]
-    style = _STYLES[place // len(PAPERS) % len(_STYLES)]
-    return f"\033[48;5;{paper};38;5;{ink}{style}m{text}\033[0m"
+def _painted(text: str, number: int) -> str:
+    background, foreground = PALETTE[number % len(PALETTE)]
+    style = _STYLES[number // len(PALETTE) % len(_STYLES)]
+    return f"\033[48;5;{background};38;5;{foreground}{style}m{text}\033[0m"
 
 
-FAR = 2  # so many times the longest source of training is far longer
-NAMED = 3  # so many inputs are told by number
+FAR = 2  # times the longest training source: inputs beyond it get a note
+NAMED = 3  # inputs that a note lists by number
 
 
-class Oddities:
-    """Counts what is odd; answers are given all the same."""
+class InputWarnings:
+    """Collects warnings on inputs: unknown tokens, and texts far longer than those of training."""
 
     def __init__(self, run: Run) -> None:
         self.run, self.total, self.unknown, self._read = run, 0, 0, 0
-        self._strange: list[int] = []  # the inputs of which nothing is known
+        self._strange: list[int] = []  # inputs whose tokens are all unknown
         self._long: list[int] = []
-        self._cut: list[int] = []  # the inputs that are longer than what is read of them
+        self._cut: list[int] = []  # inputs that are truncated
         self._longest = 0
 
     def count(self, texts: Sequence[str]) -> None:
-        """Look at inputs as the model reads them."""
+        """Count the unknown tokens of inputs."""
         task = self.run.task
         if not isinstance(task.signature().source, Tokens | Columns):
             return
         for text in texts:
             self._read += 1
             question = task.question(text)
-            self._cut += [self._read] * ("D147" in task.remarks([question]))
-            symbols = np.asarray(task.ask(question))
-            symbols = symbols[:, 0] if symbols.ndim > 1 else symbols  # of a word, not of letters
-            symbols = symbols[symbols != END]
-            unknown = int((symbols == UNKNOWN).sum())
-            self.total += len(symbols)
+            self._cut += [self._read] * ("D147" in task.data_warnings([question]))
+            tokens = np.asarray(task.encode_source(question))
+            tokens = tokens[:, 0] if tokens.ndim > 1 else tokens  # word ids, not character ids
+            tokens = tokens[tokens != END]
+            unknown = int((tokens == UNKNOWN).sum())
+            self.total += len(tokens)
             self.unknown += unknown
-            if unknown and unknown == len(symbols):
+            if unknown and unknown == len(tokens):
                 self._strange.append(self._read)
-            if 0 < FAR * task.longest_source() < len(symbols):
+            if 0 < FAR * task.max_source_length() < len(tokens):
                 self._long.append(self._read)
-                self._longest = max(self._longest, len(symbols))
+                self._longest = max(self._longest, len(tokens))
 
     def notes(self) -> list[str]:
-        """A sentence for each oddity."""
-        told = []
+        """A sentence for each kind of warning."""
+        notes = []
         if self.unknown:
             are = "is" if self.unknown == 1 else "are"
-            whole = several(self.total, "symbol")
-            told.append(f"{self.unknown:,} of {whole} {are} unknown and read as <unk>")
+            whole = plural(self.total, "token")
+            notes.append(f"{self.unknown:,} of {whole} {are} unknown and read as <unk>")
         if self._strange:
-            told.append(
-                f"{_fields_in(self._strange)} nothing that {self.run.name} knows: another language,"
-                " script or spelling than it learned from?"
+            notes.append(
+                f"{_inputs_have(self._strange)} no known token: is it another language, script or"
+                f" tokenization than the training data of {self.run.name}?"
             )
         if self._long:
-            longest = several(self._longest, "symbol")
-            told.append(
-                f"{_fields_in(self._long)} up to {longest}, and no source of training had more than"
-                f" {self.run.task.longest_source():,}: long answers may break off or repeat"
+            longest = plural(self._longest, "token")
+            notes.append(
+                f"{_inputs_have(self._long)} up to {longest}, and the longest training source has"
+                f" {self.run.task.max_source_length():,}: long outputs may break off or repeat"
             )
         if self._cut:
-            told.append(
-                f"{_fields_in(self._cut)} more than is read of a text: the rest was left out"
-            )
-        return told
+            notes.append(f"{_inputs_have(self._cut)} more tokens than the limit: truncated")
+        return notes
 
 
-def _fields_in(numbers: list[int]) -> str:
+def _inputs_have(numbers: list[int]) -> str:
     """input 3 has; inputs 1, 2, 3 and 14 more have."""
     shown = ", ".join(f"{number:,}" for number in numbers[:NAMED])
     more = f" and {len(numbers) - NAMED:,} more" if len(numbers) > NAMED else ""
     return f"input {shown} has" if len(numbers) == 1 else f"inputs {shown}{more} have"
 
 
-class Trees:
-    """A file of JSON lines, made when the first tree comes; nothing without a name."""
+class SearchTreeWriter:
+    """Writes search trees as JSON lines; does nothing without a path."""
 
     def __init__(self, path: Path | None, run: Run) -> None:
         self._path, self._run = path, run
         self._open = ExitStack()
         self._file: IO[str] | None = None
 
-    def __enter__(self) -> "Trees":
+    def __enter__(self) -> "SearchTreeWriter":
         if self._path is not None:
             try:
                 self._file = self._open.enter_context(self._path.open("w", encoding="utf-8"))
@@ -157,15 +165,15 @@ class Trees:
     def __exit__(self, *error: object) -> None:
         self._open.close()
 
-    def write(self, text: str, answer: Answer | None) -> None:
-        """The tree of one input; null for a blank line."""
+    def write(self, text: str, prediction: ExamplePrediction | None) -> None:
+        """Write the search tree of one input; null for a blank line."""
         if self._file is not None:
-            tree = None if answer is None else answer.tree
+            tree = None if prediction is None else prediction.tree
             self._file.write(to_json(tree and tree_as_dict(self._run, text, tree)) + "\n")
 
 
-def tree_as_dict(run: Run, text: str, tree: Tree) -> dict[str, Any]:
-    """A tree for machines: nodes name their parents by their place, -1 where there is none."""
+def tree_as_dict(run: Run, text: str, tree: SearchTree) -> dict[str, Any]:
+    """A search tree as JSON; a node names its parent by index, -1 for the root."""
     question = run.task.question(text)
     return {
         "view": "beam",
@@ -176,155 +184,175 @@ def tree_as_dict(run: Run, text: str, tree: Tree) -> dict[str, Any]:
             {
                 "parent": node.parent,
                 "step": node.step,
-                "symbol": shown(run, node.symbol, question),
+                "symbol": shown(run, node.token, question),
                 "log_prob": node.log_prob,
-                "fate": node.fate,
+                "fate": node.status,
                 "score": node.score,
             }
             for node in tree.nodes
         ],
-        "answers": [tree.path(node) for node in tree.answers],
+        "answers": [tree.path(node) for node in tree.ends],
     }
 
 
-def shown(run: Run, symbol: int, question: Any) -> str:
-    """A symbol as it is called, one copied from the question as there; the end has no letters."""
+def shown(run: Run, token: int, question: Any) -> str:
+    """A token as text: one copied from the source as it is there, END as </s>."""
     target = run.model.signature.target
-    if isinstance(target, Tokens) and symbol >= target.size:
-        return run.task.show(run.task.answer_to(question, [symbol]))
-    return "</s>" if symbol == END else run.task.shown_symbol(symbol)
+    if isinstance(target, Tokens) and token >= target.size:
+        return run.task.show(run.task.decode_for(question, [token]))
+    return "</s>" if token == END else run.task.show_token(token)
 
 
-def add(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
-    parser.add_argument("run", metavar="RUN", help="the name of a run, or its folder")
+    parser.add_argument("run", metavar="RUN", help="name or folder of a run")
     parser.add_argument(
         "inputs",
         metavar="INPUT",
         nargs="*",
-        help="what to answer, or a file; - is standard input",
+        help="input, or a file of inputs; - is standard input",
     )
     parser.add_argument(
-        "-f", "--file", metavar="FILE", help="a file of inputs, one a line; - is standard input"
+        "-f", "--file", metavar="FILE", help="file of inputs, one per line; - is standard input"
     )
-    parser.add_argument("--encoding", default="utf-8", metavar="NAME", help="of FILE")
+    parser.add_argument(
+        "--encoding", default="utf-8", metavar="NAME", help="encoding of FILE (utf-8)"
+    )
     parser.add_argument(
         "--format",
         choices=("auto", "text", "columns", "jsonl"),
         default="auto",
-        help="of FILE; one in columns or JSON lines is answered in its own shape",
+        help="format of FILE; in columns and JSON lines the predicted tags are filled in (auto)",
     )
-    parser.add_argument("--columns", metavar="ROLES", help="of FILE, such as word=1,tag=4")
+    parser.add_argument("--columns", metavar="ROLES", help="columns of FILE, as word=1,tag=4")
     add_search(parser)
     parser.add_argument(
-        "--nbest", type=int, default=1, metavar="N", help="the N best answers, with their scores"
+        "--nbest",
+        type=int,
+        default=1,
+        metavar="N",
+        help="print the N best outputs with their scores (1)",
     )
-    add_draws(parser)
-    add_allow(parser, "answers")
+    add_sample_options(parser)
+    add_allow(parser, "outputs")
     parser.add_argument(
-        "--shortest", type=int, default=0, metavar="N", help="the fewest symbols an answer has"
+        "--shortest",
+        type=int,
+        default=0,
+        metavar="N",
+        help="minimum length of an output, in tokens",
     )
-    parser.add_argument("--prefix", default="", metavar="TEXT", help="every answer begins with it")
+    parser.add_argument(
+        "--prefix", default="", metavar="TEXT", help="every output begins with TEXT"
+    )
     parser.add_argument(
         "--batch-tokens",
         type=int,
         metavar="N",
-        help="so many symbols are read at once, padding and all (256 inputs)",
+        help="batch size in tokens, with padding (default: 256 inputs)",
     )
     parser.add_argument(
-        "--tree", type=Path, metavar="FILE", help="write all that was looked at, as JSON lines"
+        "--tree",
+        type=Path,
+        metavar="FILE",
+        help="write the search tree of each input, as JSON lines",
     )
     parser.add_argument(
-        "--explain", action="store_true", help="draw what happened inside under each answer"
+        "--explain",
+        action="store_true",
+        help="draw the attention, or another view, below each prediction",
     )
 
 
-def run(given: argparse.Namespace) -> int:
-    """Answer every input, in order."""
-    search = replace(search_of(given), tree=given.tree is not None)
-    nbest = at_least_one("--nbest", given.nbest)
-    search = replace(search, nbest=nbest, shortest=given.shortest)
-    if given.batch_tokens is not None:
-        at_least_one("--batch-tokens", given.batch_tokens)
-    run = load_together(given)
-    if given.command not in ("predict", run.task.verb):
-        raise wrong_task(run, given.command)
-    if run.task.form is Form.FORECAST and len(given.inputs) == 1 and is_file(given.inputs[0]):
+def run(args: argparse.Namespace) -> int:
+    """Print a prediction for every input, in order."""
+    search = replace(search_from(args), tree=args.tree is not None)
+    nbest = at_least_one("--nbest", args.nbest)
+    search = replace(search, nbest=nbest, shortest=args.shortest)
+    if args.batch_tokens is not None:
+        at_least_one("--batch-tokens", args.batch_tokens)
+    run = load_ensemble(args)
+    if args.command not in ("predict", run.task.verb):
+        raise wrong_task(run, args.command)
+    if run.task.form is Form.FORECAST and len(args.inputs) == 1 and is_file(args.inputs[0]):
         raise UsageError(
             "U318",
-            f"{run.task.verb} reads files; predict reads series that are typed, one a line",
-            help=[f"seqloom {run.task.verb} {given.run} {given.inputs[0]}"],
+            f"a file of series needs {run.task.verb}; predict reads one typed series per line",
+            help=[f"seqloom {run.task.verb} {args.run} {args.inputs[0]}"],
         )
-    search = replace(_with_rules(run, search, given), chances=has_labels(run))
-    search.must_fit(run.model.signature)
-    how = draws_of(given, search) or search
-    how.must_fit(run.model.signature)
-    if (sheet := sheet_given(run, given)) is not None:
-        return fill(run, sheet, how, given)
-    inputs, where = _inputs(given)
-    answer = _found(run, how, given, where == "arguments")
-    odd = Oddities(run)
-    shown = _as_json if given.json else _as_text
-    quiet = given.quiet or sys.stdout.isatty()
-    with Progress(f"asking {run.name}", quiet=quiet) as progress, Trees(given.tree, run) as trees:
+    search = replace(_constrained(run, search, args), chances=has_labels(run))
+    search.validate_for(run.model.signature)
+    how = sampling_decoder_from(args, search) or search
+    how.validate_for(run.model.signature)
+    if (sheet := find_sheet(run, args)) is not None:
+        return fill_sheet(run, sheet, how, args)
+    inputs, where = _inputs(args)
+    predict_batch = _predictor(run, how, args, where == "arguments")
+    warnings = InputWarnings(run)
+    shown = _as_json if args.json else _as_text
+    quiet = args.quiet or sys.stdout.isatty()
+    with (
+        ProgressLine(f"inference with {run.name}", quiet=quiet) as progress,
+        SearchTreeWriter(args.tree, run) as trees,
+    ):
         done = 0
         for texts in batches(inputs, are_typed=where == STANDARD_INPUT):
-            odd.count(texts)
-            for result in answer(texts):
+            warnings.count(texts)
+            for result in predict_batch(texts):
                 show(shown(run, result, how))
-                trees.write(result.text, result.answer)
+                trees.write(result.text, result.prediction)
             sys.stdout.flush()
             done += len(texts)
-            progress.tell(done)
-    say_notes(odd.notes(), given.quiet)
+            progress.update(done)
+    say_notes(warnings.notes(), args.quiet)
     return 0
 
 
-def _with_rules(run: Run, search: Search, given: argparse.Namespace) -> Search:
-    """The search with what --allow and --prefix say."""
-    search.must_fit(run.model.signature)
-    return run.ruled(search, allow=allowed(run, given), prefix=given.prefix)
+def _constrained(run: Run, search: Search, args: argparse.Namespace) -> Search:
+    """The search with the constraints of --allow and --prefix."""
+    search.validate_for(run.model.signature)
+    return run.constrained(search, allow=allowed_tokens(run, args), prefix=args.prefix)
 
 
 @dataclass(frozen=True)
 class Result:
-    """What was asked and what came of it; blank lines have no answer."""
+    """An input and its prediction; None for a blank line."""
 
     text: str
-    answer: Answer | None = None
+    prediction: ExamplePrediction | None = None
     view: View | None = None
 
 
-def _inputs(given: argparse.Namespace) -> tuple[Iterator[str], str]:
-    """Arguments if there are any, else the file, else standard input; and which of them.
+def _inputs(args: argparse.Namespace) -> tuple[Iterator[str], str]:
+    """The inputs, from arguments, else the file, else standard input; and which of these it is.
 
-    One argument that is the name of a file, or -, stands for its lines.
+    A single argument that names a file, or -, stands for its lines.
     """
-    file = given.file
-    if given.inputs and file:
-        raise given_twice("inputs")
-    if len(given.inputs) == 1 and is_file(given.inputs[0]):
-        (file,) = given.inputs
-    elif given.inputs:
-        return arguments(given.inputs), "arguments"
-    if given.explain:
-        raise UsageError("U010", "--explain draws inputs that are given as arguments only")
+    file = args.file
+    if args.inputs and file:
+        raise conflicting_inputs("inputs")
+    if len(args.inputs) == 1 and is_file(args.inputs[0]):
+        (file,) = args.inputs
+    elif args.inputs:
+        return argument_texts(args.inputs), "arguments"
+    if args.explain:
+        raise UsageError("U010", "--explain needs inputs as arguments, not a file")
     file = file or STANDARD_INPUT
-    return lines_of(file, given.encoding), STANDARD_INPUT if file == STANDARD_INPUT else "file"
+    return read_lines(file, args.encoding), STANDARD_INPUT if file == STANDARD_INPUT else "file"
 
 
-def _found(
-    run: Run, how: Search | Draws, given: argparse.Namespace, are_arguments: bool
+def _predictor(
+    run: Run, how: Search | SamplingDecoder, args: argparse.Namespace, are_arguments: bool
 ) -> Callable[[list[str]], list[Result]]:
-    """Answers to texts; a blank line of a file has a blank answer, so that lines still match."""
+    """A function that predicts a batch; blank lines stay, so that lines of the output match."""
     done = 0
 
-    def answer(texts: list[str]) -> list[Result]:
+    def predict_batch(texts: list[str]) -> list[Result]:
         nonlocal done
-        asked = [text for text in texts if text.strip() or are_arguments]
-        here = replace(how, first=done) if isinstance(how, Draws) else how
-        answers = iter(run.answers(asked, here, tokens=given.batch_tokens or 0))
-        done += len(asked)
+        inputs = [text for text in texts if text.strip() or are_arguments]
+        here = replace(how, first=done) if isinstance(how, SamplingDecoder) else how
+        answers = iter(run.predictions(inputs, here, tokens=args.batch_tokens or 0))
+        done += len(inputs)
         return [
             Result(text, next(answers), view(text))
             if text.strip() or are_arguments
@@ -333,57 +361,61 @@ def _found(
         ]
 
     def view(text: str) -> View | None:
-        return run.inspect(text, beam=given.beam) if given.explain else None
+        return run.inspect(text, beam=args.beam) if args.explain else None
 
-    return answer
+    return predict_batch
 
 
-def _as_text(run: Run, result: Result, how: Search | Draws) -> str:
-    """One line, or one for each of several with its number and its score before it.
+def _as_text(run: Run, result: Result, how: Search | SamplingDecoder) -> str:
+    """One line; with n-best or samples one line each with rank and score.
 
-    With a picture below it, and its probability beside it, if asked for.
+    With --explain the probability, and the view below.
     """
-    if result.answer is None:
+    if result.prediction is None:
         return ""
-    if _several(how):
-        found = enumerate((result.answer, *result.answer.others), start=1)
+    if _has_several(how):
+        ranked = enumerate((result.prediction, *result.prediction.others), start=1)
         return "\n".join(
-            f"{rank}\t{one.score:.4f}\t{run.task.show(one.value)}" for rank, one in found
+            f"{rank}\t{one.score:.4f}\t{run.task.show(one.value)}" for rank, one in ranked
         )
-    told = _told(run, result.text, result.answer)
+    line = _as_line(run, result.text, result.prediction)
     if run.task.form is Form.NEXT:
-        told = _joined(run, result.text, told)
+        line = _joined(run, result.text, line)
     if result.view is None:
-        return told
+        return line
     is_plain = not can_show("▁█·", sys.stdout)
     picture = result.view.to_text(width(), ascii=is_plain)
-    chance = (
-        f"   p={math.exp(result.answer.log_prob):.2g}" if has_chance(run, result.answer) else ""
+    probability = (
+        f"   p={math.exp(result.prediction.log_prob):.2g}"
+        if has_probability(run, result.prediction)
+        else ""
     )
-    return f"{told}{chance}\n{picture}\n"
+    return f"{line}{probability}\n{picture}\n"
 
 
-def _several(how: Search | Draws) -> bool:
-    return (how.count if isinstance(how, Draws) else how.nbest) > 1
+def _has_several(how: Search | SamplingDecoder) -> bool:
+    return (how.count if isinstance(how, SamplingDecoder) else how.nbest) > 1
 
 
-def _as_json(run: Run, result: Result, how: Search | Draws) -> str:
-    several = ("drawn" if isinstance(how, Draws) else "nbest") if _several(how) else ""
-    found = as_dict(run, result.text, result.answer, several)
-    return to_json(found if result.view is None else found | {"view": result.view.to_json()})
+def _as_json(run: Run, result: Result, how: Search | SamplingDecoder) -> str:
+    several = (
+        ("drawn" if isinstance(how, SamplingDecoder) else "nbest") if _has_several(how) else ""
+    )
+    facts = as_dict(run, result.text, result.prediction, several)
+    return to_json(facts if result.view is None else facts | {"view": result.view.to_json()})
 
 
-def _told(run: Run, text: str, answer: Answer) -> str:
-    """An answer in one line: as it is, marked in the question, or with how sure it is."""
-    marked = run.task.marked(run.task.question(text), answer.value)
+def _as_line(run: Run, text: str, prediction: ExamplePrediction) -> str:
+    """A prediction in one line: labels in the text, with probabilities on a terminal."""
+    marked = run.task.highlighted(run.task.question(text), prediction.value)
     if marked is not None:
-        return drawn(marked, sys.stdout)
-    if answer.chances is not None and is_live(sys.stdout):
-        return run.task.show_surely(answer.value, answer.chances)
-    return run.task.show(answer.value)
+        return labelled_line(marked, sys.stdout)
+    if prediction.probabilities is not None and is_interactive(sys.stdout):
+        return run.task.show_with_probabilities(prediction.value, prediction.probabilities)
+    return run.task.show(prediction.value)
 
 
 def _joined(run: Run, prompt: str, text: str) -> str:
-    """A prompt and how it goes on."""
-    are_words = run.task.read_unit == "words"
+    """A prompt and its continuation."""
+    are_words = run.task.input_unit == "words"
     return f"{prompt} {text}".strip() if are_words else prompt + text

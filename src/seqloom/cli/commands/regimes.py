@@ -1,4 +1,4 @@
-"""seqloom regimes: which states a series goes through, and when."""
+"""seqloom regimes: segmentation of a time series by a Gaussian HMM (Baum-Welch, Viterbi)."""
 
 import argparse
 import sys
@@ -6,81 +6,87 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from ...recipe import Recipe
-from ...runs.segment import AS_ONE, find, view_of
+from ...runs.segment import AS_ONE, fit_regimes, regimes_view
 from ...views.draw.text import to_ascii
-from ...views.segmentation import MOST_STRETCHES, RegimesView
-from ..arguments import add_reading, at_least_one, reading_of
-from ..output import hand_out
+from ...views.segmentation import MAX_SEGMENTS, RegimesView
+from ..arguments import add_data_options, at_least_one, data_settings
+from ..output import output_view
 from ..terminal import can_show, say, show, table
 
 if TYPE_CHECKING:
-    from ...models.gaussian_hmm import HiddenRegimes
+    from ...models.gaussian_hmm import GaussianHMM
 
 MARKS = "▁█–…±"
 
 
-def add(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
-    parser.add_argument("file", metavar="FILE", help="numbers: a table, JSON lines, or .ts")
-    parser.add_argument("--states", type=int, default=3, metavar="N", help="how many (3)")
+    parser.add_argument("file", metavar="FILE", help="time series: CSV, JSON lines, or .ts")
     parser.add_argument(
-        "--restarts", type=int, default=5, metavar="N", help="starts to take the best of (5)"
-    )
-    parser.add_argument("--series", default="", metavar="NAME", help="which to show, of several")
-    parser.add_argument(
-        "-s", "--seed", type=int, default=1, metavar="N", help="where chance starts (1)"
+        "--states", type=int, default=3, metavar="N", help="number of hidden states (3)"
     )
     parser.add_argument(
-        "--name", default="", help="keep the model as a run of this name, which can forecast"
+        "--restarts",
+        type=int,
+        default=5,
+        metavar="N",
+        help="random restarts of EM, of which the best is kept (5)",
+    )
+    parser.add_argument(
+        "--series", default="", metavar="NAME", help="series to show, if the file has several"
+    )
+    parser.add_argument("-s", "--seed", type=int, default=1, metavar="N", help="random seed (1)")
+    parser.add_argument(
+        "--name", default="", help="also save the model as a run of this name, for forecasting"
     )
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FILE", help="save as .svg, .png, .json or .html"
     )
-    add_reading(parser)
+    add_data_options(parser)
 
 
-def run(given: argparse.Namespace) -> int:
-    """Print what each state is and when it held, or save the picture and print where."""
-    recipe = _recipe(given)
-    found = find(recipe, _kept(recipe, given) if given.name else None)
-    if not given.quiet:
-        for sentence in found.said:
+def run(args: argparse.Namespace) -> int:
+    """Print the states and their segments, or save the picture and print the path."""
+    recipe = _recipe(args)
+    segmented = fit_regimes(recipe, _kept(recipe, args) if args.name else None)
+    if not args.quiet:
+        for sentence in segmented.notes:
             say(sentence)
-    view = view_of(found, given.series)
-    if given.output is None and not given.json:
+    view = regimes_view(segmented, args.series)
+    if args.output is None and not args.json:
         _print_tables(view)
-    hand_out(view, given, MARKS)
+    output_view(view, args, MARKS)
     return 0
 
 
-def _recipe(given: argparse.Namespace) -> Recipe:
-    """A forecast by hidden regimes, as the options say."""
+def _recipe(args: argparse.Namespace) -> Recipe:
+    """The recipe of a Gaussian HMM with the options of the command line."""
     settings = {
-        "data.train": given.file,
-        "model.states": at_least_one("--states", given.states),
-        "model.restarts": at_least_one("--restarts", given.restarts),
-        "training.seed": given.seed,
+        "data.train": args.file,
+        "model.states": at_least_one("--states", args.states),
+        "model.restarts": at_least_one("--restarts", args.restarts),
+        "training.seed": args.seed,
         "training.epochs": 50,
     }
-    blank = Recipe({}, {"name": "forecast"}, {"name": "hidden-regimes"}, {})
-    return blank.with_settings({**AS_ONE, **settings, **reading_of(given)}).checked()
+    blank = Recipe({}, {"name": "forecast"}, {"name": "gaussian-hmm"}, {})
+    return blank.with_settings({**AS_ONE, **settings, **data_settings(args)}).checked()
 
 
-def _kept(recipe: Recipe, given: argparse.Namespace) -> "HiddenRegimes":
-    """The model of a new run, which was learned from the beginning of the series."""
+def _kept(recipe: Recipe, args: argparse.Namespace) -> "GaussianHMM":
+    """The model of a new run, trained on the training part of the series."""
     from ..session import Session
 
-    outcome = Session(Path(given.runs_dir), quiet=given.quiet).train(recipe, given.name)
-    say(f"kept as {outcome.run.name}:  seqloom forecast {outcome.run.name} {given.file}")
-    return cast("HiddenRegimes", outcome.run.model)
+    outcome = Session(Path(args.runs_dir), quiet=args.quiet).train(recipe, args.name)
+    say(f"saved as {outcome.run.name}:  seqloom forecast {outcome.run.name} {args.file}")
+    return cast("GaussianHMM", outcome.run.model)
 
 
 def _print_tables(view: RegimesView) -> None:
-    """The states, and the last stretches."""
+    """Print the table of states, and the last segments."""
     plain = not can_show(MARKS, sys.stdout)
     states, stretches = view.states_table(), view.to_table()
-    left_out = max(0, len(stretches) - 1 - MOST_STRETCHES)
-    shown = [stretches[0], *stretches[1:][-MOST_STRETCHES:]]
+    left_out = max(0, len(stretches) - 1 - MAX_SEGMENTS)
+    shown = [stretches[0], *stretches[1:][-MAX_SEGMENTS:]]
     lines = [*table(states, "l" + "r" * (len(states[0]) - 1)), ""]
     lines += table(shown, "lllr")
     if left_out:

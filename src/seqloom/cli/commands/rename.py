@@ -1,4 +1,4 @@
-"""seqloom rename: another name for a run."""
+"""seqloom rename: rename a run."""
 
 import argparse
 
@@ -8,15 +8,15 @@ from ...runs.run import find
 from ..terminal import show
 
 
-def add(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     parser.add_argument("run", metavar="RUN", help="a run that is not being trained")
-    parser.add_argument("name", metavar="NAME", help="what it is called from now on")
+    parser.add_argument("name", metavar="NAME", help="its new name")
 
 
-def run(given: argparse.Namespace) -> int:
-    """Rename it, and print where it is."""
-    folder = find(given.run, given.runs_dir)
-    found = rename(folder, given.name)
-    show(to_json({"path": str(found), "from": folder.name}) if given.json else str(found))
+def run(args: argparse.Namespace) -> int:
+    """Rename the run, and print its new folder."""
+    folder = find(args.run, args.runs_dir)
+    renamed = rename(folder, args.name)
+    show(to_json({"path": str(renamed), "from": folder.name}) if args.json else str(renamed))
     return 0

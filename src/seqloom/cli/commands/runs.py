@@ -1,4 +1,4 @@
-"""seqloom runs: every run in the runs folder, the newest last."""
+"""seqloom runs: list the runs in the runs folder, the newest last."""
 
 import argparse
 import sys
@@ -12,20 +12,20 @@ from ..terminal import say, show, sparkline, table
 CURVE = 16
 
 
-def add(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     parser.add_argument("--task", metavar="TASK", help="only runs of this task")
 
 
-def run(given: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     """Print a line for each run; with --quiet only their names."""
-    folder = Path(given.runs_dir)
-    records = [read_record(found) for found in run_folders(folder)]
-    chosen = [record for record in records if given.task in (None, record.task)]
-    if given.json:
+    folder = Path(args.runs_dir)
+    records = [read_record(path) for path in run_folders(folder)]
+    chosen = [record for record in records if args.task in (None, record.task)]
+    if args.json:
         for record in chosen:
             show(to_json(record.as_dict()))
-    elif given.quiet:
+    elif args.quiet:
         for record in chosen:
             show(record.name)
     elif chosen:
@@ -34,12 +34,12 @@ def run(given: argparse.Namespace) -> int:
             show(line)
         show(f"best: {_legend(chosen)}")
     else:
-        _say_none(folder, given.task, records)
+        _say_none(folder, args.task, records)
     return 0
 
 
 def age(seconds: float) -> str:
-    """A time that has passed, in one unit."""
+    """An age in its largest unit: 3 d, 5 h, 12 min."""
     for length, name in ((86400, "d"), (3600, "h"), (60, "min")):
         if seconds >= length:
             return f"{int(seconds // length)} {name}"
@@ -47,7 +47,7 @@ def age(seconds: float) -> str:
 
 
 def state(record: Record) -> str:
-    """The state, with how far it is where it is running."""
+    """The state of a run, with its progress while it is trained."""
     progress = record.progress()
     if record.state == "running" and progress is not None:
         return f"running {100 * progress:.0f} %"
@@ -55,28 +55,28 @@ def state(record: Record) -> str:
 
 
 def thinned(values: list[float], most: int) -> list[float]:
-    """At most so many of the values, evenly taken, the last one kept."""
+    """At most so many of the values, evenly spaced, with the last."""
     if len(values) <= most:
         return values
-    return [values[(place + 1) * len(values) // most - 1] for place in range(most)]
+    return [values[(index + 1) * len(values) // most - 1] for index in range(most)]
 
 
 def _row(record: Record) -> list[str]:
     curve = sparkline(thinned(record.curve, CURVE), sys.stdout)
-    name, best = record.headline, record.best
+    name, best = record.primary_metric, record.best
     value = shown_metric(name, best[name]) if name and best else ""
-    told = [record.name, record.task, record.model, state(record), value, curve]
-    return [*told, age(record.age())]
+    cells = [record.name, record.task, record.model, state(record), value, curve]
+    return [*cells, age(record.age())]
 
 
 def _legend(records: list[Record]) -> str:
-    """Which metric the best of each task is, on validation."""
+    """The metric that the column `best` shows for each task."""
     tasks: dict[str, dict[str, None]] = {}
     for record in records:
-        if record.headline:
-            tasks.setdefault(record.headline, {})[record.task] = None
-    told = [f"{METRICS[name].title} for {' and '.join(who)}" for name, who in tasks.items()]
-    return f"{', '.join(told)}, on validation" if told else "no evaluation yet"
+        if record.primary_metric:
+            tasks.setdefault(record.primary_metric, {})[record.task] = None
+    legend = [f"{METRICS[name].title} for {' and '.join(who)}" for name, who in tasks.items()]
+    return f"{', '.join(legend)}, on validation data" if legend else "no evaluation yet"
 
 
 def _say_none(folder: Path, task: str | None, records: list[Record]) -> None:

@@ -1,4 +1,4 @@
-"""seqloom show: all that is known of one run, read from its files alone."""
+"""seqloom show: everything about one run, read from its files without loading the model."""
 
 import argparse
 import sys
@@ -6,7 +6,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
-from ...config import filled
+from ...config import with_defaults
 from ...errors import SeqloomError
 from ...metrics import METRICS
 from ...runs.card import metrics_in
@@ -15,40 +15,40 @@ from ...runs.run import CARD, find
 from ...runs.splits import FILES
 from ...tasks import TASKS
 from ...training.options import Training
-from ..terminal import can_show, duration, mark, say, several, show, table, width
+from ..terminal import can_show, duration, mark, plural, say, show, table, width
 
 MOST_EVALUATIONS = 12
-MOST_METRICS = 6  # of a row: what is most telling comes first
+MOST_METRICS = 6  # columns, the most important first
 
 
-def add(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
-    parser.add_argument("run", metavar="RUN", help="the name of a run, or its folder")
-    parser.add_argument("--all", action="store_true", help="every setting and every evaluation")
+    parser.add_argument("run", metavar="RUN", help="name or folder of a run")
+    parser.add_argument("--all", action="store_true", help="all settings and all evaluations")
 
 
-def run(given: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     """Print the run."""
-    record = read_record(find(given.run, Path(given.runs_dir)))
-    if given.json:
+    record = read_record(find(args.run, Path(args.runs_dir)))
+    if args.json:
         show(to_json(as_dict(record)))
         return 0
-    for line in [*_folded(_facts(record, given.all)), "", *_evaluations(record, given.all)]:
+    for line in [*_wrapped(_facts(record, args.all)), "", *_evaluations(record, args.all)]:
         show(line)
-    if not given.quiet:
+    if not args.quiet:
         _say_next(record)
     return 0
 
 
 def as_dict(record: Record) -> dict[str, Any]:
-    """The run for machines."""
+    """The run as JSON."""
     return {
         "name": record.name,
         "folder": str(record.folder),
         "state": record.state,
         "progress": record.progress(),
         "examples": record.start.get("examples", {}),
-        "learned": record.learned(),
+        "learned": record.num_parameters(),
         "weights_bytes": record.weights_bytes(),
         "folder_bytes": record.folder_bytes(),
         "seconds": record.seconds(),
@@ -61,7 +61,7 @@ def as_dict(record: Record) -> dict[str, Any]:
 
 
 def _facts(record: Record, is_all: bool) -> list[list[str]]:
-    """What it is, what it learned from, what it took."""
+    """Model, data, settings, cost and best result."""
     dot = " · " if can_show("·", sys.stdout) else ", "
     examples = record.start.get("examples", {})
     counts = [f"{examples[name]:,} {name}" for name in FILES if name in examples]
@@ -76,37 +76,37 @@ def _facts(record: Record, is_all: bool) -> list[list[str]]:
         ["model", dot.join(_settings(record.recipe.model))],
         ["training", dot.join(_training(record, is_all))],
         ["size", _size(record)],
-        ["took", f"{duration(record.seconds())} for {several(_steps(record), 'step')}"],
+        ["time", f"{duration(record.seconds())} for {plural(_steps(record), 'step')}"],
         ["best", dot.join(_best(record))],
         ["card", _card(record) or ""],
     ]
     return [row for row in rows if row[1]]
 
 
-def _folded(rows: list[list[str]]) -> list[str]:
-    """Names on the left, and beside them their texts, over several lines where they are long."""
+def _wrapped(rows: list[list[str]]) -> list[str]:
+    """Two columns of names and texts; long texts are wrapped."""
     room = max(len(name) for name, _ in rows) + 2
-    found = []
+    wrapped = []
     for name, text in rows:
         lines = wrap(text, max(20, width() - room), break_long_words=False, break_on_hyphens=False)
-        found += [f"{name:<{room}}{lines[0]}", *(" " * room + line for line in lines[1:])]
-    return found
+        wrapped += [f"{name:<{room}}{lines[0]}", *(" " * room + line for line in lines[1:])]
+    return wrapped
 
 
 def _evaluations(record: Record, is_all: bool) -> list[str]:
-    """A row for each evaluation, the first ones left out where they are many."""
-    found = record.evaluations if is_all else record.evaluations[-MOST_EVALUATIONS:]
-    if not found:
+    """A row for each evaluation; only the last ones if there are many."""
+    shown = record.evaluations if is_all else record.evaluations[-MOST_EVALUATIONS:]
+    if not shown:
         return ["no evaluations yet"]
-    names = list(metrics_in(found[-1]))[: None if is_all else MOST_METRICS]
+    names = list(metrics_in(shown[-1]))[: None if is_all else MOST_METRICS]
     rows = [["step", "epoch", *(METRICS[name].title for name in names), ""]]
     star = mark("best", sys.stdout)
-    for event in found:
+    for event in shown:
         values = [shown_metric(name, event[name]) if name in event else "" for name in names]
         epoch = f"{event.get('epoch', 0):.1f}"
         rows.append([f"{event['step']:,}", epoch, *values, star if event.get("best") else ""])
-    left = len(record.evaluations) - len(found)
-    return [*table(rows, "r"), *[f"and {several(left, 'earlier evaluation')}: --all"] * bool(left)]
+    left = len(record.evaluations) - len(shown)
+    return [*table(rows, "r"), *[f"and {plural(left, 'earlier evaluation')}: --all"] * bool(left)]
 
 
 def _settings(table: dict[str, Any]) -> list[str]:
@@ -114,17 +114,17 @@ def _settings(table: dict[str, Any]) -> list[str]:
 
 
 def _training(record: Record, is_all: bool) -> list[str]:
-    """The settings of training, those left at their defaults only if asked for."""
-    default = {} if is_all else filled(Training, {})
-    given = {k: v for k, v in record.recipe.training.items() if is_all or default.get(k) != v}
-    return _settings(given) or ["as by default"]
+    """Settings of training; those at their defaults only with --all."""
+    default = {} if is_all else with_defaults(Training, {})
+    chosen = {k: v for k, v in record.recipe.training.items() if is_all or default.get(k) != v}
+    return _settings(chosen) or ["default settings"]
 
 
 def _size(record: Record) -> str:
-    known = record.learned()
-    learned = f"{known:,} learned numbers, " if known is not None else ""
+    known = record.num_parameters()
+    learned = f"{known:,} parameters, " if known is not None else ""
     on_disk = f"{shown_bytes(record.weights_bytes())} of weights"
-    return f"{learned}{on_disk}, {shown_bytes(record.folder_bytes())} in all"
+    return f"{learned}{on_disk}, {shown_bytes(record.folder_bytes())} in total"
 
 
 def _best(record: Record) -> list[str]:
@@ -134,7 +134,7 @@ def _best(record: Record) -> list[str]:
         f"{METRICS[name].title} {shown_metric(name, value)}"
         for name, value in metrics_in(record.best).items()
     ]
-    return [f"step {record.best['step']:,} on validation", *values]
+    return [f"step {record.best['step']:,} on validation data", *values]
 
 
 def _steps(record: Record) -> int:
@@ -148,7 +148,7 @@ def _card(record: Record) -> str | None:
 
 def _say_next(record: Record) -> None:
     if record.state in ("stopped", "vanished"):
-        why = "its process ended without a word" if record.state == "vanished" else "it was stopped"
+        why = "its process was killed" if record.state == "vanished" else "it was stopped"
         say(f"Next: seqloom train --resume {record.name}   ({why})")
         return
     try:

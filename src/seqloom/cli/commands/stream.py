@@ -1,6 +1,6 @@
-"""seqloom stream: answer every symbol, or every number, as it comes in, one a line.
+"""seqloom stream: online inference, a prediction after every token or number, one per line.
 
-A line without a symbol ends the sequence: the next one begins a new one, as in files of columns.
+A blank line ends the sequence: the next line starts a new one, as in CoNLL files.
 """
 
 import argparse
@@ -15,82 +15,92 @@ from types import FrameType
 from typing import Any, NoReturn
 
 from ...errors import DataError, Place
-from ...inference.stream import ForecastReply, NumbersReply, Reply, Stream, StreamState
+from ...inference.stream import (
+    ForecastPrediction,
+    NumericPrediction,
+    Stream,
+    StreamPrediction,
+    StreamState,
+)
 from ...prediction import LEVELS
 from ...runs.record import to_json
 from ...task import Task
 from ..arguments import at_least_one
-from ..inputs import STANDARD_INPUT, lines_of
+from ..inputs import STANDARD_INPUT, read_lines
 from ..loading import load_run, say_notes
 from ..terminal import show, visible
 
-AnyReply = Reply | NumbersReply | ForecastReply
+AnyReply = StreamPrediction | NumericPrediction | ForecastPrediction
 
 
-def add(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
-    parser.add_argument("run", metavar="RUN", help="the name of a run, or its folder")
+    parser.add_argument("run", metavar="RUN", help="name or folder of a run")
     parser.add_argument(
         "-f",
         "--file",
         metavar="FILE",
         default=STANDARD_INPUT,
-        help="symbols or numbers, one a line; standard input if left out; a blank line begins a"
-        " new sequence",
+        help="file of tokens or numbers, one per line (default: standard input); a blank line"
+        " starts a new sequence",
     )
-    parser.add_argument("--encoding", default="utf-8", metavar="NAME", help="of the input")
+    parser.add_argument(
+        "--encoding", default="utf-8", metavar="NAME", help="encoding of the input (utf-8)"
+    )
     parser.add_argument(
         "--state",
         type=Path,
         metavar="FILE",
-        help="go on from what is saved there, if it is there, and save there at the end",
+        help="restore the state from FILE if it exists, and save it there at the end",
     )
     parser.add_argument(
-        "--top", type=int, default=5, metavar="N", help="likeliest answers told with --json"
+        "--top", type=int, default=5, metavar="N", help="with --json: number of top predictions (5)"
     )
 
 
-def run(given: argparse.Namespace) -> int:
-    """Answer every line at once, until the input ends or somebody ends it."""
-    at_least_one("--top", given.top)
-    run = load_run(given.run, given.runs_dir)
+def run(args: argparse.Namespace) -> int:
+    """Print a prediction for every line as it arrives, until the input ends or a signal comes."""
+    at_least_one("--top", args.top)
+    run = load_run(args.run, args.runs_dir)
     stream = run.stream()
-    if given.state is not None and given.state.exists():
-        stream.state = StreamState.load(given.state)
-        say_notes([f"going on after {stream.steps:,} steps of {given.state}"], given.quiet)
-    with _ended_politely():
+    if args.state is not None and args.state.exists():
+        stream.state = StreamState.load(args.state)
+        say_notes([f"state of {stream.steps:,} steps restored from {args.state}"], args.quiet)
+    with _exit_on_sigterm():
         try:
-            _answer_all(stream, run.task, given)
+            _predict_all(stream, run.task, args)
         finally:
-            if given.state is not None:
-                stream.state.save(given.state)
+            if args.state is not None:
+                stream.state.save(args.state)
     return 0
 
 
-def _answer_all(stream: Stream, task: Task, given: argparse.Namespace) -> None:
-    unknown_was_told = False
-    for number, line in enumerate(lines_of(given.file, given.encoding), start=1):
+def _predict_all(stream: Stream, task: Task, args: argparse.Namespace) -> None:
+    unknown_was_reported = False
+    for number, line in enumerate(read_lines(args.file, args.encoding), start=1):
         if _is_blank(task, line):
             stream.reset()
-            show(to_json({"reset": True}) if given.json else "")
+            show(to_json({"reset": True}) if args.json else "")
         else:
-            reply = _answer(stream, line, number, given.file)
-            show(to_json(_as_dict(line, reply, given.top)) if given.json else _as_text(reply))
-            if not (reply.is_known or unknown_was_told):
-                note = f"{visible(line)!r} is unknown and read as <unk>; others are not told"
-                say_notes([note], given.quiet)
-                unknown_was_told = True
+            reply = _predict(stream, line, number, args.file)
+            show(to_json(_as_dict(line, reply, args.top)) if args.json else _as_text(reply))
+            if not (reply.is_known or unknown_was_reported):
+                note = (
+                    f"{visible(line)!r} is unknown and read as <unk>; further ones are not reported"
+                )
+                say_notes([note], args.quiet)
+                unknown_was_reported = True
         sys.stdout.flush()
 
 
 def _is_blank(task: Task, line: str) -> bool:
-    """Whether a line has no symbol in it; where symbols are characters, a space is one."""
+    """Whether a line has no token in it; with character tokens a space is one."""
     if line and not line.isspace():
         return False
-    return not line or len(task.ask(task.question(line))) == len(task.ask_end())
+    return not line or len(task.encode_source(task.question(line))) == len(task.encode_end())
 
 
-def _answer(stream: Stream, line: str, number: int, file: str) -> AnyReply:
+def _predict(stream: Stream, line: str, number: int, file: str) -> AnyReply:
     try:
         return stream.step(line)
     except DataError as error:
@@ -100,18 +110,18 @@ def _answer(stream: Stream, line: str, number: int, file: str) -> AnyReply:
 
 
 def _as_text(reply: AnyReply) -> str:
-    """The answer; what is expected of a series has its 80 % band behind it."""
-    if not isinstance(reply, ForecastReply):
+    """The prediction; a forecast with its 80 % prediction interval."""
+    if not isinstance(reply, ForecastPrediction):
         return reply.value
-    rows = zip(*(edge[0] for edge in (reply.answer.mean, *reply.answer.band(0.8))), strict=True)
+    rows = zip(*(edge[0] for edge in (reply.answer.mean, *reply.answer.interval(0.8))), strict=True)
     return "; ".join(f"{mean:.6g} [{low:.6g}, {high:.6g}]" for mean, low, high in rows)
 
 
 def _as_dict(line: str, reply: AnyReply, top: int) -> dict[str, Any]:
-    if isinstance(reply, NumbersReply):
+    if isinstance(reply, NumericPrediction):
         numbers = [float(number) for number in reply.numbers]
         return {"input": line, "output": reply.value, "numbers": numbers}
-    if isinstance(reply, ForecastReply):
+    if isinstance(reply, ForecastPrediction):
         known = {name: found.tolist() for name, found in reply.posterior.items()}
         rows = reply.answer.quantiles[0]
         levels = {f"{level:g}": rows[:, place].tolist() for place, level in enumerate(LEVELS)}
@@ -128,16 +138,16 @@ def _as_dict(line: str, reply: AnyReply, top: int) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def _ended_politely() -> Iterator[None]:
-    """A polite kill ends like Ctrl-C does, so that the state is saved."""
+def _exit_on_sigterm() -> Iterator[None]:
+    """Exit on SIGTERM as on Ctrl-C, so that the state is saved."""
 
-    def leave(number: int, frame: FrameType | None) -> NoReturn:
+    def stop(number: int, frame: FrameType | None) -> NoReturn:
         raise SystemExit(128 + number)
 
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, leave)
+    before = signal.signal(signal.SIGTERM, stop)
     try:
         yield
     finally:

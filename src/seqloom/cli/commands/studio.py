@@ -1,4 +1,4 @@
-"""seqloom studio: the pages and the web API, on this computer."""
+"""seqloom studio: the web interface and the web API, on this computer."""
 
 import argparse
 import os
@@ -10,34 +10,37 @@ from typing import TYPE_CHECKING
 
 from ...errors import StudioError
 from ...runs.record import to_json
-from ..terminal import say, several, show
+from ..terminal import plural, say, show
 
 if TYPE_CHECKING:
-    from ...server.options import Settings
+    from ...server.options import ServerSettings
     from ...server.state import Studio
 
 AUTO = "auto"
 
 
-def add(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     parser.add_argument(
-        "--port", type=int, default=8000, metavar="N", help="8000 if left out; 0 takes a free one"
+        "--port", type=int, default=8000, metavar="N", help="port (8000); 0 takes a free one"
     )
     parser.add_argument(
-        "--host", default="127.0.0.1", metavar="ADDRESS", help="beyond this computer: needs --token"
+        "--host",
+        default="127.0.0.1",
+        metavar="ADDRESS",
+        help="address to listen on (127.0.0.1); others than this computer need --token",
     )
     parser.add_argument(
-        "--token", default="", metavar="TEXT", help="who knows it may come in; auto makes one"
+        "--token", default="", metavar="TEXT", help="access token; auto generates one"
     )
     parser.add_argument(
         "--allowed-host",
         action="append",
         default=[],
         metavar="NAME",
-        help="a further name of this computer; may be repeated",
+        help="a further host name of this computer; may be repeated",
     )
-    parser.add_argument("--no-browser", action="store_true", help="open no page")
+    parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
     parser.add_argument(
         "--runs",
         dest="runs_dir",
@@ -48,63 +51,63 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(given: argparse.Namespace) -> int:
-    """Serve until Ctrl-C."""
+def run(args: argparse.Namespace) -> int:
+    """Run the server until Ctrl-C."""
     from ...server.app import listen, serve
-    from ...server.options import Settings
+    from ...server.options import ServerSettings
     from ...server.security import is_loopback
 
-    token = secrets.token_urlsafe(18) if given.token == AUTO else given.token
-    if not is_loopback(given.host) and not token:
+    token = secrets.token_urlsafe(18) if args.token == AUTO else args.token
+    if not is_loopback(args.host) and not token:
         raise StudioError(
             "S210",
-            f"refusing to listen on {given.host} without a token",
+            f"refusing to listen on {args.host} without a token",
             notes=["Anyone on the network could use your models and read your data."],
-            help=[f"seqloom studio --host {given.host} --token auto"],
+            help=[f"seqloom studio --host {args.host} --token auto"],
         )
-    with listen(given.host, given.port) as listener:
-        settings = Settings(
-            runs=given.runs_dir,
-            host=given.host,
+    with listen(args.host, args.port) as listener:
+        settings = ServerSettings(
+            runs=args.runs_dir,
+            host=args.host,
             port=listener.getsockname()[1],
             token=token,
-            hosts=tuple(given.allowed_host),
+            hosts=tuple(args.allowed_host),
         )
-        studio = serve(settings, listener, lambda ready: _welcome(settings, ready, given))
-    if not given.quiet:
+        studio = serve(settings, listener, lambda ready: _welcome(settings, ready, args))
+    if not args.quiet:
         _say_left(studio)
     return 0
 
 
-def _welcome(settings: "Settings", studio: "Studio", given: argparse.Namespace) -> None:
-    """Say where it is and what was found, and open a page."""
+def _welcome(settings: "ServerSettings", studio: "Studio", args: argparse.Namespace) -> None:
+    """Print the address and the number of runs, and open a browser."""
     address = _address(settings)
-    if given.json:
+    if args.json:
         show(to_json({"address": address, "runs_dir": str(settings.runs), "token": settings.token}))
-    elif given.quiet:
+    elif args.quiet:
         show(address)
     else:
         for line in _lines(address, settings, studio):
             show(line)
     sys.stdout.flush()
-    if not given.no_browser and _has_screen():
+    if not args.no_browser and _has_screen():
         threading.Thread(target=_open, args=(address,), daemon=True).start()
 
 
-def _lines(address: str, settings: "Settings", studio: "Studio") -> list[str]:
+def _lines(address: str, settings: "ServerSettings", studio: "Studio") -> list[str]:
     from ...server.security import is_loopback
 
-    who = "this computer only" if is_loopback(settings.host) else "with its token, from anywhere"
-    rows = studio.shelf.rows()
+    who = "this computer only" if is_loopback(settings.host) else "from anywhere, with the token"
+    rows = studio.run_store.rows()
     models = sum(row["has_weights"] for row in rows)
     under_way = sum(row["state"] in ("running", "waiting") for row in rows)
-    found = f"{several(models, 'model')}, {several(under_way, 'training')} running."
+    summary = f"{plural(models, 'model')}, {plural(under_way, 'training')} running."
     if not rows:
-        found = f"No runs in {settings.runs} yet: the first page helps to train one."
-    return [f"Studio at {address}   ({who} · Ctrl-C to stop)", found]
+        summary = f"No runs in {settings.runs} yet: train one on the first page."
+    return [f"Studio at {address}   ({who} · Ctrl-C to stop)", summary]
 
 
-def _address(settings: "Settings") -> str:
+def _address(settings: "ServerSettings") -> str:
     host = "127.0.0.1" if settings.host in ("0.0.0.0", "::") else settings.host
     host = f"[{host}]" if ":" in host else host
     token = f"?token={settings.token}" if settings.token else ""
@@ -112,19 +115,19 @@ def _address(settings: "Settings") -> str:
 
 
 def _say_left(studio: "Studio") -> None:
-    """What goes on without the server."""
-    rows = studio.shelf.rows()
+    """Print the trainings that continue without the server."""
+    rows = studio.run_store.rows()
     running = [row["id"] for row in rows if row["state"] in ("running", "waiting")]
     if running:
-        are = "goes" if len(running) == 1 else "go"
-        told = f"{several(len(running), 'training')} {are} on: {', '.join(running)}"
-        say(f"Stopped. {told}. Start the studio again to see them.")
+        continues = "continues" if len(running) == 1 else "continue"
+        trainings = f"{plural(len(running), 'training')} {continues}: {', '.join(running)}"
+        say(f"Stopped. {trainings}. Start the studio again to see them.")
     else:
         say("Stopped.")
 
 
 def _has_screen() -> bool:
-    """Whether a page can be opened; without a screen a browser would take over the terminal."""
+    """Whether a browser can be opened; without a display it would open in the terminal."""
     if sys.platform.startswith("linux"):
         return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
     return True

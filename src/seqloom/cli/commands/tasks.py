@@ -1,4 +1,4 @@
-"""seqloom tasks: what models can be trained for, and the files each task reads."""
+"""seqloom tasks: the tasks, what each predicts, and the files it reads."""
 
 import argparse
 from typing import Any
@@ -11,36 +11,36 @@ from ...tasks import TASKS
 from ..terminal import say, show
 
 
-def add(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command has no arguments of its own."""
 
 
-def run(given: argparse.Namespace) -> int:
-    """Print each task with what it does, what it reads and how it is judged."""
+def run(args: argparse.Namespace) -> int:
+    """Print each task with its summary, its columns and its main metric."""
     for name, kind in TASKS.items():
-        if given.json:
+        if args.json:
             show(to_json(_as_dict(name, kind)))
         else:
-            show(name if given.quiet else "\n  ".join([name, *_told(kind)]))
-    if not (given.quiet or given.json):
-        say("Next: seqloom models TASK   what can do it;  seqloom explain TASK   its options")
+            show(name if args.quiet else "\n  ".join([name, *_lines(kind)]))
+    if not (args.quiet or args.json):
+        say("Next: seqloom models TASK   its models;  seqloom explain TASK   its options")
     return 0
 
 
-def _told(kind: type[Task]) -> list[str]:
+def _lines(kind: type[Task]) -> list[str]:
     kinds = kind.varieties()
     forms = " or ".join(dict.fromkeys(task.form.value for task in kinds))
-    titles = " or ".join(dict.fromkeys(METRICS[task.headline].title for task in kinds))
-    reads = f"reads {' and '.join(kind.roles)}" if kind.roles else "makes its own examples"
+    titles = " or ".join(dict.fromkeys(METRICS[task.primary_metric].title for task in kinds))
+    reads = f"reads {' and '.join(kind.roles)}" if kind.roles else "generates its own examples"
     return [
         summary(kind),
-        f"predicts {forms}; judged by {titles}",
+        f"predicts {forms}; evaluated by {titles}",
         f"{reads}; used with seqloom {kind.verb}",
     ]
 
 
 def _as_dict(name: str, kind: type[Task]) -> dict[str, Any]:
-    """The task for machines; form and headline are those it has by default."""
+    """The task as JSON; form and headline are those of its default variety."""
     kinds = kind.varieties()
     return {
         "name": name,
@@ -48,9 +48,9 @@ def _as_dict(name: str, kind: type[Task]) -> dict[str, Any]:
         "form": kinds[0].form.name.lower(),
         "columns": list(kind.roles),
         "verb": kind.verb,
-        "headline": kinds[0].headline,
+        "headline": kinds[0].primary_metric,
         "varieties": [
-            {"name": one.variety, "form": one.form.name.lower(), "headline": one.headline}
+            {"name": one.variety, "form": one.form.name.lower(), "headline": one.primary_metric}
             for one in kinds
             if one.variety
         ],

@@ -1,4 +1,4 @@
-"""seqloom train: train a recipe, or a model on a file, or go on with a run."""
+"""seqloom train: train a recipe, or models on a file, or resume a run."""
 
 import argparse
 import sys
@@ -13,20 +13,20 @@ from ...metrics import METRICS
 from ...recipe import Recipe, shipped
 from ...runs.record import to_json
 from ...runs.run import RECIPE, find, run_folders
-from ...runs.train import named
+from ...runs.train import recipe_by_name
 from ...signature import Form
 from ...task import Task
 from ...tasks import TASKS
-from ..arguments import add_file, add_parts, add_reading, parts_of, reading_of
-from ..session import Outcome, Session, call, shown_interval
-from ..terminal import count, duration, heading, say, several, show, table, visible
-from .train_folds import add_times, resume_times, times_of, train_times
+from ..arguments import add_data_options, add_file, add_split_files, data_settings, split_settings
+from ..session import Outcome, Session, run_argument, shown_interval
+from ..terminal import count, duration, heading, plural, say, show, table, visible
+from .train_folds import add_repetitions, repetitions_from, resume_repeatedly, train_repeatedly
 
 LONGEST_EXAMPLE = 40
-MOST_METRICS = 2  # more would leave the names of runs no room
+MOST_METRICS = 2  # so that the names of runs fit
 
 
-def add(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     parser.usage = (
         "seqloom train TASK [FILE] [-m MODEL]... [options]\n"
@@ -35,158 +35,168 @@ def add(parser: argparse.ArgumentParser) -> None:
         "       seqloom train --resume [RUN] [options]"
     )
     parser.add_argument(
-        "what", nargs="?", metavar="TASK | RECIPE", help="a task, a recipe file or a shipped recipe"
+        "what",
+        nargs="?",
+        metavar="TASK | RECIPE",
+        help="a task, a recipe file, or a recipe that comes with Seqloom",
     )
-    add_file(parser, "the file to learn from")
+    add_file(parser, "the training file")
     parser.add_argument(
-        "-m", "--model", action="append", default=[], metavar="MODEL", help="may be repeated"
+        "-m",
+        "--model",
+        action="append",
+        default=[],
+        metavar="MODEL",
+        help="model to train (seqloom models lists them); may be repeated",
     )
-    parser.add_argument("-n", "--name", default="", help="what to call the run")
-    parser.add_argument("-s", "--seed", type=int, help="where randomness starts")
-    parser.add_argument("--max-time", metavar="TIME", help="stop after, as 90s, 10m or 2h")
-    add_times(parser)
-    add_parts(parser, "the result")
-    add_reading(parser)
-    parser.add_argument(
-        "--dry-run", action="store_true", help="print the whole recipe and stop there"
-    )
+    parser.add_argument("-n", "--name", default="", help="name of the run")
+    parser.add_argument("-s", "--seed", type=int, help="random seed")
+    parser.add_argument("--max-time", metavar="TIME", help="time limit, as 90s, 10m or 2h")
+    add_repetitions(parser)
+    add_split_files(parser, "the result")
+    add_data_options(parser)
+    parser.add_argument("--dry-run", action="store_true", help="print the whole recipe and exit")
     parser.add_argument(
         "--estimate",
         action="store_true",
-        help="learn for two seconds, print how long training would take here, and stop there",
+        help="train for two seconds, print the estimated training time, and exit",
     )
     parser.add_argument(
-        "--resume", nargs="?", const="", metavar="RUN", help="go on with a run, or the newest"
+        "--resume",
+        nargs="?",
+        const="",
+        metavar="RUN",
+        help="resume a run; the newest if none is named",
     )
     parser.add_argument(
-        "--data-changed", action="store_true", help="resume though a data file has changed"
+        "--data-changed", action="store_true", help="resume even if a data file has changed"
     )
 
 
-def run(given: argparse.Namespace) -> int:
-    """Train, and say what came of it."""
-    if given.resume is not None:
-        return _resume(given)
-    recipes = [recipe.with_settings(_settings(given)).checked() for recipe in _recipes(given)]
-    if given.estimate:
-        return _estimate(recipes, given)
-    if times := times_of(given):
-        return train_times(recipes, times, given)
-    if given.dry_run:
+def run(args: argparse.Namespace) -> int:
+    """Train every model, and print the results."""
+    if args.resume is not None:
+        return _resume(args)
+    recipes = [recipe.with_settings(_settings(args)).checked() for recipe in _recipes(args)]
+    if args.estimate:
+        return _estimate(recipes, args)
+    if times := repetitions_from(args):
+        return train_repeatedly(recipes, times, args)
+    if args.dry_run:
         show("\n".join(recipe.to_toml() for recipe in recipes).rstrip())
         return 0
-    outcomes = _train_all(recipes, given)
+    outcomes = _train_all(recipes, args)
     if outcomes[-1].exit_code:
         return outcomes[-1].exit_code
-    if not (given.json or given.quiet):
+    if not (args.json or args.quiet):
         if len(outcomes) > 1:
             show("\n".join(["", *_compared(outcomes)]))
         _say_next(outcomes)
     return 0
 
 
-def _train_all(recipes: list[Recipe], given: argparse.Namespace) -> list[Outcome]:
-    """One run after another, up to the first that is stopped."""
-    session = Session(given.runs_dir, quiet=given.quiet)
+def _train_all(recipes: list[Recipe], args: argparse.Namespace) -> list[Outcome]:
+    """Train one run after another, up to the first that is stopped."""
+    session = Session(args.runs_dir, quiet=args.quiet)
     outcomes: list[Outcome] = []
     for number, recipe in enumerate(recipes, start=1):
-        model = str(recipe.model["name"])
-        if len(recipes) > 1 and not given.quiet:
+        model = recipe.model_name
+        if len(recipes) > 1 and not args.quiet:
             say(heading(f"{number}/{len(recipes)} {model}", sys.stderr))
-        outcome = session.train(recipe, _name(given.name, model, len(recipes)))
+        outcome = session.train(recipe, _name(args.name, model, len(recipes)))
         outcomes.append(outcome)
-        _show(outcome, given)
+        _show(outcome, args)
         if outcome.exit_code:
             session.say_saved(outcome)
             if left := len(recipes) - number:
-                say(f"{several(left, 'model')} not begun.")
+                say(f"{plural(left, 'model')} not trained.")
             break
     return outcomes
 
 
-def _estimate(recipes: list[Recipe], given: argparse.Namespace) -> int:
-    """How long each training would take on this machine."""
+def _estimate(recipes: list[Recipe], args: argparse.Namespace) -> int:
+    """Print the estimated training time of each recipe on this machine."""
     from ...experiments.estimate import estimate
 
-    if times_of(given):
-        raise UsageError("U001", "--estimate is for one training: leave --folds, --repeat out")
-    room = max(len(str(recipe.model["name"])) for recipe in recipes)
+    if repetitions_from(args):
+        raise UsageError("U001", "--estimate is for a single run: leave out --folds and --repeat")
+    room = max(len(recipe.model_name) for recipe in recipes)
     for recipe in recipes:
-        found, model = estimate(recipe), str(recipe.model["name"])
-        told = {"model": model, **found.as_dict()}
-        show(to_json(told) if given.json else f"{model:<{room}}  {found.words()}")
+        estimated, model = estimate(recipe), recipe.model_name
+        facts = {"model": model, **estimated.as_dict()}
+        show(to_json(facts) if args.json else f"{model:<{room}}  {estimated.words()}")
         sys.stdout.flush()
     return 0
 
 
-def _resume(given: argparse.Namespace) -> int:
-    if given.estimate:
-        raise UsageError("U001", "--estimate is for trainings that have not begun")
-    if given.what or given.file or given.model or given.name:
+def _resume(args: argparse.Namespace) -> int:
+    if args.estimate:
+        raise UsageError("U001", "--estimate is for a new run, not for --resume")
+    if args.what or args.file or args.model or args.name:
         raise UsageError(
             "U001",
-            "--resume goes on with a run as it is: it takes no task, file, model or name",
-            help=["seqloom train --resume RUN", "seqloom train TASK FILE   begins a new run"],
+            "--resume continues a run as it is: it takes no task, file, model or name",
+            help=["seqloom train --resume RUN", "seqloom train TASK FILE   starts a new run"],
         )
-    if times_of(given):
+    if repetitions_from(args):
         raise UsageError(
             "U001",
-            "--resume goes on as it began: it takes no --folds, --repeat, --group or --in-time",
+            "--resume keeps the folds: it takes no --folds, --repeat, --group or --in-time",
             help=["seqloom train --resume RUN"],
         )
-    settings = _settings(given)
-    if (several := _folds(given)) is not None:
-        return resume_times(several, settings, given)
-    folder = find(given.resume, given.runs_dir) if given.resume else _newest(given.runs_dir)
-    if given.dry_run:
+    settings = _settings(args)
+    if (repeated := _folds(args)) is not None:
+        return resume_repeatedly(repeated, settings, args)
+    folder = find(args.resume, args.runs_dir) if args.resume else _newest(args.runs_dir)
+    if args.dry_run:
         recipe = Recipe.read(folder / "recipe.toml")
         show(recipe.with_settings(settings).checked().to_toml().rstrip())
         return 0
-    session = Session(given.runs_dir, quiet=given.quiet)
-    outcome = session.resume(folder, settings, data_changed=given.data_changed)
-    _show(outcome, given)
+    session = Session(args.runs_dir, quiet=args.quiet)
+    outcome = session.resume(folder, settings, data_changed=args.data_changed)
+    _show(outcome, args)
     if outcome.exit_code:
         session.say_saved(outcome)
-    elif not (given.json or given.quiet):
+    elif not (args.json or args.quiet):
         _say_next([outcome])
     return outcome.exit_code
 
 
-def _recipes(given: argparse.Namespace) -> list[Recipe]:
-    """One recipe for each model that was asked for."""
-    if given.what is None:
+def _recipes(args: argparse.Namespace) -> list[Recipe]:
+    """One recipe for each model of the command line."""
+    if args.what is None:
         raise UsageError(
             "U001",
-            "what should be trained?",
+            "no task and no recipe",
             help=[
-                "seqloom train TASK FILE   a task is one of: " + ", ".join(TASKS),
-                "seqloom train RECIPE      a .toml file" + _or_shipped(),
+                "seqloom train TASK FILE   TASK is one of: " + ", ".join(TASKS),
+                "seqloom train RECIPE      RECIPE is a .toml file" + _or_shipped(),
             ],
         )
-    if given.what in TASKS:
-        if not given.file and TASKS[given.what].roles:
+    if args.what in TASKS:
+        if not args.file and TASKS[args.what].roles:
             raise UsageError(
                 "U001",
-                f"which file should {given.what!r} learn from?",
-                help=[f"seqloom train {given.what} FILE", "seqloom demo   brings its own data"],
+                f"no training file for {args.what!r}",
+                help=[f"seqloom train {args.what} FILE", "seqloom demo   has its own data"],
             )
-        first = given.model[0] if given.model else ""
-        base = named(given.what, name_of(given.file), _settings(given), first)
+        first = args.model[0] if args.model else ""
+        base = recipe_by_name(args.what, name_of(args.file), _settings(args), first)
     else:
-        base = _known_recipe(given.what, name_of(given.file))
-    return [base.with_model(name) for name in given.model] or [base]
+        base = _known_recipe(args.what, name_of(args.file))
+    return [base.with_model(name) for name in args.model] or [base]
 
 
 def _known_recipe(name: str, file: str) -> Recipe:
     if name in shipped() or name.endswith(".toml"):
-        return named(name, file)
+        return recipe_by_name(name, file)
     if Path(name).is_file():
         raise UsageError(
             "U001",
-            f"{name} is not a recipe: say the task first",
+            f"{name} is not a recipe: give the task first",
             help=[
-                f"seqloom train TASK {quote(name)}   a task is one of: {', '.join(TASKS)}",
-                f"seqloom check {quote(name)}   says which task fits",
+                f"seqloom train TASK {quote(name)}   TASK is one of: {', '.join(TASKS)}",
+                f"seqloom check {quote(name)}   suggests a task",
             ],
         )
     near = nearest(name, [*TASKS, *shipped()])
@@ -202,29 +212,29 @@ def _or_shipped() -> str:
     return f", or one of: {', '.join(shipped())}" if shipped() else ""
 
 
-def _settings(given: argparse.Namespace) -> dict[str, Any]:
-    """What the options of the command line set in a recipe, --set last."""
+def _settings(args: argparse.Namespace) -> dict[str, Any]:
+    """Settings of the recipe from the options of the command line, --set last."""
     paths = {
-        "training.seed": given.seed,
-        "training.max_time": given.max_time,
+        "training.seed": args.seed,
+        "training.max_time": args.max_time,
     }
     settings = {path: value for path, value in paths.items() if value is not None}
-    return settings | parts_of(given) | reading_of(given)
+    return settings | split_settings(args) | data_settings(args)
 
 
 def _name(name: str, model: str, models: int) -> str:
-    """Several models cannot share a name."""
+    """The name of a run; with several models the name of the model is appended."""
     return f"{name}-{model}" if name and models > 1 else name
 
 
-def _folds(given: argparse.Namespace) -> Path | None:
-    """The folds or repeats to go on with; None where it is a single run."""
-    if given.resume:
-        return folder_of_folds(given.resume, given.runs_dir)
-    found, alone = newest_folds(given.runs_dir), run_folders(given.runs_dir)[-1:]
-    if found is None or not alone:
-        return found
-    return found if _changed(found / PLAN) > _changed(alone[0] / RECIPE) else None
+def _folds(args: argparse.Namespace) -> Path | None:
+    """The folder of folds or repeated runs to resume; None for a single run."""
+    if args.resume:
+        return folder_of_folds(args.resume, args.runs_dir)
+    folds, single = newest_folds(args.runs_dir), run_folders(args.runs_dir)[-1:]
+    if folds is None or not single:
+        return folds
+    return folds if _changed(folds / PLAN) > _changed(single[0] / RECIPE) else None
 
 
 def _changed(path: Path) -> float:
@@ -235,16 +245,16 @@ def _newest(runs: Path) -> Path:
     folders = run_folders(runs)
     if not folders:
         raise UsageError(
-            "U008", f"there is no run in {runs} to go on with", help=["seqloom train TASK FILE"]
+            "U008", f"there is no run in {runs} to resume", help=["seqloom train TASK FILE"]
         )
     return folders[-1]
 
 
-def _show(outcome: Outcome, given: argparse.Namespace) -> None:
-    """The result of one run, on stdout; of a stopped one only where something reads it."""
-    if given.json:
+def _show(outcome: Outcome, args: argparse.Namespace) -> None:
+    """Print the result of one run; of a stopped one only for --json and --quiet."""
+    if args.json:
         show(to_json(outcome.facts()))
-    elif given.quiet:
+    elif args.quiet:
         show(str(outcome.run.folder))
     elif not outcome.exit_code:
         show("\n".join(outcome.lines()))
@@ -252,35 +262,35 @@ def _show(outcome: Outcome, given: argparse.Namespace) -> None:
 
 
 def _compared(outcomes: list[Outcome]) -> list[str]:
-    """The runs side by side, a row each, by the most telling metrics."""
-    judged = [outcome.test.measured() if outcome.test else {} for outcome in outcomes]
-    names = list(judged[0])[:MOST_METRICS]
+    """A table of the runs with their first metrics."""
+    measured = [outcome.test.with_intervals() if outcome.test else {} for outcome in outcomes]
+    names = list(measured[0])[:MOST_METRICS]
     rows = [["run", *(METRICS[name].title for name in names), "parameters", "time"]]
-    for outcome, test in zip(outcomes, judged, strict=True):
+    for outcome, test in zip(outcomes, measured, strict=True):
         shown = [shown_interval(name, test[name]) if name in test else "-" for name in names]
-        size = count(outcome.run.model.size())
+        size = count(outcome.run.model.num_parameters())
         rows.append([outcome.run.name, *shown, size, duration(outcome.record.seconds())])
     return table(rows, "lr")
 
 
 def _say_next(outcomes: list[Outcome]) -> None:
-    """What to type next."""
-    calls = [call(outcome.run.folder) for outcome in outcomes]
-    say(f"Next: seqloom {outcomes[-1].run.task.verb} {calls[-1]}{_question(outcomes[-1])}")
+    """Print the commands to try next."""
+    runs = [run_argument(outcome.run.folder) for outcome in outcomes]
+    say(f"Next: seqloom {outcomes[-1].run.task.verb} {runs[-1]}{_question(outcomes[-1])}")
     if len(outcomes) > 1:
-        say(f"      seqloom compare {' '.join(calls)}")
+        say(f"      seqloom compare {' '.join(runs)}")
     else:
-        say(f"      seqloom show {calls[-1]}")
+        say(f"      seqloom show {runs[-1]}")
 
 
 def _question(outcome: Outcome) -> str:
-    """A short example to ask, from the test part."""
+    """A short example of the test set, as an argument."""
     task: Task = outcome.run.task
     if task.form is Form.FORECAST:
         return f" {quote(str(outcome.run.recipe.data['train']))}"
     if task.form is Form.NEXT or outcome.test is None:
         return "" if task.form is Form.NEXT else ' "…"'
-    shown = [task.shown_question(example) for example in outcome.test.examples[:20]]
+    shown = [task.show_question(example) for example in outcome.test.examples[:20]]
     shortest = min(shown, key=len)
     is_handy = len(shortest) <= LONGEST_EXAMPLE and visible(shortest) == shortest
     return f" {quote(shortest)}" if is_handy else ' "…"'

@@ -1,4 +1,4 @@
-"""seqloom train --folds and --repeat: one recipe trained several times, and averaged."""
+"""seqloom train --folds, --repeat: K-fold cross-validation, and training from several seeds."""
 
 import argparse
 import sys
@@ -8,102 +8,106 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import UsageError
-from ...experiments.cross_validate import Times, fold, prepare
-from ...experiments.queue import Onlooker
-from ...experiments.results import Climbed, Folded
-from ...metrics import METRICS, Measured
+from ...experiments.cross_validate import Repetitions, prepare, run_folds
+from ...experiments.queue import QueueCallback
+from ...experiments.results import CrossValidationResult, RunResult
+from ...metrics import METRICS, MetricValue
 from ...metrics.bootstrap import Mean
 from ...recipe import Recipe
 from ...runs.record import to_json
 from ...training.events import Event
 from ..loading import say_notes
-from ..progress_ladder import report_for
-from ..session import Stopper, call, shown_interval, untrained
-from ..terminal import duration, heading, say, several, show, table
+from ..progress_ladder import progress_for
+from ..session import SignalStop, run_argument, shown_interval, training_failed
+from ..terminal import duration, heading, plural, say, show, table
 
-ASKED = "Stopping after this step… (Ctrl-C again to quit at once)"
-AT_ONCE = "Stopped at once. The run under way saves itself."
+STOPPING = "Stopping after this step… (Ctrl-C again to quit at once)"
+AT_ONCE = "Stopped at once. The current run saves a checkpoint."
 
 
-def add_times(parser: argparse.ArgumentParser) -> None:
-    """How often to train, and what to hold out."""
-    group = parser.add_argument_group("train several times, and average")
+def add_repetitions(parser: argparse.ArgumentParser) -> None:
+    """Add the options of cross-validation and of repeated runs."""
+    group = parser.add_argument_group("cross-validation and repeated runs")
+    group.add_argument("--folds", type=int, metavar="K", help="K-fold cross-validation on FILE")
     group.add_argument(
-        "--folds", type=int, metavar="K", help="cut FILE into K folds and hold out each in turn"
-    )
-    group.add_argument(
-        "--group", default="", metavar="COLUMN", help="rows with the same here are in one fold"
+        "--group",
+        default="",
+        metavar="COLUMN",
+        help="group K-fold: rows with the same value in COLUMN stay in one fold",
     )
     group.add_argument(
         "--in-time",
         action="store_true",
-        help="FILE is in the order of time: train each fold on what came before it",
+        help="time-series split: rows are in order of time, folds are trained on earlier rows",
     )
-    group.add_argument("--repeat", type=int, metavar="N", help="train from N seeds")
+    group.add_argument("--repeat", type=int, metavar="N", help="train from N random seeds")
 
 
-def times_of(given: argparse.Namespace) -> Times:
-    """What `add_times` was given; false where it was given nothing."""
-    folds = -1 if given.folds == 0 else given.folds or 0  # 0 is a wrong number, not a missing one
-    repeat = 1 if given.repeat is None else given.repeat
-    return Times(folds, repeat, given.group, given.in_time)
+def repetitions_from(args: argparse.Namespace) -> Repetitions:
+    """The settings of the options of `add_repetitions`; falsy without any of them."""
+    folds = -1 if args.folds == 0 else args.folds or 0  # 0 is a wrong number, not a missing one
+    repeat = 1 if args.repeat is None else args.repeat
+    return Repetitions(folds, repeat, args.group, args.in_time)
 
 
-def train_times(recipes: list[Recipe], times: Times, given: argparse.Namespace) -> int:
-    """Each recipe so often; one after another, up to the first that is stopped."""
-    if given.dry_run:
+def train_repeatedly(recipes: list[Recipe], times: Repetitions, args: argparse.Namespace) -> int:
+    """Cross-validate each recipe, up to the first that is stopped."""
+    if args.dry_run:
         runs = [one for recipe in recipes for one in times.recipes(recipe).values()]
         show("\n".join(recipe.to_toml() for recipe in runs).rstrip())
         return 0
-    names = [given.name and f"{given.name}-{recipe.model['name']}" for recipe in recipes]
+    names = [args.name and f"{args.name}-{recipe.model['name']}" for recipe in recipes]
     for number, recipe in enumerate(recipes, start=1):
-        if len(recipes) > 1 and not given.quiet:
+        if len(recipes) > 1 and not args.quiet:
             say(heading(f"{number}/{len(recipes)} {recipe.model['name']}", sys.stderr))
-        name = names[number - 1] if len(recipes) > 1 else given.name
-        code = _fold(prepare(recipe, times, name, given.runs_dir), given)
+        name = names[number - 1] if len(recipes) > 1 else args.name
+        code = _fold(prepare(recipe, times, name, args.runs_dir), args)
         if code:
             if left := len(recipes) - number:
-                say(f"{several(left, 'model')} not begun.")
+                say(f"{plural(left, 'model')} not trained.")
             return code
     return 0
 
 
-def resume_times(folder: Path, settings: dict[str, Any], given: argparse.Namespace) -> int:
-    """Go on with folds or repeats as they began."""
-    if settings or given.dry_run or given.data_changed:
+def resume_repeatedly(folder: Path, settings: dict[str, Any], args: argparse.Namespace) -> int:
+    """Resume folds or repeated runs with their settings unchanged."""
+    if settings or args.dry_run or args.data_changed:
         raise UsageError(
             "U001",
-            f"{folder} goes on as it began: its runs must stay alike",
-            help=[f"seqloom train --resume {call(folder)}", "train anew with other settings"],
+            f"{folder} is resumed as it is: all its runs must have the same settings",
+            help=[
+                f"seqloom train --resume {run_argument(folder)}",
+                "start a new cross-validation for other settings",
+            ],
         )
-    return _fold(folder, given)
+    return _fold(folder, args)
 
 
-def _fold(folder: Path, given: argparse.Namespace) -> int:
-    """Train what is left, and print the table."""
-    with closing(_report(folder, given.quiet)) as report:
-        stopper = Stopper(report.announce, ASKED, lambda: AT_ONCE)
-        stopper.tell(Event("start", 0))  # every run keeps what it has: a stop is always polite
-        with stopper.listening():
-            came = fold(folder, Onlooker(report.tell, stopper.ask))
-    say_notes(came.notes(), given.quiet)
-    _show(came, given)
+def _fold(folder: Path, args: argparse.Namespace) -> int:
+    """Train the remaining runs, and print the table."""
+    with closing(_progress(folder, args.quiet)) as progress:
+        stop = SignalStop(progress.announce, STOPPING, lambda: AT_ONCE)
+        stop.update(Event("start", 0))  # runs save checkpoints themselves, so none is ever lost
+        with stop.listening():
+            came = run_folds(folder, QueueCallback(progress.update, stop.should_stop))
+    say_notes(came.notes(), args.quiet)
+    _show(came, args)
     if came.is_stopped:
-        say(f"Stopped: {several(len(came.runs), 'run')} done, {len(came.left)} left. Nothing lost.")
-        say(f"Continue with:  seqloom train --resume {call(folder)}")
-        return stopper.exit_code
+        say(f"Stopped: {plural(len(came.runs), 'run')} done, {len(came.left)} left. Nothing lost.")
+        say(f"Resume with:  seqloom train --resume {run_argument(folder)}")
+        return stop.exit_code
     if came.failed:
-        raise untrained(came.failed, "train", came.folder)
-    if not (given.json or given.quiet):
-        say(f"Next: seqloom errors {call(came.runs[0].folder)}")
+        raise training_failed(came.failed, "train", came.folder)
+    if not (args.json or args.quiet):
+        say(f"Next: seqloom errors {run_argument(came.runs[0].folder)}")
     return 0
 
 
-def _report(folder: Path, quiet: bool) -> Any:
-    return report_for(folder.name, quiet=quiet, word="run", sum_up=_mean_so_far)
+def _progress(folder: Path, quiet: bool) -> Any:
+    return progress_for(folder.name, quiet=quiet, word="run", summarize=_mean_so_far)
 
 
-def _mean_so_far(done: Sequence[Climbed]) -> str:
+def _mean_so_far(done: Sequence[RunResult]) -> str:
     if not done:
         return ""
     metric = next(iter(done[0].measured))
@@ -111,16 +115,16 @@ def _mean_so_far(done: Sequence[Climbed]) -> str:
     return f"mean {METRICS[metric].show(sum(values) / len(values))}"
 
 
-def lines(came: Folded) -> list[str]:
-    """A row for each run, then the mean of each metric."""
+def lines(came: CrossValidationResult) -> list[str]:
+    """A row for each run, then the mean and standard deviation of each metric."""
     if not came.runs:
-        return ["No run is done yet."]
+        return ["No run is finished yet."]
     title = METRICS[came.metric].title
-    rows = [["run", title, "examples", "training"]]
+    rows = [["run", title, "examples", "training time"]]
     for run in came.runs:
         shown = shown_interval(came.metric, run.measured[came.metric])
         rows.append([run.name, shown, f"{run.examples:,}", duration(run.seconds)])
-    means = [["mean of all runs", "", "deviation"]]
+    means = [["mean of all runs", "", "std. dev."]]
     for name, mean in came.means().items():
         means.append([METRICS[name].title, _shown_mean(name, mean), _shown_deviation(name, mean)])
     return [*table(rows, "lr"), "", *table(means, "lr"), *_explained(came)]
@@ -129,33 +133,31 @@ def lines(came: Folded) -> list[str]:
 def _shown_mean(name: str, mean: Mean) -> str:
     if not mean.low <= mean.high:
         return METRICS[name].show(mean.value)
-    return shown_interval(name, Measured(mean.value, mean.low, mean.high))
+    return shown_interval(name, MetricValue(mean.value, mean.low, mean.high))
 
 
 def _shown_deviation(name: str, mean: Mean) -> str:
     return METRICS[name].show(mean.deviation) if mean.deviation >= 0 else "-"
 
 
-def _explained(came: Folded) -> list[str]:
-    """What the intervals are of."""
+def _explained(came: CrossValidationResult) -> list[str]:
+    """What the confidence intervals mean."""
     if len(came.runs) < 2:
-        return ["one run has no interval"]
+        return ["a single run has no interval for the mean"]
     if not came.folds:
-        return [
-            "95 % intervals: of a run over its examples, of the mean over seeds, all judged alike"
-        ]
-    again = f", cut anew {came.repeat} times" if came.repeat > 1 else ""
+        return ["95 % intervals: of a run over its examples, of the mean over seeds"]
+    again = f", repeated {came.repeat} times" if came.repeat > 1 else ""
     return [
         f"95 % intervals: of a run over its examples, of the mean over {came.folds} folds{again}",
-        "by Student's t, wider than usual as folds share what they learn from",
+        "by Student's t, corrected for the training data that folds share",
     ]
 
 
-def _show(came: Folded, given: argparse.Namespace) -> None:
-    """The result on stdout."""
-    if given.json:
+def _show(came: CrossValidationResult, args: argparse.Namespace) -> None:
+    """Print the result."""
+    if args.json:
         show(to_json(came.as_dict()))
-    elif given.quiet:
+    elif args.quiet:
         show(str(came.folder))
     else:
         show("\n".join(["", *lines(came), str(came.folder)]))

@@ -1,4 +1,4 @@
-"""seqloom why: which inputs moved an answer."""
+"""seqloom why: attribution of a prediction to its inputs (occlusion, gradients, attention)."""
 
 import argparse
 import re
@@ -8,110 +8,123 @@ from functools import partial
 from pathlib import Path
 
 from ...errors import UsageError
-from ...inspection.attribution import PROBES, How, Question
+from ...inspection.attribution import METHODS, AttributionOptions, TargetOptions
 from ...runs.record import to_json
-from ...views import InfluenceView
+from ...views import AttributionView
 from ...views.attribution import AGAINST, FOR
 from ..arguments import at_least_one
-from ..inputs import arguments, lines_of
+from ..inputs import argument_texts, read_lines
 from ..loading import load_run, say_notes
 from ..output import MARKS
 from ..terminal import can_show, coloured, show, wants_colour, width
-from .predict import Oddities
+from .predict import InputWarnings
 
-OPPOSED = ("against ", "less ")  # how rows of bars begin that stand for what speaks against
+OPPOSED = ("against ", "less ")  # labels of rows whose bars are negative attributions
 
 
-def add(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
-    parser.add_argument("run", metavar="RUN", help="the name of a run, or its folder")
+    parser.add_argument("run", metavar="RUN", help="name or folder of a run")
     parser.add_argument(
-        "--text", action="append", default=[], help="what the model reads; may be repeated"
+        "--text", action="append", default=[], help="input of the model; may be repeated"
     )
     parser.add_argument(
-        "-f", "--file", metavar="FILE", help="texts, one a line; - is standard input"
+        "-f", "--file", metavar="FILE", help="file of texts, one per line; - is standard input"
     )
-    parser.add_argument("--encoding", default="utf-8", metavar="NAME", help="of FILE")
-    asked = parser.add_argument_group("what is explained")
-    asked.add_argument(
+    parser.add_argument(
+        "--encoding", default="utf-8", metavar="NAME", help="encoding of FILE (utf-8)"
+    )
+    target = parser.add_argument_group("prediction to explain")
+    target.add_argument(
         "--at",
         default="",
-        metavar="PLACE",
-        help="one place, by its number from 1 or its symbol; of what is written if a model writes",
+        metavar="POSITION",
+        help="one position, by number from 1 or by token; of the output if there is one",
     )
-    asked.add_argument(
-        "--every", action="store_true", help="of a model of the next symbol: all of the text"
+    target.add_argument(
+        "--every", action="store_true", help="of a language model: every position of the text"
     )
-    asked.add_argument(
-        "--for", dest="instead", default="", metavar="ANSWER", help="why not this answer instead?"
+    target.add_argument(
+        "--for",
+        dest="instead",
+        default="",
+        metavar="PREDICTION",
+        help="contrast with this prediction",
     )
-    asked.add_argument(
-        "--beam", type=int, default=1, metavar="N", help="candidates kept; 1 is greedy search"
+    target.add_argument(
+        "--beam", type=int, default=1, metavar="N", help="beam size; 1 is greedy search (1)"
     )
-    found = parser.add_argument_group("how it is found out")
-    found.add_argument(
-        "--by", default="", metavar="PROBE", help=f"{', '.join(PROBES)}; left out: the best"
+    method = parser.add_argument_group("attribution method")
+    method.add_argument(
+        "--by",
+        default="",
+        metavar="METHOD",
+        help=f"{', '.join(METHODS)} (default: the best for the model)",
     )
-    found.add_argument(
+    method.add_argument(
         "--leave-out",
         action="store_true",
-        help="for occlusion: leave symbols out, instead of reading them as unknown",
+        help="with occlusion: delete tokens instead of replacing them by <unk>",
     )
-    found.add_argument(
-        "--integrated", action="store_true", help="for gradient: add up slopes on the way from 0"
+    method.add_argument(
+        "--integrated",
+        action="store_true",
+        help="with gradient: integrated gradients from a baseline of 0",
     )
-    found.add_argument(
-        "--rollout", action="store_true", help="for attention: follow it down through all layers"
+    method.add_argument(
+        "--rollout",
+        action="store_true",
+        help="with attention: attention rollout through all layers",
     )
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FILE", help="save as .svg, .png, .json or .html"
     )
 
 
-def run(given: argparse.Namespace) -> int:
-    """Draw each text in the terminal, or save the pictures and print where."""
-    beam = at_least_one("--beam", given.beam)
-    how = How(
-        by=given.by,
-        leave_out=given.leave_out,
-        integrated=given.integrated,
-        rollout=given.rollout,
+def run(args: argparse.Namespace) -> int:
+    """Draw the attribution of each text in the terminal, or save it and print the path."""
+    beam = at_least_one("--beam", args.beam)
+    how = AttributionOptions(
+        by=args.by,
+        leave_out=args.leave_out,
+        integrated=args.integrated,
+        rollout=args.rollout,
     )
-    about = Question(at=given.at, every=given.every, instead=given.instead, beam=beam)
-    texts = _texts(given)
-    run = load_run(given.run, given.runs_dir)
-    odd = Oddities(run)
+    about = TargetOptions(at=args.at, every=args.every, instead=args.instead, beam=beam)
+    texts = _texts(args)
+    run = load_run(args.run, args.runs_dir)
+    warnings = InputWarnings(run)
     for number, text in enumerate(texts):
-        odd.count([text])
-        view = run.why(text, how=how, about=about)
-        _hand_out(view, number, given)
+        warnings.count([text])
+        view = run.attribute(text, options=how, target=about)
+        _output(view, number, args)
         sys.stdout.flush()
-    say_notes(odd.notes(), given.quiet)
+    say_notes(warnings.notes(), args.quiet)
     return 0
 
 
-def _texts(given: argparse.Namespace) -> Iterator[str]:
-    """Those of --text, or the lines of a file that have something in them."""
-    if bool(given.text) == bool(given.file):
+def _texts(args: argparse.Namespace) -> Iterator[str]:
+    """The texts of --text, or the lines of the file that are not blank."""
+    if bool(args.text) == bool(args.file):
         raise UsageError(
             "U001",
-            "both --text and --file: choose one" if given.text else "nothing to read",
+            "both --text and --file: choose one" if args.text else "no input",
             help=['--text "…"', "--file FILE"],
         )
-    if given.text:
-        return arguments(given.text)
-    return (line for line in lines_of(given.file, given.encoding) if line.strip())
+    if args.text:
+        return argument_texts(args.text)
+    return (line for line in read_lines(args.file, args.encoding) if line.strip())
 
 
-def _hand_out(view: InfluenceView, number: int, given: argparse.Namespace) -> None:
-    """Save a picture and print where, or draw it; the second of several has a 2 in its name."""
-    if given.output is not None:
-        path = given.output
+def _output(view: AttributionView, number: int, args: argparse.Namespace) -> None:
+    """Save the picture and print its path, or draw it; further files get a number in their name."""
+    if args.output is not None:
+        path = args.output
         if number:
             path = path.with_stem(f"{path.stem}-{number + 1}")
         saved = view.save(path)
-        show(to_json({"path": str(saved)}) if given.json else str(saved))
-    elif given.json:
+        show(to_json({"path": str(saved)}) if args.json else str(saved))
+    elif args.json:
         show(to_json(view.to_json()))
     else:
         is_plain = not can_show(MARKS + AGAINST, sys.stdout)
@@ -119,19 +132,19 @@ def _hand_out(view: InfluenceView, number: int, given: argparse.Namespace) -> No
 
 
 def _painted(text: str) -> str:
-    """Marks in colour, where colour is welcome: blue-green for it, yellow against it."""
+    """Bars in colour on a terminal: cyan for positive, yellow for negative attribution."""
     if not wants_colour(sys.stdout):
         return text
     return "\n".join(_painted_line(line) for line in text.split("\n"))
 
 
 def _painted_line(line: str) -> str:
-    """In a rail the name of a row says whether its bars are for it or against it."""
+    """The label of a row says whether its bars are positive or negative."""
     side = "yellow" if line.lstrip().startswith(OPPOSED) else "cyan"
     for marks, colour in ((FOR, side), (AGAINST, "yellow")):
         line = re.sub(f"[{marks}]+", partial(_in_colour, colour), line)
     return line
 
 
-def _in_colour(colour: str, found: re.Match[str]) -> str:
-    return coloured(found[0], colour, sys.stdout)
+def _in_colour(colour: str, match: re.Match[str]) -> str:
+    return coloured(match[0], colour, sys.stdout)

@@ -1,1 +1,1 @@
-"""Checks of data files: what is wrong with them, and what is odd."""
+"""Data checks: findings about data files, which are problems, warnings or notes."""

@@ -1,82 +1,83 @@
-"""What is to be said of a file of series: its step, its length, gaps and what never changes."""
+"""Checks of time series: frequency, lengths, missing values, constant and short series."""
 
 from statistics import median
 
 import numpy as np
 
-from ..formats.base import count
-from ..series.schema import Recorded, Recording
+from ..formats.base import pluralize
+from ..series.schema import SeriesFile, TimeSeries
 from .text import Finding
 
-SHORT = 2  # seasons: with fewer nothing can be seen to come again
+MIN_SEASONS = 2  # with fewer, a seasonal pattern cannot be seen
 
 
-def facts(recording: Recording) -> dict[str, str]:
-    """A file of series in a few lines."""
-    lengths = [len(one) for one in recording.series]
-    several = f"{count(len(lengths), 'series')}".replace("seriess", "series")
+def facts(file: SeriesFile) -> dict[str, str]:
+    """A summary of a file of time series, by title."""
+    lengths = [len(one) for one in file.series]
+    number = pluralize(len(lengths), "series").replace("seriess", "series")
     span = f"{lengths[0]:,} steps"
     if len(set(lengths)) > 1:
         span = f"{min(lengths):,} to {max(lengths):,} steps, median {median(lengths):,g}"
-    found = {"series": f"{several} of {span}", "numbers": _names(recording.names)}
-    if recording.known:
-        found["inputs"] = _names(recording.known)
-    first = recording.series[0]
-    if recording.step:
-        season = f", a season has {recording.period}" if recording.period > 1 else ""
-        found["step"] = f"{recording.step}, from {first.times[0]} to {first.times[-1]}{season}"
-    labels = sorted({one.label for one in recording.series if one.label})
+    found = {"series": f"{number} of {span}", "numbers": _names(file.names)}
+    if file.known:
+        found["inputs"] = _names(file.known)
+    first = file.series[0]
+    if file.step:
+        season = f", seasonal period {file.period}" if file.period > 1 else ""
+        found["step"] = f"{file.step}, from {first.times[0]} to {first.times[-1]}{season}"
+    labels = sorted({one.label for one in file.series if one.label})
     if labels:
         found["labels"] = f"{len(labels)} different: {', '.join(labels[:9])}"
     return found
 
 
-def series_findings(recording: Recording) -> list[Finding]:
-    """All that is suspicious, or was guessed."""
-    found = [Finding("note", "D230", sentence, []) for sentence in recording.said]
-    found += _missing(recording)
-    flat = [one for one in recording.series if _is_constant(one)]
-    if flat:
-        are = "never changes" if len(flat) == 1 else "never change"
-        say = f"{_called(flat)} {are}: there is nothing to forecast"
-        found.append(Finding("warning", "D232", say, [one.line for one in flat]))
-    short = [one for one in recording.series if len(one) < SHORT * recording.period]
-    if short and recording.period > 1:
-        have = "has" if len(short) == 1 else "have"
-        say = f"{_called(short)} {have} less than {SHORT} seasons of {recording.period} steps"
-        found.append(Finding("warning", "D233", say, [one.line for one in short]))
+def series_findings(file: SeriesFile) -> list[Finding]:
+    """All findings of a file of time series: what was guessed, and what is suspicious."""
+    found = [Finding("note", "D230", sentence, []) for sentence in file.notes]
+    found += _missing(file)
+    constant = [one for one in file.series if _is_constant(one)]
+    if constant:
+        verb = "is" if len(constant) == 1 else "are"
+        text = f"{_title(constant)} {verb} constant: there is nothing to forecast"
+        found.append(Finding("warning", "D232", text, [one.line for one in constant]))
+    short = [one for one in file.series if len(one) < MIN_SEASONS * file.period]
+    if short and file.period > 1:
+        verb = "has" if len(short) == 1 else "have"
+        text = f"{_title(short)} {verb} fewer than {MIN_SEASONS} seasons of {file.period} steps"
+        found.append(Finding("warning", "D233", text, [one.line for one in short]))
     return found
 
 
-def _missing(recording: Recording) -> list[Finding]:
-    gone = sum(int(np.isnan(one.values).sum()) for one in recording.series)
-    size = sum(one.values.size for one in recording.series)
-    if not gone:
+def _missing(file: SeriesFile) -> list[Finding]:
+    missing = sum(int(np.isnan(one.values).sum()) for one in file.series)
+    size = sum(one.values.size for one in file.series)
+    if not missing:
         return []
-    where = [one for one in recording.series if np.isnan(one.values).any()]
-    longest = max(_longest_gap(one) for one in where)
-    say = (
-        f"{gone:,} of {size:,} values are missing ({100 * gone / size:.2g} %), at most"
+    affected = [one for one in file.series if np.isnan(one.values).any()]
+    longest = max(_longest_gap(one) for one in affected)
+    text = (
+        f"{missing:,} of {size:,} values are missing ({100 * missing / size:.2g} %), at most"
         f" {longest:,} in a row"
     )
-    return [Finding("note", "D231", say, [one.line for one in where])]
+    return [Finding("note", "D231", text, [one.line for one in affected])]
 
 
-def _longest_gap(one: Recorded) -> int:
-    """The most steps in a row at which a number is missing."""
+def _longest_gap(one: TimeSeries) -> int:
+    """The longest run of missing values, in steps."""
     longest = 0
     for column in np.isnan(one.values).T:
+        # Runs of True start and end where the padded column changes.
         edges = np.flatnonzero(np.diff(np.concatenate([[False], column, [False]])))
         longest = max(longest, int((edges[1::2] - edges[::2]).max(initial=0)))
     return longest
 
 
-def _is_constant(one: Recorded) -> bool:
+def _is_constant(one: TimeSeries) -> bool:
     columns = [column[~np.isnan(column)] for column in one.values.T]
-    return any(len(seen) > 1 and bool((seen == seen[0]).all()) for seen in columns)
+    return any(len(values) > 1 and bool((values == values[0]).all()) for values in columns)
 
 
-def _called(series: list[Recorded]) -> str:
+def _title(series: list[TimeSeries]) -> str:
     """The names of a few series."""
     if len(series) == 1:
         return f'the series "{series[0].name}"' if series[0].name else "a column"

@@ -1,4 +1,8 @@
-"""Files as rows of fields or as sentences of words, whatever their format."""
+"""File formats of text data: plain text, TSV, CSV, JSON lines, CoNLL, fastText, treebanks.
+
+`read_rows` reads tables, with a field for each role; `read_sentences` reads sentences with tags or
+other columns for each word. The format is guessed by the file's extension and content.
+"""
 
 import re
 from collections.abc import Callable
@@ -8,37 +12,46 @@ from typing import Any
 
 from ...errors import DataError, Place, SeqloomError, UsageError, nearest, unknown
 from ..options import Data
-from ..text.reading import large_lines, read_lines, spoken
+from ..text.reading import encoding_name, lazy_lines, read_lines
 from . import conll, csv, delimited, fasttext, folders, jsonl, jsonl_tagged, parallel, treebank
-from . import text as plain
-from .base import STRICT, Reading, Request, Row, Rules, Sentence, Source, settle
+from . import text as plain_text
+from .base import (
+    STRICT_RULES,
+    FieldRules,
+    ParsedFile,
+    ParseResult,
+    ReadRequest,
+    Row,
+    Sentence,
+    parsed_file,
+)
 from .columns_roles import parse_columns, shorten
-from .delimited import joined
+from .delimited import concatenate_columns
 from .parallel_names import files_of
 
 __all__ = [
     "EXTENSIONS",
     "FORMATS",
     "Row",
-    "Rules",
+    "FieldRules",
     "Sentence",
-    "Source",
+    "ParsedFile",
     "guess_format",
     "read_column",
-    "guess_sentences",
+    "guess_sentence_format",
     "read_rows",
     "read_sentences",
 ]
 
-FORMATS: dict[str, Callable[[list[str], Request], Reading[Row]]] = {
-    "text": plain.read,
+FORMATS: dict[str, Callable[[list[str], ReadRequest], ParseResult[Row]]] = {
+    "text": plain_text.read,
     "tsv": delimited.read,
     "csv": csv.read,
     "jsonl": jsonl.read,
     "label-first": fasttext.read,
     "trees": treebank.read,
 }
-LABELLED = ("text", "label")  # the roles that folders, lines with a label first and trees can fill
+TEXT_AND_LABEL = ("text", "label")  # the only roles of folders, label-first lines and trees
 EXTENSIONS = {
     ".tsv": "tsv",
     ".csv": "csv",
@@ -57,49 +70,50 @@ def read_rows(
     roles: tuple[str, ...],
     settings: Data,
     *,
-    more: bool = False,
+    extra_fields: bool = False,
     keep_blank: bool = False,
-    rules: Rules = STRICT,
-) -> Source:
-    """One row for each example, with a field for each role in order.
+    rules: FieldRules = STRICT_RULES,
+) -> ParsedFile:
+    """Read a table: one row for each example, with a field for each role in order.
 
-    With `more`, a tab-separated row may have further fields, which are kept: other right answers.
-    With `keep_blank`, blank lines of plain text are rows too. The name of several files, such as
-    train.{de,en}, is read line by line, one file for each role. Several columns can be one field,
-    as in text=title+body.
+    With `extra_fields`, a tab-separated row may have further fields, which are kept: alternative
+    targets. With `keep_blank`, blank lines of plain text are rows too. Parallel files, such as
+    train.{de,en}, are read line by line, one file for each role. Columns can be concatenated to one
+    field, as in text=title+body.
     """
     if len(files := files_of(path)) > 1:
-        return settle("parallel", parallel.read(files, path, roles, settings), path, settings)
-    if path.is_dir() and roles == LABELLED:
-        return settle("folder", folders.read(path, settings), path, settings)
+        return parsed_file("parallel", parallel.read(files, path, roles, settings), path, settings)
+    if path.is_dir() and roles == TEXT_AND_LABEL:
+        return parsed_file("folder", folders.read(path, settings), path, settings)
     is_plain = settings.format == "auto" and path.suffix.lower() not in EXTENSIONS
     if len(roles) == 1 and (is_plain or settings.format == "text"):
-        large = large_lines(path, settings.encoding)
+        large = lazy_lines(path, settings.encoding)
         if large is not None:
-            return plain.on_disk(large, path, spoken(settings.encoding), keep_blank)
+            return plain_text.lazy_rows(large, path, encoding_name(settings.encoding), keep_blank)
     lines = read_lines(path, settings.encoding)
     name = _format(path, lines, roles, settings)
-    found = joined(parse_columns(settings.columns, roles), roles, rules)
-    allowed = replace(rules, empty=found.empty)
-    request = Request(path, found.roles, found.columns, more and name == "tsv", keep_blank, allowed)
+    columns = concatenate_columns(parse_columns(settings.columns, roles), roles, rules)
+    rules = replace(rules, may_be_empty=columns.may_be_empty)
+    extra_fields = extra_fields and name == "tsv"
+    request = ReadRequest(path, columns.roles, columns.columns, extra_fields, keep_blank, rules)
     try:
-        reading = FORMATS[name](lines, request)
+        result = FORMATS[name](lines, request)
     except DataError as error:
-        raise found.explained(error, settings.columns) from None
-    return settle(name, found.together(reading), path, settings)
+        raise columns.explain(error, settings.columns) from None
+    return parsed_file(name, columns.apply(result), path, settings)
 
 
 def _format(path: Path, lines: list[str], roles: tuple[str, ...], settings: Data) -> str:
-    """The format the user named, or the one that can be told; one that can hold the roles."""
-    able = set(FORMATS) - (set() if roles == LABELLED else {"label-first", "trees"})
-    able -= {"text"} if len(roles) > 1 else set()
+    """The format that the user named, or the guessed one, if it can hold these roles."""
+    choices = set(FORMATS) - (set() if roles == TEXT_AND_LABEL else {"label-first", "trees"})
+    choices -= {"text"} if len(roles) > 1 else set()
     name: str = settings.format
     if name == "auto":
         name = guess_format(path, lines, roles)
         if name == "columns":
             raise _not_this_kind(path, f"one word a line, not rows of {' and '.join(roles)}")
-    if name not in able:
-        raise _wrong_format(name, roles, able)
+    if name not in choices:
+        raise _wrong_format(name, roles, choices)
     return name
 
 
@@ -107,54 +121,54 @@ def read_sentences(
     path: Path,
     roles: tuple[str, ...],
     settings: Data,
-    cutter: jsonl_tagged.Cutter | None = None,
-) -> Source:
-    """One list for each role and sentence: columns with one word a line, or JSON lines.
+    tokenize: jsonl_tagged.TokenizeFunction | None = None,
+) -> ParsedFile:
+    """Read sentences, with a list for each role: CoNLL columns, or JSON lines.
 
-    The cutter says where the words of a text are; left out, they are what stands between blanks.
+    `tokenize` gives the spans of the words of raw text; by default, text is split at whitespace.
     """
     if len(files := files_of(path)) > 1:
-        raise parallel.several(files, path, ("words in columns",))
+        raise parallel.wrong_number_of_files(files, path, ("words in columns",))
     lines = read_lines(path, settings.encoding)
     if settings.format not in ("auto", "columns", "jsonl"):
         raise _wrong_format(settings.format, roles, {"columns", "jsonl"})
-    name = guess_sentences(path, lines) if settings.format == "auto" else settings.format
-    request = Request(path, roles, parse_columns(settings.columns, roles))
+    name = guess_sentence_format(path, lines) if settings.format == "auto" else settings.format
+    request = ReadRequest(path, roles, parse_columns(settings.columns, roles))
     if name == "jsonl":
-        reading = jsonl_tagged.read(lines, request, cutter or _between_blanks)
+        result = jsonl_tagged.read(lines, request, tokenize or _whitespace_spans)
     else:
-        reading = conll.read(lines, request)
-    return settle(name, reading, path, settings)
+        result = conll.read(lines, request)
+    return parsed_file(name, result, path, settings)
 
 
-def guess_sentences(path: Path, lines: list[str]) -> str:
-    """Columns or JSON lines, by the file's extension, or else by its first line."""
+def guess_sentence_format(path: Path, lines: list[str]) -> str:
+    """CoNLL columns or JSON lines, by the file's extension, or else by its first line."""
     if EXTENSIONS.get(path.suffix.lower()) == "jsonl":
         return "jsonl"
     first = next((line for line in lines if line.strip()), "")
     return "jsonl" if re.match(r'\s*\{\s*"', first) else "columns"
 
 
-def _between_blanks(text: str) -> list[tuple[int, int]]:
+def _whitespace_spans(text: str) -> list[tuple[int, int]]:
     return [match.span() for match in re.finditer(r"\S+", text)]
 
 
-def read_column(source: Source, column: str, settings: Data) -> dict[int, str]:
-    """What stands in one more column of a file that was read, by the line of each row.
+def read_column(file: ParsedFile, column: str, settings: Data) -> dict[int, str]:
+    """Read one more column of a parsed file, for grouping: its fields by line.
 
-    Of a sentence it is what its first word has.
+    Of a sentence it is the field of the first word.
     """
-    asked = replace(settings, columns=f"group={column}", skip_bad=True)
+    settings = replace(settings, columns=f"group={column}", skip_bad=True)
     try:
-        if source.format == "columns":
-            found = read_sentences(source.path, ("group",), replace(asked, format="auto"))
-        elif source.format in FORMATS and source.format != "text":
-            name: Any = source.format
-            found = read_rows(source.path, ("group",), replace(asked, format=name))
+        if file.format == "columns":
+            found = read_sentences(file.path, ("group",), replace(settings, format="auto"))
+        elif file.format in FORMATS and file.format != "text":
+            name: Any = file.format
+            found = read_rows(file.path, ("group",), replace(settings, format=name))
         else:
-            raise _no_column(source, column)
-    except SeqloomError as error:  # that the file can be read is known: it has no such column
-        raise _no_column(source, column) from error
+            raise _no_column(file, column)
+    except SeqloomError as error:  # the file was read before: it can only lack this column
+        raise _no_column(file, column) from error
     fields = {row.line: row.fields[0] for row in found.rows}
     return {line: field if isinstance(field, str) else field[0] for line, field in fields.items()}
 
@@ -175,48 +189,48 @@ def guess_format(path: Path, lines: list[str], roles: tuple[str, ...]) -> str:
 
 
 def _by_first_line(line: str, roles: tuple[str, ...]) -> str | None:
-    """The format, where the first line tells it: an object, a header, a tree."""
+    """The format that the first line shows: a JSON object, a header, a tree; else None."""
     if re.match(r"\s*\{", line):
         return "jsonl"
     titles = {title.strip(' "') for title in re.split("[,;|\t]", line)}
     if set(roles) <= titles:
         return "tsv" if "\t" in line else "csv"
-    return "trees" if roles == LABELLED and treebank.fits(line) else None
+    return "trees" if roles == TEXT_AND_LABEL and treebank.looks_like_tree(line) else None
 
 
 def _by_all_lines(lines: list[str], roles: tuple[str, ...]) -> str | None:
-    """The format, where it shows in all lines alone: labels before texts, or tabs."""
-    if roles == LABELLED and fasttext.fits(lines):
+    """The format that only all lines show: labels before texts, or tabs; else None."""
+    if roles == TEXT_AND_LABEL and fasttext.looks_like_fasttext(lines):
         return "label-first"
     return "tsv" if any("\t" in line for line in lines) else None
 
 
-def _no_column(source: Source, column: str) -> DataError:
-    """An error for a column that is not there."""
-    names = [title for title in source.header or () if title.strip()]
+def _no_column(file: ParsedFile, column: str) -> DataError:
+    """An error for a column that does not exist."""
+    names = [title for title in file.header or () if title.strip()]
     near = nearest(column, names)
-    shown = shorten(", ".join(names)) or "no names of columns; they go by number, from 1 on"
+    shown = shorten(", ".join(names)) or "columns without names; give a number, from 1 on"
     return DataError(
         "D160",
-        f'"{source.path.name}" has no column "{column}" to group by',
-        place=Place(str(source.path)),
+        f'"{file.path.name}" has no column "{column}" to group by',
+        place=Place(str(file.path)),
         notes=[f"found: {shown}"],
         help=[f"did you mean {near!r}?"] if near else ["--group COLUMN   a name or a number"],
     )
 
 
 def _not_this_kind(path: Path, found: str, place: Place | None = None) -> DataError:
-    """An error for a file that does not look like any table."""
+    """An error for a file whose format cannot be guessed."""
     return DataError(
         "D002",
-        f'cannot tell how "{path.name}" is laid out: {found}',
+        f'cannot guess the format of "{path.name}": {found}',
         place=place or Place(str(path)),
         help=["--format tsv   or csv, jsonl, label-first, columns, if you know it"],
     )
 
 
 def _wrong_format(name: str, roles: tuple[str, ...], choices: set[str]) -> UsageError:
-    """An error for a format that cannot hold what is asked for."""
+    """An error for a format that cannot hold these roles."""
     if name not in {*FORMATS, "columns"}:
         return unknown("format", name, {*choices, "auto"})
     return UsageError(

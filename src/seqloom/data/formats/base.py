@@ -1,4 +1,4 @@
-"""What a reader is asked for and what it finds: rows, sentences, and lines it cannot read."""
+"""Base types of the file formats: read requests, rows, sentences, bad lines, parsed files."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -8,14 +8,14 @@ from typing import Generic, TypeVar
 
 from ...errors import DataError, Place
 from ..options import Data
-from ..text.reading import spoken
+from ..text.reading import encoding_name
 
 Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
 class Row:
-    """One example: a field for each role, and the line where it begins."""
+    """One example of a table: a field for each role, and the line where it starts."""
 
     line: int
     fields: tuple[str, ...]
@@ -23,22 +23,22 @@ class Row:
 
 @dataclass(frozen=True)
 class Sentence:
-    """One sentence: a list for each role, one entry a word, and the line where it begins.
+    """One sentence: for each role a list with an entry per word; and the line where it starts.
 
-    Where words have lines of their own, there are those; where they were cut from a text, there is
-    the text and where each word begins and ends in it.
+    `lines` are the lines of the words, if each has its own (CoNLL). `text` is the raw text, if the
+    words were tokenised from one, and `word_spans` are their character offsets in it.
     """
 
     line: int
     fields: tuple[list[str], ...]
     lines: tuple[int, ...] = field(default=(), compare=False)
     text: str = field(default="", compare=False)
-    places: tuple[tuple[int, int], ...] = field(default=(), compare=False)
+    word_spans: tuple[tuple[int, int], ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True)
-class Source:
-    """All that was found in a file."""
+class ParsedFile:
+    """A parsed file: its rows or sentences, format and encoding, blank lines and bad lines."""
 
     path: Path
     format: str
@@ -51,37 +51,37 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Rules:
-    """What a field may be beside one text that is not empty.
+class FieldRules:
+    """Which fields may be empty or lists; by default a field is one text that is not empty.
 
-    `empty` are the roles that may have nothing, `lists` those that may have a list of texts, which
-    are kept with LISTED between them. `between` stands between columns that are one field.
+    `may_be_empty` and `may_be_list` are roles. The texts of a list are joined by LIST_SEPARATOR,
+    and columns that are concatenated to one field by `separator`.
     """
 
-    empty: frozenset[str] = frozenset()
-    lists: frozenset[str] = frozenset()
-    between: str = " "
+    may_be_empty: frozenset[str] = frozenset()
+    may_be_list: frozenset[str] = frozenset()
+    separator: str = " "
 
 
-LISTED = "\x1f"  # Unicode's mark between units: no text has it
-STRICT = Rules()
+LIST_SEPARATOR = "\x1f"  # the unit separator of ASCII, which texts do not have
+STRICT_RULES = FieldRules()
 
 
 @dataclass(frozen=True)
-class Request:
-    """What to look for: the roles in order, and the columns the user named for them."""
+class ReadRequest:
+    """What to read from a file: the roles in order, and the columns that the user named."""
 
     path: Path
     roles: tuple[str, ...]
     columns: dict[str, str]
-    more: bool = False
+    extra_fields: bool = False
     keep_blank: bool = False
-    rules: Rules = STRICT
+    rules: FieldRules = STRICT_RULES
 
 
 @dataclass(frozen=True)
-class Fault:
-    """A line that cannot be read, and why."""
+class BadLine:
+    """A line that cannot be read: the error code, the reason, and how to help."""
 
     code: str
     line: int
@@ -90,66 +90,68 @@ class Fault:
     mark: tuple[int, int] | None = None
     note: str = ""
     help: tuple[str, ...] = ()
-    file: Path | None = None  # where several are read side by side
+    file: Path | None = None  # of parallel files
 
 
 @dataclass
-class Reading(Generic[Item]):
-    """What a reader has gathered so far."""
+class ParseResult(Generic[Item]):
+    """The result of a parser: rows or sentences, blank lines and bad lines."""
 
     rows: list[Item] = field(default_factory=list)
     blank: list[int] = field(default_factory=list)
-    faults: list[Fault] = field(default_factory=list)
+    bad_lines: list[BadLine] = field(default_factory=list)
     header: list[str] | None = None
     delimiter: str = ""
 
 
-def settle(
-    name: str, reading: Reading[Row] | Reading[Sentence], path: Path, settings: Data
-) -> Source:
-    """The source, or an error for its first bad line unless bad lines are to be left out."""
-    faults = sorted(reading.faults, key=lambda fault: fault.line)
-    if faults and not settings.skip_bad:
-        raise _error(faults, path)
-    if not reading.rows:
-        left_out = f" ({count(len(faults), 'bad line')} left out)" if faults else ""
+def parsed_file(
+    name: str, result: ParseResult[Row] | ParseResult[Sentence], path: Path, settings: Data
+) -> ParsedFile:
+    """The parsed file; an error for its first bad line, unless `skip_bad` is set."""
+    bad_lines = sorted(result.bad_lines, key=lambda bad_line: bad_line.line)
+    if bad_lines and not settings.skip_bad:
+        raise _error(bad_lines, path)
+    if not result.rows:
+        left_out = f" ({pluralize(len(bad_lines), 'bad line')} left out)" if bad_lines else ""
         raise DataError(
             "D023", f'"{path.name}" has no rows to use{left_out}', place=Place(str(path))
         )
-    return Source(
+    return ParsedFile(
         path=path,
         format=name,
-        encoding=spoken(settings.encoding),
-        header=reading.header,
-        rows=reading.rows,
-        blank=reading.blank,
-        bad=[(fault.line, f"{fault.code}: {fault.reason}") for fault in faults],
-        delimiter=reading.delimiter,
+        encoding=encoding_name(settings.encoding),
+        header=result.header,
+        rows=result.rows,
+        blank=result.blank,
+        bad=[(bad_line.line, f"{bad_line.code}: {bad_line.reason}") for bad_line in bad_lines],
+        delimiter=result.delimiter,
     )
 
 
-def count(number: int, what: str) -> str:
+def pluralize(number: int, what: str) -> str:
     """A number with its noun: 1 row, 1,204 rows."""
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
-def listed(lines: Sequence[int], most: int = 3) -> str:
-    """The first few line numbers, and a sign that there are more."""
-    return ", ".join(str(line) for line in lines[:most]) + (", …" if len(lines) > most else "")
+def format_lines(lines: Sequence[int], limit: int = 3) -> str:
+    """The first line numbers, with … if there are more."""
+    return ", ".join(str(line) for line in lines[:limit]) + (", …" if len(lines) > limit else "")
 
 
-def _error(faults: list[Fault], path: Path) -> DataError:
-    """The first fault as an error, with the number of those like it and of the others."""
-    alike: dict[str, list[int]] = defaultdict(list)
-    for fault in faults:
-        alike[fault.code].append(fault.line)
-    first = faults[0]
-    same = alike.pop(first.code)
-    notes = [f"{count(len(same), 'row')} are like this ({listed(same)})."] if len(same) > 1 else []
+def _error(bad_lines: list[BadLine], path: Path) -> DataError:
+    """The first bad line as an error, with the numbers of bad lines by code."""
+    by_code: dict[str, list[int]] = defaultdict(list)
+    for bad_line in bad_lines:
+        by_code[bad_line.code].append(bad_line.line)
+    first = bad_lines[0]
+    same = by_code.pop(first.code)
+    notes = []
+    if len(same) > 1:
+        notes = [f"{pluralize(len(same), 'row')} are like this ({format_lines(same)})."]
     notes += [
-        f"{count(len(lines), 'other bad row')}: {code} at line {listed(lines)}"
-        for code, lines in alike.items()
+        f"{pluralize(len(lines), 'other bad row')}: {code} at line {format_lines(lines)}"
+        for code, lines in by_code.items()
     ]
-    drop = f"--skip-bad   drop {'them' if len(faults) > 1 else 'it'}"
+    drop = f"--skip-bad   drop {'them' if len(bad_lines) > 1 else 'it'}"
     place = Place(str(first.file or path), first.line, first.text, first.mark, first.note)
     return DataError(first.code, first.reason, place=place, notes=notes, help=[drop, *first.help])

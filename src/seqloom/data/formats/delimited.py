@@ -1,15 +1,14 @@
-"""From the fields of one line to a row: what tab-separated and comma-separated files share.
+"""Tab-separated files (TSV), and what all delimited files share: layouts, records, checks.
 
-Several columns that are one field: text=title+body.
-
-Tab-separated fields, without quotation: what stands between tabs is the field.
+TSV is read without quotation marks: a field is the text between two tabs. Several columns can be
+concatenated to one field: text=title+body.
 """
 
 from dataclasses import dataclass, replace
 
 from ...errors import DataError
-from .base import Fault, Reading, Request, Row, Rules, count
-from .columns_roles import as_numbers, by_name, by_number
+from .base import BadLine, FieldRules, ParseResult, ReadRequest, Row, pluralize
+from .columns_roles import all_numbers, columns_by_name, columns_by_number
 
 _WORDS = {1: "one", 2: "two", 3: "three", 4: "four"}
 _ORDINALS = {1: "first", 2: "second", 3: "third", 4: "fourth", 5: "fifth", 6: "sixth"}
@@ -17,8 +16,8 @@ DELIMITER_NAMES = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar", " ":
 
 
 @dataclass(frozen=True)
-class Record:
-    """The fields of one row, with the line where it begins and that line's text."""
+class RawRecord:
+    """The fields of one record, the line where it starts, and the text of that line."""
 
     line: int
     fields: list[str]
@@ -26,75 +25,80 @@ class Record:
 
 
 @dataclass(frozen=True)
-class Layout:
-    """Where each role stands; `width` is the exact number of fields, where there must be one."""
+class ColumnLayout:
+    """The column of each role; `num_fields` is the exact number of fields, None if any will do."""
 
     roles: tuple[str, ...]
-    places: tuple[int, ...]
-    width: int | None
+    columns: tuple[int, ...]
+    num_fields: int | None
     delimiter: str
     has_header: bool = False
-    more: bool = False
+    extra_fields: bool = False
     may_be_empty: frozenset[str] = frozenset()
 
 
-def numbered(request: Request, delimiter: str) -> Layout | None:
-    """The layout the user gave by numbers; what stands in other columns does not matter."""
-    if not as_numbers(request.columns):
+def layout_by_number(request: ReadRequest, delimiter: str) -> ColumnLayout | None:
+    """The layout that the user gave by numbers; other columns are ignored."""
+    if not all_numbers(request.columns):
         return None
-    places = by_number(request.path, request.roles, request.columns)
-    empty = request.rules.empty
-    return Layout(request.roles, places, None, delimiter, more=request.more, may_be_empty=empty)
+    return ColumnLayout(
+        request.roles,
+        columns_by_number(request.path, request.roles, request.columns),
+        None,
+        delimiter,
+        extra_fields=request.extra_fields,
+        may_be_empty=request.rules.may_be_empty,
+    )
 
 
-def take(record: Record, layout: Layout, reading: Reading[Row]) -> None:
-    """Add a record to what was read: as a row, a blank line or a fault."""
+def add_record(record: RawRecord, layout: ColumnLayout, result: ParseResult[Row]) -> None:
+    """Add a record to the result: as a row, a blank line or a bad line."""
     if not any(field.strip() for field in record.fields):
-        reading.blank.append(record.line)
+        result.blank.append(record.line)
         return
-    fault = faulty(record, layout)
-    if fault is not None:
-        reading.faults.append(fault)
+    bad_line = check_record(record, layout)
+    if bad_line is not None:
+        result.bad_lines.append(bad_line)
         return
-    fields = [record.fields[place] for place in layout.places]
-    if layout.more:
-        extra = record.fields[max(layout.places) + 1 :]
+    fields = [record.fields[column] for column in layout.columns]
+    if layout.extra_fields:
+        extra = record.fields[max(layout.columns) + 1 :]
         fields += [field for field in extra if field.strip()]
-    reading.rows.append(Row(record.line, tuple(fields)))
+    result.rows.append(Row(record.line, tuple(fields)))
 
 
-def faulty(record: Record, layout: Layout) -> Fault | None:
-    """What is wrong with a record, if anything is."""
-    return _wrong_count(record, layout) or _empty_side(record, layout)
+def check_record(record: RawRecord, layout: ColumnLayout) -> BadLine | None:
+    """The bad line of a record with a wrong number of fields or an empty field; else None."""
+    return _wrong_count(record, layout) or _empty_field(record, layout)
 
 
-def _wrong_count(record: Record, layout: Layout) -> Fault | None:
-    """A fault if the row has too few or too many fields."""
-    found, least = len(record.fields), max(layout.places) + 1
-    expected = least if layout.width is None else layout.width
-    if found == expected or (layout.width is None and found > least):
+def _wrong_count(record: RawRecord, layout: ColumnLayout) -> BadLine | None:
+    """A bad line if the record has too few or too many fields."""
+    found, needed = len(record.fields), max(layout.columns) + 1
+    expected = needed if layout.num_fields is None else layout.num_fields
+    if found == expected or (layout.num_fields is None and found > needed):
         return None
-    at_least = "at least " if layout.width is None else ""
-    reason = f"row has {count(found, 'field')}, expected {at_least}{expected}"
+    at_least = "at least " if layout.num_fields is None else ""
+    reason = f"row has {pluralize(found, 'field')}, expected {at_least}{expected}"
     mark, note = _mark(record, expected, layout.delimiter)
-    return Fault("D011", record.line, reason, record.text, mark, note, _remedies(found, layout))
+    return BadLine("D011", record.line, reason, record.text, mark, note, _remedies(found, layout))
 
 
-def _empty_side(record: Record, layout: Layout) -> Fault | None:
-    """A fault if there is nothing in the field of some role."""
-    for role, place in zip(layout.roles, layout.places, strict=True):
-        if not record.fields[place].strip() and role not in layout.may_be_empty:
-            return Fault("D014", record.line, f'the field "{role}" is empty', record.text)
+def _empty_field(record: RawRecord, layout: ColumnLayout) -> BadLine | None:
+    """A bad line if the field of some role is empty."""
+    for role, column in zip(layout.roles, layout.columns, strict=True):
+        if not record.fields[column].strip() and role not in layout.may_be_empty:
+            return BadLine("D014", record.line, f'the field "{role}" is empty', record.text)
     return None
 
 
-def _mark(record: Record, expected: int, delimiter: str) -> tuple[tuple[int, int] | None, str]:
-    """The part of the line that is too much, or its end where something is missing."""
+def _mark(record: RawRecord, expected: int, delimiter: str) -> tuple[tuple[int, int] | None, str]:
+    """The surplus part of the line to underline, or its end if a field is missing."""
     end = len(record.text)
     if len(record.fields) < expected:
-        sign = DELIMITER_NAMES.get(delimiter, delimiter)
-        return (end, end + 1), f"expected a {sign} and the {_ordinal(len(record.fields) + 1)} field"
-    # With quotation marks the length of the fields is not their length in the line.
+        name = DELIMITER_NAMES.get(delimiter, delimiter)
+        return (end, end + 1), f"expected a {name} and the {_ordinal(len(record.fields) + 1)} field"
+    # With quotation marks, the length of a field is not its length in the line.
     if '"' in record.text and delimiter != "\t":
         return None, ""
     start = sum(len(field) + 1 for field in record.fields[:expected])
@@ -102,16 +106,16 @@ def _mark(record: Record, expected: int, delimiter: str) -> tuple[tuple[int, int
     return ((start, end) if start < end else (start - 1, end)), note
 
 
-def _remedies(found: int, layout: Layout) -> tuple[str, ...]:
-    """What to type, or to change in the file."""
-    wanted = len(layout.roles)
-    if layout.width is None or found < layout.width:
+def _remedies(found: int, layout: ColumnLayout) -> tuple[str, ...]:
+    """The option to type, or what to change in the file."""
+    needed = len(layout.roles)
+    if layout.num_fields is None or found < layout.num_fields:
         return ()
     if layout.has_header:
-        sign = DELIMITER_NAMES.get(layout.delimiter, layout.delimiter)
-        return (f'put "…" around a field that holds a {sign}',)
-    numbers = ",".join(str(number) for number in range(1, wanted + 1))
-    only = "field" if wanted == 1 else _WORDS.get(wanted, str(wanted))
+        name = DELIMITER_NAMES.get(layout.delimiter, layout.delimiter)
+        return (f'put "…" around a field that holds a {name}',)
+    numbers = ",".join(str(number) for number in range(1, needed + 1))
+    only = "field" if needed == 1 else _WORDS.get(needed, str(needed))
     return (f"--columns {numbers}   use only the first {only}",)
 
 
@@ -120,94 +124,102 @@ def _ordinal(number: int) -> str:
 
 
 @dataclass(frozen=True)
-class Joined:
-    """The columns to be read as roles of their own, and how they become fields again."""
+class ColumnConcatenation:
+    """Concatenation of columns to one field, as in text=title+body.
+
+    Each column is read as a role of its own (text, text 2, …); `apply` joins them afterwards.
+    """
 
     roles: tuple[str, ...]
     columns: dict[str, str]
-    empty: frozenset[str]
-    widths: dict[str, int]  # how many columns each field has
-    rules: Rules
+    may_be_empty: frozenset[str]
+    num_columns: dict[str, int]  # of each field
+    rules: FieldRules
 
-    def together(self, reading: Reading[Row]) -> Reading[Row]:
-        """The rows with one field for each role; of several columns one must have something."""
-        if all(width == 1 for width in self.widths.values()):
-            return reading
-        rows, reading.rows = reading.rows, []
+    def apply(self, result: ParseResult[Row]) -> ParseResult[Row]:
+        """The rows with one field for each role; at least one of its columns must not be empty."""
+        if all(number == 1 for number in self.num_columns.values()):
+            return result
+        rows, result.rows = result.rows, []
         for row in rows:
             fields, rest = [], list(row.fields)
-            for role, width in self.widths.items():
-                parts, rest = rest[:width], rest[width:]
-                has_some = any(part.strip() for part in parts)
-                if not has_some and role not in self.rules.empty:
-                    reason = f'the field "{role}" is empty in all of its {width} columns'
-                    reading.faults.append(Fault("D014", row.line, reason))
+            for role, number in self.num_columns.items():
+                parts, rest = rest[:number], rest[number:]
+                is_empty = not any(part.strip() for part in parts)
+                if is_empty and role not in self.rules.may_be_empty:
+                    reason = f'the field "{role}" is empty in all of its {number} columns'
+                    result.bad_lines.append(BadLine("D014", row.line, reason))
                     break
-                fields.append(self.rules.between.join(parts) if width > 1 else parts[0])
+                fields.append(self.rules.separator.join(parts) if number > 1 else parts[0])
             else:
-                reading.rows.append(Row(row.line, (*fields, *rest)))
-        return reading
+                result.rows.append(Row(row.line, (*fields, *rest)))
+        return result
 
-    def explained(self, error: DataError, given: str) -> DataError:
-        """An error of columns, in the words of the user."""
-        if error.code != "D010" or all(width == 1 for width in self.widths.values()):
+    def explain(self, error: DataError, given: str) -> DataError:
+        """An error about columns, with the option as the user typed it."""
+        if error.code != "D010" or all(number == 1 for number in self.num_columns.values()):
             return error
-        help = [f"--columns {given}   names columns; those with + between them are one field"]
+        help = [f"--columns {given}   columns joined by + become one field"]
         return DataError(error.code, error.problem, place=error.place, notes=error.notes, help=help)
 
 
-def joined(columns: dict[str, str], roles: tuple[str, ...], rules: Rules) -> Joined:
-    """A role for each column that has its own name, where some fields have several."""
+def concatenate_columns(
+    columns: dict[str, str], roles: tuple[str, ...], rules: FieldRules
+) -> ColumnConcatenation:
+    """Parse columns such as {"text": "title+body"} into a role for each column."""
     found: dict[str, str] = {}
     order: list[str] = []
-    empty, widths = set(rules.empty), {}
+    may_be_empty, num_columns = set(rules.may_be_empty), {}
     for role in roles:
         names = [name.strip() for name in columns.get(role, "").split("+") if name.strip()]
-        widths[role] = max(1, len(names))
-        own = [role, *(f"{role} {number}" for number in range(2, len(names) + 1))]
-        order += own
-        found |= dict(zip(own, names, strict=False))
-        empty |= set(own) if len(names) > 1 else set()
-    return Joined(tuple(order), found, frozenset(empty), widths, rules)
+        num_columns[role] = max(1, len(names))
+        parts = [role, *(f"{role} {number}" for number in range(2, len(names) + 1))]
+        order += parts
+        found |= dict(zip(parts, names, strict=False))
+        may_be_empty |= set(parts) if len(names) > 1 else set()
+    return ColumnConcatenation(tuple(order), found, frozenset(may_be_empty), num_columns, rules)
 
 
-def read(lines: list[str], request: Request) -> Reading[Row]:
-    """One row a line, its fields by position, or by name where the first row is a header."""
-    reading: Reading[Row] = Reading(delimiter="\t")
-    records = [Record(number, line.split("\t"), line) for number, line in enumerate(lines, 1)]
-    first = next(place for place, record in enumerate(records) if record.text.strip())
-    layout, skipped = _layout(records[first:], request)
-    if skipped:
-        reading.header = records[first].fields
-        reading.blank += [record.line for record in records[:first]]
+def read(lines: list[str], request: ReadRequest) -> ParseResult[Row]:
+    """Read TSV: one row a line, with columns by position, or by name if there is a header."""
+    result: ParseResult[Row] = ParseResult(delimiter="\t")
+    records = [RawRecord(number, line.split("\t"), line) for number, line in enumerate(lines, 1)]
+    first = next(index for index, record in enumerate(records) if record.text.strip())
+    layout, has_header = _layout(records[first:], request)
+    if has_header:
+        result.header = records[first].fields
+        result.blank += [record.line for record in records[:first]]
         records = records[first + 1 :]
     for record in records:
-        take(record, layout, reading)
-    return reading
+        add_record(record, layout, result)
+    return result
 
 
-def _layout(records: list[Record], request: Request) -> tuple[Layout, bool]:
-    """Where the roles stand, and whether the first record is a header."""
+def _layout(records: list[RawRecord], request: ReadRequest) -> tuple[ColumnLayout, bool]:
+    """The column of each role, and whether the first record is a header."""
     header = [field.strip() for field in records[0].fields]
-    given = numbered(request, "\t")
+    given = layout_by_number(request, "\t")
     if given is not None:
-        return given, header_at(header, given)
+        return given, is_header(header, given)
     roles = request.roles
     if not request.columns and not set(roles) <= set(header):
-        width, places = None if request.more else len(roles), tuple(range(len(roles)))
-        layout = Layout(roles, places, width, "\t", more=request.more)
-        return replace(layout, may_be_empty=request.rules.empty), False
+        columns = tuple(range(len(roles)))
+        number = None if request.extra_fields else len(roles)
+        layout = ColumnLayout(roles, columns, number, "\t", extra_fields=request.extra_fields)
+        return replace(layout, may_be_empty=request.rules.may_be_empty), False
 
-    def values(place: int) -> list[str]:
-        return [record.fields[place] for record in records[1:] if place < len(record.fields)]
+    def values(column: int) -> list[str]:
+        return [record.fields[column] for record in records[1:] if column < len(record.fields)]
 
-    places = by_name(request.path, roles, request.columns, header, values)
-    width = None if request.more else len(header)
-    layout = Layout(roles, places, width, "\t", has_header=True, more=request.more)
-    return replace(layout, may_be_empty=request.rules.empty), True
+    columns = columns_by_name(request.path, roles, request.columns, header, values)
+    number = None if request.extra_fields else len(header)
+    layout = ColumnLayout(
+        roles, columns, number, "\t", has_header=True, extra_fields=request.extra_fields
+    )
+    return replace(layout, may_be_empty=request.rules.may_be_empty), True
 
 
-def header_at(fields: list[str], layout: Layout) -> bool:
-    """Whether the first row only repeats the names of the roles."""
-    chosen = [fields[place] for place in layout.places if place < len(fields)]
+def is_header(fields: list[str], layout: ColumnLayout) -> bool:
+    """Whether the fields of the first row are the names of the roles."""
+    chosen = [fields[column] for column in layout.columns if column < len(fields)]
     return chosen == list(layout.roles)

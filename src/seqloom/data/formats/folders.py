@@ -1,9 +1,9 @@
-"""A folder of texts: a folder for each label with a file for each text, or a file for each label.
+"""Folders of labelled texts: a folder for each label, or a file for each label.
 
-pos/0.txt neg/0.txt …    each file is one text, line breaks and all; its folder is its label
-Arabic.txt Czech.txt …   each line is one text; the file's name is its label
+pos/0.txt neg/0.txt …    each file is one text, with its line breaks; its folder is its label
+Arabic.txt Czech.txt …   each line is one text; the name of the file is its label
 
-A folder that has train and test in it, as IMDB has, is two such folders: see `parts_in`.
+A folder with the splits train and test, such as IMDB, is two such folders: see `splits_in`.
 """
 
 from collections.abc import Iterator
@@ -12,53 +12,56 @@ from pathlib import Path
 from ...errors import DataError, Place
 from ..options import Data
 from ..text.reading import read_bytes, read_lines, read_text
-from .base import Fault, Reading, Row
+from .base import BadLine, ParseResult, Row
 
-PARTS = {"train": "train", "training": "train", "test": "test", "testing": "test"} | dict.fromkeys(
-    ("valid", "validation", "dev", "val"), "valid"
-)
-_UNLABELLED = {"unsup", "unlabelled", "unlabeled"}  # as IMDB's, which are there to be read only
+SPLIT_NAMES = {
+    **dict.fromkeys(("train", "training"), "train"),
+    **dict.fromkeys(("valid", "validation", "dev", "val"), "valid"),
+    **dict.fromkeys(("test", "testing"), "test"),
+}
+_UNLABELLED = {"unsup", "unlabelled", "unlabeled"}  # such as IMDB's texts without labels
 
 
-def read(path: Path, settings: Data) -> Reading[Row]:
-    """One row for each text, in order of names; the roles are a text and its label.
+def read(path: Path, settings: Data) -> ParseResult[Row]:
+    """Read a folder: one row for each text, ordered by name; the roles are a text and its label.
 
-    The number of a row is its place among all texts, from 1.
+    The line of a row is the number of its text, from 1.
     """
-    _must_be_one_part(path)
+    _refuse_splits(path)
     labelled = [folder for folder in _inside(path) if folder.is_dir()]
     found = _texts(labelled, settings) if labelled else _lines(path, settings)
-    reading: Reading[Row] = Reading()
+    result: ParseResult[Row] = ParseResult()
     for number, (file, line, text) in enumerate(found, 1):
         label = file.parent.name if labelled else file.stem
         if text.strip():
-            reading.rows.append(Row(number, (text, label)))
+            result.rows.append(Row(number, (text, label)))
         elif labelled:
-            reading.faults.append(Fault("D014", line, 'the field "text" is empty', file=file))
+            result.bad_lines.append(BadLine("D014", line, 'the field "text" is empty', file=file))
         else:
-            reading.blank.append(number)
-    if not reading.rows and not reading.faults:
+            result.blank.append(number)
+    if not result.rows and not result.bad_lines:
         raise _no_texts(path)
-    return reading
+    return result
 
 
-def parts_in(path: Path) -> dict[str, Path]:
-    """The folders or files of training, validation and test that a folder has; often none."""
+def splits_in(path: Path) -> dict[str, Path]:
+    """The folders or files of the splits train, valid and test in a folder; often none."""
     if not path.is_dir():
         return {}
-    found = {PARTS[name]: one for one in _inside(path) if (name := one.stem.lower()) in PARTS}
+    names = {one: one.stem.lower() for one in _inside(path)}
+    found = {SPLIT_NAMES[name]: one for one, name in names.items() if name in SPLIT_NAMES}
     return found if "train" in found else {}
 
 
 def files_in(path: Path) -> list[Path]:
-    """All files that are read of a folder, in order; the path itself where it is a file."""
+    """All files of a folder that are read, in order; the path itself if it is a file."""
     if not path.is_dir():
         return [path]
     return [file for one in _inside(path) for file in files_in(one)]
 
 
 def _inside(path: Path) -> list[Path]:
-    """What a folder has, but for what is hidden or has no labels."""
+    """The entries of a folder, without hidden ones and those of unlabelled texts."""
     return sorted(
         one
         for one in path.iterdir()
@@ -67,7 +70,7 @@ def _inside(path: Path) -> list[Path]:
 
 
 def _texts(folders: list[Path], settings: Data) -> Iterator[tuple[Path, int, str]]:
-    """The text of each file; one that has none is blank."""
+    """The text of each file, empty for a blank file."""
     for folder in folders:
         for file in (file for file in _inside(folder) if file.is_file()):
             is_blank = not read_bytes(file).strip()
@@ -75,22 +78,22 @@ def _texts(folders: list[Path], settings: Data) -> Iterator[tuple[Path, int, str
 
 
 def _lines(path: Path, settings: Data) -> Iterator[tuple[Path, int, str]]:
-    """The lines of each file; one of them that has none is a mistake."""
+    """The lines of each file; a file without text is an error."""
     for file in (file for file in _inside(path) if file.is_file()):
         for line, text in enumerate(read_lines(file, settings.encoding), 1):
             yield file, line, text
 
 
-def _must_be_one_part(path: Path) -> None:
-    parts = parts_in(path)
-    if parts:
-        names = " and ".join(f'"{part.name}"' for part in parts.values())
+def _refuse_splits(path: Path) -> None:
+    splits = splits_in(path)
+    if splits:
+        names = " and ".join(f'"{split.name}"' for split in splits.values())
         raise DataError(
             "D144",
-            f'"{path.name}" has {names} in it: each is a set of texts of its own',
+            f'"{path.name}" has {names} in it: they are separate splits',
             place=Place(str(path)),
             help=[
-                f"{path / parts['train'].name}   name one of them",
+                f"{path / splits['train'].name}   name one of them",
                 f"seqloom train classify {path}   takes all of them",
             ],
         )

@@ -1,7 +1,7 @@
-"""The name of two parallel files as one: train.{de,en} is train.de and train.en, line by line.
+"""Brace names of parallel files: train.{de,en} is train.de and train.en.
 
-Whatever takes the name of a file takes such a name too: recipes, commands, Python. A shell that
-opens the braces by itself gives two names, which commands put together again.
+Recipes, commands and Python accept them wherever they accept the name of a file. A shell that
+expands the braces passes two names, which commands join again.
 """
 
 import os
@@ -15,7 +15,7 @@ _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 
 
 def files_of(name: str | Path) -> list[Path]:
-    """The files that a name stands for: one, unless it has braces and is not itself a file."""
+    """The files of a name: one, unless it has braces and no file has this name."""
     text = str(name)
     found = _BRACES.search(text)
     if found is None or os.path.lexists(text):
@@ -25,11 +25,11 @@ def files_of(name: str | Path) -> list[Path]:
 
 
 def name_of(files: Sequence[str | Path]) -> str:
-    """One name for some files: what differs stands in braces; nothing for none."""
+    """The brace name of some files; empty for no files."""
     texts = [str(file) for file in files]
     if len(texts) < 2:
         return "".join(texts)
-    # Whole words stand in the braces: train.{de,en}, not train.{d,n}e.
+    # Whole words go into the braces: train.{de,en}, not train.{d,n}e.
     before = re.sub(r"\w*$", "", os.path.commonprefix(texts))
     rests = [text[len(before) :] for text in texts]
     after = re.sub(r"\w*$", "", os.path.commonprefix([rest[::-1] for rest in rests]))[::-1]
@@ -38,7 +38,7 @@ def name_of(files: Sequence[str | Path]) -> str:
     if files_of(name) != [Path(text) for text in texts]:
         raise UsageError(
             "U081",
-            f"{' and '.join(texts)} cannot be named together",
+            f"{' and '.join(texts)} have no common brace name",
             help=["give them names without commas and braces"],
         )
     return name

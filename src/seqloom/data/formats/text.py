@@ -1,28 +1,27 @@
-"""Plain text: each line is one sequence."""
+"""Plain text files: each line is one sequence."""
 
 from pathlib import Path
 
 import numpy as np
 
-from ..loading.lazy import Lazy
-from .base import Reading, Request, Row, Source
+from ..loading.lazy import LazySequence
+from .base import ParsedFile, ParseResult, ReadRequest, Row
 
 
-def read(lines: list[str], request: Request) -> Reading[Row]:
-    """Every line that is not blank, whole and unchanged; the blank ones too if they are wanted."""
-    reading: Reading[Row] = Reading()
+def read(lines: list[str], request: ReadRequest) -> ParseResult[Row]:
+    """Read plain text: one row a line, without blank lines unless `keep_blank` is set."""
+    result: ParseResult[Row] = ParseResult()
     for number, line in enumerate(lines, 1):
         if line.strip() or request.keep_blank:
-            reading.rows.append(Row(number, (line,)))
+            result.rows.append(Row(number, (line,)))
         else:
-            reading.blank.append(number)
-    return reading
+            result.blank.append(number)
+    return result
 
 
-def on_disk(lines: Lazy[str], path: Path, encoding: str, keep_blank: bool) -> Source:
-    """The same of lines that stay on the disk."""
-    real = np.fromiter((keep_blank or bool(line.strip()) for line in lines), bool, len(lines))
-    kept = np.flatnonzero(real)
-    rows = Lazy(lambda place: Row(place + 1, (lines[place],)), kept)
-    blank = (np.flatnonzero(~real) + 1).tolist()
-    return Source(path, "text", encoding, None, rows, blank, [])
+def lazy_rows(lines: LazySequence[str], path: Path, encoding: str, keep_blank: bool) -> ParsedFile:
+    """The same for lines that stay on disk."""
+    is_kept = np.fromiter((keep_blank or bool(line.strip()) for line in lines), bool, len(lines))
+    rows = LazySequence(lambda i: Row(i + 1, (lines[i],)), np.flatnonzero(is_kept))
+    blank = (np.flatnonzero(~is_kept) + 1).tolist()
+    return ParsedFile(path, "text", encoding, None, rows, blank, [])

@@ -1,1 +1,1 @@
-"""From examples to batches: batching, BPTT, windows, curricula, splits."""
+"""Data loaders: bucketed batches, truncated BPTT, forecast windows, curricula, splits, folds."""

@@ -1,7 +1,7 @@
-"""Batches of similar length, shuffled anew each epoch from the seed.
+"""Length-bucketed batches, shuffled each epoch from the random seed.
 
-An epoch's batches depend on the seed and the number of the epoch alone, so a run that was stopped
-takes up its place again by counting, with no state of its own to save.
+The batches of an epoch depend on the seed and the epoch number alone. A run that was stopped
+resumes by counting batches; there is no sampler state to save.
 """
 
 from collections.abc import Sequence
@@ -14,81 +14,92 @@ from ...batch import Batch, Item, collate
 
 
 @runtime_checkable
-class Course(Protocol):
-    """All batches of every epoch, in the order in which they are learned from."""
+class DataLoader(Protocol):
+    """Data loader: the batches of every epoch, in training order.
+
+    Unlike torch's, it is not an iterator: `epoch` lists keys of batches and `batch` builds one,
+    so that training can resume in the middle of an epoch.
+    """
 
     def epoch(self, number: int) -> list[Any]:
-        """What names the batches of an epoch, in order."""
+        """The keys of the batches of an epoch, in order."""
         ...
 
     def batch(self, which: Any) -> Batch:
-        """The batch of a name."""
+        """The batch of a key."""
         ...
 
 
-class Batches:
-    """Examples as numbers, in buckets of similar length.
+class BucketLoader:
+    """Data loader with length-bucketed batches: sequences of similar length share a batch.
 
-    Sorting by length leaves almost no padding; a little noise in the lengths, drawn anew each
-    epoch, keeps the same examples from always meeting. Batches are then shuffled.
+    Sorting by length leaves almost no padding. A little noise is added to the lengths in each
+    epoch, so that the same examples do not always share a batch. Batches are then shuffled.
     """
 
-    def __init__(self, items: Sequence[Item], size: int, tokens: int, seed: int) -> None:
-        self.items, self.size, self.tokens, self.seed = list(items), size, tokens, seed
+    def __init__(self, items: Sequence[Item], batch_size: int, max_tokens: int, seed: int) -> None:
+        self.items, self.seed = list(items), seed
+        self.batch_size, self.max_tokens = batch_size, max_tokens
         self._source = np.array([len(item.source) for item in items])
         self._target = np.array([len(item.target) for item in items])
-        self._made: tuple[int, list[Int[np.ndarray, " batch"]]] = (-1, [])
+        self._cached: tuple[int, list[Int[np.ndarray, " batch"]]] = (-1, [])
 
     def epoch(self, number: int) -> list[Int[np.ndarray, " batch"]]:
-        """Which examples stand together in each batch of an epoch."""
-        if self._made[0] != number:
-            self._made = (number, self._make(number))
-        return self._made[1]
+        """The indices of the examples of each batch of an epoch."""
+        if self._cached[0] != number:
+            self._cached = (number, self._shuffled(number))
+        return self._cached[1]
 
     def batch(self, which: Int[np.ndarray, " batch"]) -> Batch:
         """The padded batch of these examples."""
         return collate([self.items[i] for i in which])
 
-    def _make(self, number: int) -> list[Int[np.ndarray, " batch"]]:
-        return self._arranged(
+    def _shuffled(self, number: int) -> list[Int[np.ndarray, " batch"]]:
+        return self._bucketed(
             np.arange(len(self.items)), np.random.default_rng([self.seed, number])
         )
 
-    def _arranged(
-        self, chosen: Int[np.ndarray, " n"], chance: np.random.Generator
+    def _bucketed(
+        self, chosen: Int[np.ndarray, " n"], rng: np.random.Generator
     ) -> list[Int[np.ndarray, " batch"]]:
-        """Some of the examples in batches."""
-        noise = chance.random((2, len(chosen)))
+        """The chosen examples in batches, in random order."""
+        noise = rng.random((2, len(chosen)))
         source, target = self._source[chosen], self._target[chosen]
+        # lexsort sorts by its last key first: by source length, and by target length among equals.
+        # floor(length + noise) keeps source lengths exact; targets may swap with neighbours.
         order = chosen[np.lexsort((target + 2 * noise[1], np.floor(source + noise[0])))]
         sides = [self._source[order], self._target[order]]
-        batches = np.split(order, _cuts(sides, self.size, self.tokens))
-        return [batches[place] for place in chance.permutation(len(batches))]
+        batches = np.split(order, _boundaries(sides, self.batch_size, self.max_tokens))
+        return [batches[index] for index in rng.permutation(len(batches))]
 
 
-def in_order_of_length(
-    lengths: Sequence[int], size: int, tokens: int = 0
+def batches_by_length(
+    lengths: Sequence[int], batch_size: int, max_tokens: int = 0
 ) -> list[Int[np.ndarray, " batch"]]:
-    """Batches for use: sorted by length, every example once.
+    """Batches for inference: sorted by length, every example once.
 
-    They have `size` examples each; or, where `tokens` is not 0, at most so many symbols with their
-    padding. What is longer than that stands alone.
+    They have `batch_size` examples each. If `max_tokens` is not 0, they have at most so many
+    tokens instead, padding included; a longer sequence is a batch of its own.
     """
     order = np.argsort(lengths, kind="stable")
     if not len(order):
         return []
-    return list(np.split(order, _cuts([np.asarray(lengths)[order]], size, tokens)))
+    bounds = _boundaries([np.asarray(lengths)[order]], batch_size, max_tokens)
+    return list(np.split(order, bounds))
 
 
-def _cuts(sides: Sequence[Int[np.ndarray, " n"]], size: int, tokens: int) -> list[int]:
-    """Where one batch ends and the next begins: by examples, or by symbols of all sides padded."""
+def _boundaries(
+    sides: Sequence[Int[np.ndarray, " n"]], batch_size: int, max_tokens: int
+) -> list[int]:
+    """Where each batch but the first begins: by examples, or by padded tokens of all sides."""
     count = len(sides[0])
-    if not tokens:
-        return list(range(size, count, size))
-    cuts, start, longest = [], 0, [0] * len(sides)
-    for place, lengths in enumerate(zip(*(side.tolist() for side in sides), strict=True)):
+    if not max_tokens:
+        return list(range(batch_size, count, batch_size))
+    bounds, start, longest = [], 0, [0] * len(sides)
+    for index, lengths in enumerate(zip(*(side.tolist() for side in sides), strict=True)):
         longest = [max(pair) for pair in zip(longest, lengths, strict=True)]
-        if place > start and sum(longest) * (place + 1 - start) > tokens:
-            cuts.append(place)
-            start, longest = place, list(lengths)
-    return cuts
+        # The padded size of a batch is its longest sequence times its number of rows.
+        if index > start and sum(longest) * (index + 1 - start) > max_tokens:
+            bounds.append(index)
+            start, longest = index, list(lengths)
+    return bounds

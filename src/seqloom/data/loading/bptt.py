@@ -1,6 +1,8 @@
-"""A long text as parallel streams, cut into windows that gradients do not leave.
+"""Truncated BPTT (backpropagation through time): a continuous text as streams of segments.
 
-As with `Batches`, an epoch's windows depend on the seed and the number of the epoch alone.
+The text is one long token sequence. It is cut into parallel streams, and the streams into segments
+of equal length; gradients do not flow from one segment back into the one before. As with
+`BucketLoader`, the segments of an epoch depend on the seed and the epoch number alone.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,93 +16,99 @@ from ...errors import DataError
 from ...signature import BEGIN
 
 
-class Window(NamedTuple):
-    """Where each row of a window begins in the text, and how many symbols it has."""
+class BPTTSegment(NamedTuple):
+    """One batch of truncated BPTT: where each row begins in the text, and its number of tokens."""
 
     starts: Int[np.ndarray, " rows"]
     length: int
 
 
-class Windows:
-    """Windows over a text, in its order or in any.
+class BPTTLoader:
+    """Data loader for truncated BPTT: segments of a text, in its order or shuffled.
 
-    In order, the text is cut into equal streams side by side, and each window goes on where the
-    last one ended; the few symbols that would make the streams unequal are left out. In any order,
-    the cuts lie elsewhere in every epoch.
+    In order, for models that carry their state: the text is cut into `batch_size` equal streams,
+    and each segment goes on where the one before ended. The few tokens that would make the streams
+    unequal are left out. Shuffled, for models without a state: the text is cut at another offset
+    in every epoch.
     """
 
     def __init__(
-        self, items: Sequence[Item], rows: int, length: int, seed: int, in_order: bool
+        self, items: Sequence[Item], batch_size: int, length: int, seed: int, in_order: bool
     ) -> None:
         text = np.concatenate([item.target for item in items])
-        self.rows, self.length, self.seed, self.in_order = rows, length, seed, in_order
+        self.batch_size, self.length = batch_size, length
+        self.seed, self.in_order = seed, in_order
         self._text = np.concatenate([[BEGIN], text])
-        self.symbols = len(text)
-        self._made: tuple[int, list[Window]] = (-1, [])
-        if len(text) // rows < length:
-            raise _too_short(len(text), rows, length)
+        self.num_tokens = len(text)
+        self._cached: tuple[int, list[BPTTSegment]] = (-1, [])
+        if len(text) // batch_size < length:
+            raise _too_short(len(text), batch_size, length)
 
-    def epoch(self, number: int) -> list[Window]:
-        """The windows of an epoch."""
-        if self._made[0] != number:
-            self._made = (number, self._side_by_side() if self.in_order else self._shuffled(number))
-        return self._made[1]
+    def epoch(self, number: int) -> list[BPTTSegment]:
+        """The segments of an epoch, each a batch."""
+        if self._cached[0] != number:
+            segments = self._in_order() if self.in_order else self._shuffled(number)
+            self._cached = (number, segments)
+        return self._cached[1]
 
-    def batch(self, which: Window) -> Batch:
-        """What is read in a window, and what is to be predicted."""
-        places = which.starts[:, None] + np.arange(which.length)
+    def batch(self, which: BPTTSegment) -> Batch:
+        """The input tokens of a segment, and as targets the tokens one position later."""
+        positions = which.starts[:, None] + np.arange(which.length)
         lengths = np.full(len(which.starts), which.length)
-        source, target = self._text[places], self._text[places + 1]
+        source, target = self._text[positions], self._text[positions + 1]
         return Batch(Sequences(source, lengths), Sequences(target, lengths))
 
-    def _side_by_side(self) -> list[Window]:
-        stream = self.symbols // self.rows
-        firsts = np.arange(self.rows) * stream
+    def _in_order(self) -> list[BPTTSegment]:
+        stream = self.num_tokens // self.batch_size  # tokens of each stream
+        firsts = np.arange(self.batch_size) * stream
         return [
-            Window(firsts + place, min(self.length, stream - place))
-            for place in range(0, stream, self.length)
+            BPTTSegment(firsts + offset, min(self.length, stream - offset))
+            for offset in range(0, stream, self.length)
         ]
 
-    def _shuffled(self, number: int) -> list[Window]:
-        chance = np.random.default_rng([self.seed, number])
-        spare = min(self.length, self.symbols - self.length + 1)
-        starts = np.arange(chance.integers(spare), self.symbols - self.length + 1, self.length)
-        starts = chance.permutation(starts)
-        cuts = range(self.rows, len(starts), self.rows)
-        return [Window(rows, self.length) for rows in np.split(starts, cuts)]
+    def _shuffled(self, number: int) -> list[BPTTSegment]:
+        rng = np.random.default_rng([self.seed, number])
+        last = self.num_tokens - self.length + 1
+        # A random offset below one segment: no token is always the first of its segment, where
+        # a model has no context.
+        starts = np.arange(rng.integers(min(self.length, last)), last, self.length)
+        starts = rng.permutation(starts)
+        bounds = range(self.batch_size, len(starts), self.batch_size)
+        return [BPTTSegment(rows, self.length) for rows in np.split(starts, bounds)]
 
 
 def one_stream(items: Iterable[Item], length: int) -> Iterator[Batch]:
-    """The whole text as a single stream, window after window; few of its items are held at once."""
-    held, symbols = [np.array([BEGIN])], 0
+    """The whole text as one stream of segments, for evaluation; few items are held in memory."""
+    held, count = [np.array([BEGIN])], 0
     for item in items:
         held.append(item.target)
-        symbols += len(item.target)
-        if symbols < length:
+        count += len(item.target)
+        if count < length:
             continue
         text = np.concatenate(held)
-        places = range(0, symbols - length + 1, length)
-        yield from (_window(text[place : place + length + 1]) for place in places)
-        held = [text[places[-1] + length :]]  # its first symbol is what the next is read after
-        symbols = len(held[0]) - 1
-    if symbols:
-        yield _window(np.concatenate(held))
+        starts = range(0, count - length + 1, length)
+        yield from (_segment(text[start : start + length + 1]) for start in starts)
+        # The last target is kept: it is the first input of the next segment.
+        held = [text[starts[-1] + length :]]
+        count = len(held[0]) - 1
+    if count:
+        yield _segment(np.concatenate(held))
 
 
-def _window(text: Int[np.ndarray, " symbols"]) -> Batch:
-    """All but the last symbol as what is read, all but the first as what is to be predicted."""
+def _segment(text: Int[np.ndarray, " tokens"]) -> Batch:
+    """All tokens but the last as the input, all but the first as the target."""
     lengths = np.array([len(text) - 1])
     return Batch(Sequences(text[None, :-1], lengths), Sequences(text[None, 1:], lengths))
 
 
-def _too_short(symbols: int, rows: int, length: int) -> DataError:
-    fits = symbols // length
-    streams = f"{rows} streams side by side need" if rows > 1 else "a stream needs"
-    smaller = max(1, symbols // 4)
+def _too_short(tokens: int, batch_size: int, length: int) -> DataError:
+    fits = tokens // length
+    streams = f"{batch_size} parallel streams need" if batch_size > 1 else "a stream needs"
+    smaller = max(1, tokens // 4)
     return DataError(
         "D044",
-        f"the training text has {symbols:,} symbols; {streams} {rows * length:,}, a window of"
+        f"the training text has {tokens:,} tokens; {streams} {batch_size * length:,}, a segment of"
         f" {length:,} each",
         help=[f"--set training.batch_size={fits}   fewer streams"] * (fits > 0)
-        + [f"--set training.window={smaller} --set training.batch_size=1   a shorter window"],
+        + [f"--set training.bptt={smaller} --set training.batch_size=1   shorter segments"],
     )

@@ -1,4 +1,7 @@
-"""Cut examples into folds: each is held out once, and what is alike is never on both sides."""
+"""K-fold cross-validation: stratified folds of groups, and forward folds in time.
+
+Equal sequences, and those of one group, are never on both sides of a split.
+"""
 
 import random
 from collections import Counter, defaultdict
@@ -6,94 +9,98 @@ from collections.abc import Hashable, Mapping, Sequence
 
 from ...errors import DataError
 
-Names = Sequence[Hashable]
-SHOWN = 5  # so many rare labels are told by name
+Keys = Sequence[Hashable]
+MAX_SHOWN = 5  # rare labels in an error message
 
 
-def units_of(keys: Names, groups: Names | None = None) -> list[Hashable]:
-    """What must stay together, for each example: those of one key, and those of one group.
+def indivisible_groups(keys: Keys, groups: Keys | None = None) -> list[Hashable]:
+    """Group of each example: examples with the same key or in the same group share theirs.
 
-    A sequence that stands in two groups makes one of both: it cannot be on two sides.
+    A sequence that is in two groups joins them (connected components, by union-find).
     """
     if groups is None:
         return list(keys)
-    above: dict[Hashable, Hashable] = {}
+    parents: dict[Hashable, Hashable] = {}
 
-    def first(name: Hashable) -> Hashable:
-        while above.setdefault(name, name) != name:
-            above[name] = above[above[name]]
-            name = above[name]
+    def root(name: Hashable) -> Hashable:
+        while parents.setdefault(name, name) != name:
+            parents[name] = parents[parents[name]]  # path halving
+            name = parents[name]
         return name
 
     for key, group in zip(keys, groups, strict=True):
-        one, other = sorted([first(("key", key)), first(("group", group))], key=repr)
-        above[other] = one
-    return [first(("group", group)) for group in groups]
+        # Sorted, so that the root does not depend on the order of the file.
+        one, other = sorted([root(("key", key)), root(("group", group))], key=repr)
+        parents[other] = one
+    return [root(("group", group)) for group in groups]
 
 
-def fold_of_each(units: Names, strata: Names | None, folds: int, seed: int) -> list[int]:
-    """The fold of each example, from 1 on; examples of one unit share theirs.
+def assign_folds(groups: Keys, strata: Keys | None, folds: int, seed: int) -> list[int]:
+    """Stratified group k-fold: the fold of each example, from 1 on; groups stay together.
 
-    Unit by unit, the large ones first, each goes where its labels are rarest so far:
+    Greedy: group by group, the largest first, each goes to the fold where its labels are rarest:
 
     argmin over folds f of  Σ_l c(f, l) u(l) / n(l)²
 
-    c(f, l): examples of label l in fold f; u(l): in the unit; n(l): in all. Of equals it is the
-    smallest fold, then the first. So where units are single examples, no two folds differ by more
-    than one example, nor by more than one of any label. What goes where depends on the seed and on
-    the units, not on the order of the file.
+    c(f, l): examples of label l in fold f; u(l): in the group; n(l): in all. Ties go to the
+    smallest fold, then to the first. If groups are single examples, the sizes of two folds differ
+    by one at most, and so do their counts of each label. The folds depend on the seed and on the
+    groups, not on the order of the file.
     """
-    labels = strata or [None] * len(units)
-    held: defaultdict[Hashable, Counter[Hashable]] = defaultdict(Counter)
-    for unit, label in zip(units, labels, strict=True):
-        held[unit][label] += 1
-    order = sorted(held, key=repr)
+    labels = strata or [None] * len(groups)
+    counts: defaultdict[Hashable, Counter[Hashable]] = defaultdict(Counter)
+    for group, label in zip(groups, labels, strict=True):
+        counts[group][label] += 1
+    order = sorted(counts, key=repr)
     random.Random(seed).shuffle(order)
-    order.sort(key=lambda unit: (-held[unit].total(), _main(held[unit])))
+    # The sort is stable: the random order decides among groups of one size and label.
+    order.sort(key=lambda group: (-counts[group].total(), _majority(counts[group])))
     total, filled = Counter(labels), [Counter[Hashable]() for _ in range(folds)]
-    sizes, place = [0] * folds, dict[Hashable, int]()
-    for unit in order:
-        weights = [_crowd(held[unit], fold, total) for fold in filled]
-        best = min(range(folds), key=lambda fold: (weights[fold], sizes[fold], fold))
-        place[unit] = best + 1
-        filled[best] += held[unit]
-        sizes[best] += held[unit].total()
-    return [place[unit] for unit in units]
+    sizes, fold_of = [0] * folds, dict[Hashable, int]()
+    for group in order:
+        costs = [_cost(counts[group], fold, total) for fold in filled]
+        best = min(range(folds), key=lambda fold: (costs[fold], sizes[fold], fold))
+        fold_of[group] = best + 1
+        filled[best] += counts[group]
+        sizes[best] += counts[group].total()
+    return [fold_of[group] for group in groups]
 
 
-def _main(unit: Counter[Hashable]) -> str:
-    """The label that most of a unit has."""
-    return min((-count, repr(label)) for label, count in unit.items())[1]
+def _majority(group: Counter[Hashable]) -> str:
+    """The most frequent label of a group."""
+    return min((-count, repr(label)) for label, count in group.items())[1]
 
 
-def _crowd(unit: Counter[Hashable], fold: Counter[Hashable], total: Counter[Hashable]) -> float:
-    return sum(fold[label] * count / total[label] ** 2 for label, count in unit.items())
+def _cost(group: Counter[Hashable], fold: Counter[Hashable], total: Counter[Hashable]) -> float:
+    """Σ_l c(f, l) u(l) / n(l)²: how full a fold is of the labels of a group."""
+    return sum(fold[label] * count / total[label] ** 2 for label, count in group.items())
 
 
-def block_of_each(size: int, folds: int) -> list[int]:
-    """Examples in the order of time in one block more than there are folds, from 0 on.
+def time_blocks(size: int, folds: int) -> list[int]:
+    """Forward folds (time series split): the block of each example, of `folds` + 1 equal blocks.
 
-    The k-th fold is the k-th block, and what it is trained on are all blocks before it.
+    Examples are in order of time and blocks count from 0. Fold k holds out block k, and trains on
+    all blocks before it.
     """
-    return [place * (folds + 1) // size for place in range(size)]
+    return [index * (folds + 1) // size for index in range(size)]
 
 
-def must_fill(units: Names, strata: Names | None, folds: int, *, what: str) -> None:
-    """Refuse more folds than there are units, or than there are of a label."""
-    if (count := len(set(units))) < folds:
+def check_folds(groups: Keys, strata: Keys | None, folds: int, *, what: str) -> None:
+    """Refuse more folds than there are groups, or than there are groups with some label."""
+    if (count := len(set(groups))) < folds:
         raise too_many_folds(folds, count, what, count)
     if strata is None:
         return
-    having: defaultdict[Hashable, set[Hashable]] = defaultdict(set)
-    for unit, label in zip(units, strata, strict=True):
-        having[label].add(unit)
-    rare = {label: len(found) for label, found in having.items() if len(found) < folds}
+    groups_of: defaultdict[Hashable, set[Hashable]] = defaultdict(set)
+    for group, label in zip(groups, strata, strict=True):
+        groups_of[label].add(group)
+    rare = {label: len(found) for label, found in groups_of.items() if len(found) < folds}
     if rare:
         raise _too_rare(rare, folds)
 
 
 def too_many_folds(folds: int, count: int, what: str, most: int) -> DataError:
-    """More folds than can be filled; `most` of them can be."""
+    """An error for more folds than can be filled; `most` folds can be."""
     least = f"folds need at least two {what}"
     return DataError(
         "D161",
@@ -105,8 +112,8 @@ def too_many_folds(folds: int, count: int, what: str, most: int) -> DataError:
 def _too_rare(rare: Mapping[Hashable, int], folds: int) -> DataError:
     ordered = sorted(rare.items(), key=lambda pair: (pair[1], repr(pair[0])))
     label, count = ordered[0]
-    named = ", ".join(f"{str(other)!r} ({number})" for other, number in ordered[:SHOWN])
-    more = f" and {len(ordered) - SHOWN:,} more" if len(ordered) > SHOWN else ""
+    named = ", ".join(f"{str(other)!r} ({number})" for other, number in ordered[:MAX_SHOWN])
+    more = f" and {len(ordered) - MAX_SHOWN:,} more" if len(ordered) > MAX_SHOWN else ""
     least = [f"--folds {count}   so that each fold has one"] if count > 1 else []
     examples = "one example" if count == 1 else f"{count} different examples"
     return DataError(
@@ -115,7 +122,7 @@ def _too_rare(rare: Mapping[Hashable, int], folds: int) -> DataError:
         notes=[f"labels with fewer than {folds}: {named}{more}"] if len(ordered) > 1 else [],
         help=[
             *least,
-            "--set data.stratified=false   by chance alone: some folds will not have it",
+            "--set data.stratified=false   random folds: some will not have this label",
             "leave these rows out, or join the label with another",
         ],
     )

@@ -1,7 +1,7 @@
-"""A course that goes from easy examples to hard ones.
+"""Curriculum learning (Bengio et al., 2009): from easy examples to hard ones.
 
-The batches of an epoch depend on the seed, the number of the epoch and the level alone, so a run
-that was stopped takes up its place again from these numbers.
+The batches of an epoch depend on the seed, the epoch number and the level alone, so that a run that
+was stopped resumes from these three numbers.
 """
 
 from collections.abc import Sequence
@@ -12,80 +12,81 @@ import numpy as np
 from jaxtyping import Int
 
 from ...batch import Item
-from .batching import Batches
+from .batching import BucketLoader
 
-Curriculum = Literal["none", "naive", "mixed", "combined"]
-Places = Int[np.ndarray, " _"]
-MIXED_SHARE = 0.2  # of the examples of "combined": one in five, as in the authors' program
+CurriculumName = Literal["none", "naive", "mixed", "combined"]
+Indices = Int[np.ndarray, " _"]
+MIXED_FRACTION = 0.2  # of the examples of "combined", as in the authors' program
 
 
 @dataclass(frozen=True)
-class Plan:
-    """How the levels follow one another: which curriculum, and over which share of training."""
+class CurriculumSchedule:
+    """Schedule of a curriculum: its strategy, and the fraction of training until the last level."""
 
-    curriculum: Curriculum
-    share: float
+    curriculum: CurriculumName
+    fraction: float
 
 
-class Lessons(Batches):
-    """Batches by level, as in "Learning to Execute" (Zaremba & Sutskever, 2014).
+class CurriculumLoader(BucketLoader):
+    """Data loader for curriculum learning by levels (Zaremba & Sutskever, 2014).
 
-    A level is a set of examples; the last one is what is to be learned in the end.
+    A level is a set of examples of one difficulty; the last level is the real training set.
 
-    naive     the examples of one level, then those of the next; each for an equal time
-    mixed     every example of a level that is drawn by chance, from the first day to the last
-    combined  every fifth example, by chance, as in mixed, the others as in naive
+    naive     one level after the other, each for an equal fraction of training
+    mixed     each example from a level sampled at random, from the beginning to the end
+    combined  one example in five as in mixed, the others as in naive
 
-    An epoch has as many examples as the last level has. Of one level none comes again before all
-    have come once.
+    An epoch has as many examples as the last level. Within a level, no example is repeated before
+    all have been used once.
     """
 
-    def __init__(  # noqa: PLR0913 - the first four are those of all batches
+    def __init__(  # noqa: PLR0913 - the first four are those of BucketLoader
         self,
         items: Sequence[Item],
-        size: int,
-        tokens: int,
+        batch_size: int,
+        max_tokens: int,
         seed: int,
-        levels: Sequence[Places],
-        plan: Plan,
+        levels: Sequence[Indices],
+        schedule: CurriculumSchedule,
     ) -> None:
-        super().__init__(items, size, tokens, seed)
-        self.levels, self.plan = list(levels), plan
-        self.level = self.last if plan.curriculum == "mixed" else 0
+        super().__init__(items, batch_size, max_tokens, seed)
+        self.levels, self.schedule = list(levels), schedule
+        self.level = self.last_level if schedule.curriculum == "mixed" else 0
 
     @property
-    def last(self) -> int:
-        """The level that is to be learned in the end."""
+    def last_level(self) -> int:
+        """The index of the last level, which is the real training set."""
         return len(self.levels) - 1
 
-    def rise(self, progress: float) -> bool:
-        """Go up to the level that is due after this much of training; whether it is another."""
-        due = min(self.last, int(len(self.levels) * progress / self.plan.share))
+    def advance(self, progress: float) -> bool:
+        """Move to the level that is due at this fraction of training; whether the level changed."""
+        due = min(self.last_level, int(len(self.levels) * progress / self.schedule.fraction))
         before, self.level = self.level, max(self.level, due)
         if self.level != before:
-            self._made = (-1, [])
+            self._cached = (-1, [])
         return self.level != before
 
     def restore(self, level: int) -> None:
-        """Take up a level that was reached before."""
-        self.level, self._made = max(self.level, min(level, self.last)), (-1, [])
+        """Resume at a level."""
+        self.level, self._cached = max(self.level, min(level, self.last_level)), (-1, [])
 
-    def _make(self, number: int) -> list[Places]:
-        chance = np.random.default_rng([self.seed, number, self.level + 1])
+    def _shuffled(self, number: int) -> list[Indices]:
+        # NumPy pads seeds with zeros: without + 1, level 0 would have the stream of [seed, number].
+        rng = np.random.default_rng([self.seed, number, self.level + 1])
         count = len(self.levels[-1])
-        chosen = [self._some(level, n, chance) for level, n in self._shares(count, chance)]
-        return self._arranged(np.concatenate(chosen), chance)
+        chosen = [self._sample(level, n, rng) for level, n in self._counts(count, rng)]
+        return self._bucketed(np.concatenate(chosen), rng)
 
-    def _shares(self, count: int, chance: np.random.Generator) -> list[tuple[int, int]]:
-        """Which levels an epoch has examples of, and how many."""
-        among = {"mixed": count, "combined": int(chance.binomial(count, MIXED_SHARE))}
-        drawn = chance.integers(len(self.levels), size=among.get(self.plan.curriculum, 0))
-        counts = np.bincount(drawn, minlength=len(self.levels))
-        counts[self.level] += count - len(drawn)
+    def _counts(self, count: int, rng: np.random.Generator) -> list[tuple[int, int]]:
+        """The number of examples that an epoch has of each level; levels without any left out."""
+        mixed = {"mixed": count, "combined": int(rng.binomial(count, MIXED_FRACTION))}
+        sampled = rng.integers(len(self.levels), size=mixed.get(self.schedule.curriculum, 0))
+        counts = np.bincount(sampled, minlength=len(self.levels))
+        counts[self.level] += count - len(sampled)
         return [(level, int(n)) for level, n in enumerate(counts) if n]
 
-    def _some(self, level: int, count: int, chance: np.random.Generator) -> Places:
-        """So many examples of a level, none again before all have come once."""
-        places = self.levels[level]
-        rounds = [chance.permutation(places) for _ in range(-(-count // len(places)))]
+    def _sample(self, level: int, count: int, rng: np.random.Generator) -> Indices:
+        """Random examples of a level, none twice before all were sampled once."""
+        indices = self.levels[level]
+        rounds = [rng.permutation(indices) for _ in range(-(-count // len(indices)))]
         return np.concatenate(rounds)[:count]

@@ -1,4 +1,4 @@
-"""Sequences too large to be held: each item is made from its place when it is asked for."""
+"""Lazy datasets: sequences that are too large for memory, whose items are made on access."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar, overload
@@ -8,55 +8,57 @@ from jaxtyping import Int
 
 Item = TypeVar("Item")
 Other = TypeVar("Other")
-Places = Int[np.ndarray, " items"]
+Indices = Int[np.ndarray, " items"]
 
 
-class Lazy(Sequence[Item], Generic[Item]):
-    """Items at some places of something larger; a few may have been replaced by others.
+class LazySequence(Sequence[Item], Generic[Item]):
+    """A lazy sequence: a function from an index to an item, and the indices of its items.
 
-    What it takes in memory is eight bytes for each item.
+    It takes eight bytes of memory for each item. Single items may be replaced by given ones.
     """
 
     def __init__(
-        self, make: Callable[[int], Item], places: Places, replaced: dict[int, Item] | None = None
+        self, make: Callable[[int], Item], indices: Indices, replaced: dict[int, Item] | None = None
     ) -> None:
-        self._make, self._places, self._replaced = make, places, replaced or {}
+        self._make, self._indices, self._replaced = make, indices, replaced or {}
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._indices)
 
     @overload
     def __getitem__(self, which: int) -> Item: ...
     @overload
-    def __getitem__(self, which: slice) -> "Lazy[Item]": ...
-    def __getitem__(self, which: int | slice) -> "Item | Lazy[Item]":
+    def __getitem__(self, which: slice) -> "LazySequence[Item]": ...
+    def __getitem__(self, which: int | slice) -> "Item | LazySequence[Item]":
         if isinstance(which, slice):
-            return Lazy(self._make, self._places[which], self._replaced)
-        place = int(self._places[which])
-        return self._replaced[place] if place in self._replaced else self._make(place)
+            return LazySequence(self._make, self._indices[which], self._replaced)
+        index = int(self._indices[which])
+        return self._replaced[index] if index in self._replaced else self._make(index)
 
-    def then(self, change: Callable[[Item], Other]) -> "Lazy[Other]":
-        """The same places, and of each item what is made of it."""
-        changed = {place: change(item) for place, item in self._replaced.items()}
-        return Lazy(lambda place: change(self._make(place)), self._places, changed)
+    def map(self, change: Callable[[Item], Other]) -> "LazySequence[Other]":
+        """A lazy sequence of the changed items; each is changed when it is accessed."""
+        changed = {index: change(item) for index, item in self._replaced.items()}
+        return LazySequence(lambda index: change(self._make(index)), self._indices, changed)
 
-    def picked(self, which: Places) -> "Lazy[Item]":
-        """The items of these numbers, in their order."""
-        return Lazy(self._make, self._places[which], self._replaced)
+    def select(self, which: Indices) -> "LazySequence[Item]":
+        """The items at these positions, in this order."""
+        return LazySequence(self._make, self._indices[which], self._replaced)
 
-    def but(self, number: int, item: Item) -> "Lazy[Item]":
-        """The same, with another item at this number."""
-        place = int(self._places[number])
-        return Lazy(self._make, self._places, self._replaced | {place: item})
-
-
-def each(change: Callable[[Any], Other], items: Sequence[Any]) -> Sequence[Other]:
-    """What is made of each item: now, or where they are lazy, when it is asked for."""
-    return items.then(change) if isinstance(items, Lazy) else [change(item) for item in items]
+    def replace(self, number: int, item: Item) -> "LazySequence[Item]":
+        """The same sequence with another item at this position."""
+        index = int(self._indices[number])
+        return LazySequence(self._make, self._indices, self._replaced | {index: item})
 
 
-def picked(items: Sequence[Any], which: Places) -> Sequence[Any]:
-    """The items of these numbers, in their order."""
-    if isinstance(items, Lazy):
-        return items.picked(which)
+def lazy_map(change: Callable[[Any], Other], items: Sequence[Any]) -> Sequence[Other]:
+    """Apply a function to each item: at once, or on access if the sequence is lazy."""
+    if isinstance(items, LazySequence):
+        return items.map(change)
+    return [change(item) for item in items]
+
+
+def select(items: Sequence[Any], which: Indices) -> Sequence[Any]:
+    """The items at these positions, in this order."""
+    if isinstance(items, LazySequence):
+        return items.select(which)
     return [items[number] for number in which.tolist()]

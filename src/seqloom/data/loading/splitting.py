@@ -1,4 +1,7 @@
-"""Cut examples into parts so that the same sequence never stands in two of them."""
+"""Train/validation/test splits in which no sequence occurs twice.
+
+Short examples are split at random, continuous texts by position.
+"""
 
 import random
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -8,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import DataError
-from .lazy import Lazy, picked
+from .lazy import LazySequence, select
 
 Key = Callable[[Any], Hashable]
 
@@ -16,51 +19,51 @@ Key = Callable[[Any], Hashable]
 def split(
     examples: Sequence[Any], fractions: Sequence[float], seed: int, key: Key
 ) -> list[Sequence[Any]]:
-    """The examples in as many parts as there are fractions, and the rest last.
+    """Random split by key: one part for each fraction, and the rest last.
 
-    Examples with the same key stay together. Which part a key goes to depends on the seed and on
-    the keys alone, not on the order of the file; within a part the file's order is kept.
+    Examples with the same key stay together. The part of a key depends on the seed and the keys
+    alone, not on the order of the file; within a part, the order of the file is kept.
     """
-    if isinstance(examples, Lazy):
+    if isinstance(examples, LazySequence):
         return _split_large(examples, fractions, seed, key)
     keys = sorted({key(example) for example in examples}, key=repr)
     random.Random(seed).shuffle(keys)
-    place: dict[Hashable, int] = {}
+    part_of: dict[Hashable, int] = {}
     start = 0
     for number, fraction in enumerate(fractions):
         count = max(1, round(fraction * len(keys))) if fraction > 0 else 0
-        place.update(dict.fromkeys(keys[start : start + count], number))
+        part_of.update(dict.fromkeys(keys[start : start + count], number))
         start += count
     if start >= len(keys):
         raise _too_few(len(keys), len(fractions) + 1)
     parts: list[list[Any]] = [[] for _ in range(len(fractions) + 1)]
     for example in examples:
-        parts[place.get(key(example), len(fractions))].append(example)
+        parts[part_of.get(key(example), len(fractions))].append(example)
     return [*parts]
 
 
 def _split_large(
-    examples: Lazy[Any], fractions: Sequence[float], seed: int, key: Key
+    examples: LazySequence[Any], fractions: Sequence[float], seed: int, key: Key
 ) -> list[Sequence[Any]]:
-    """The same of examples that are not held, by digests of their keys: 16 bytes for each."""
+    """The same for lazy examples: hashes of their keys are held, 16 bytes for each."""
     digests = np.empty(len(examples), dtype="V16")
     for number, example in enumerate(examples):
         digests[number] = blake2b(repr(key(example)).encode(), digest_size=16).digest()
-    kinds, which = np.unique(digests, return_inverse=True)
-    counts = [max(1, round(share * len(kinds))) if share > 0 else 0 for share in fractions]
-    if sum(counts) >= len(kinds):
-        raise _too_few(len(kinds), len(fractions) + 1)
-    part_of = np.full(len(kinds), len(fractions))
-    order = np.random.default_rng(seed).permutation(len(kinds))
-    part_of[order[: sum(counts)]] = np.repeat(np.arange(len(fractions)), counts)
-    places = part_of[which]
-    return [examples.picked(np.flatnonzero(places == part)) for part in range(len(fractions) + 1)]
+    keys, key_of = np.unique(digests, return_inverse=True)
+    counts = [max(1, round(part * len(keys))) if part > 0 else 0 for part in fractions]
+    if sum(counts) >= len(keys):
+        raise _too_few(len(keys), len(fractions) + 1)
+    part_of_key = np.full(len(keys), len(fractions))
+    order = np.random.default_rng(seed).permutation(len(keys))
+    part_of_key[order[: sum(counts)]] = np.repeat(np.arange(len(fractions)), counts)
+    part_of = part_of_key[key_of]
+    return [examples.select(np.flatnonzero(part_of == part)) for part in range(len(fractions) + 1)]
 
 
-def _too_few(kinds: int, parts: int) -> DataError:
+def _too_few(keys: int, parts: int) -> DataError:
     return DataError(
         "D042",
-        f"{kinds} different sequences are too few to cut into {parts} parts",
+        f"{keys} different sequences are too few to cut into {parts} parts",
         help=["--set data.valid_fraction=0.2 --set data.test_fraction=0, or add examples"],
     )
 
@@ -71,10 +74,11 @@ def split_in_order(
     extent: Callable[[Any], int],
     divided: Callable[[Any, int], tuple[Any, Any]],
 ) -> list[Sequence[Any]]:
-    """A long text in parts by place: the first is the rest, and the fractions follow from the end.
+    """Split a continuous text by position: training first, then one part for each fraction.
 
-    The parts are given as by `split`, the rest last. The cuts are exact to the character, so that
-    texts are cut at the same places whatever their symbols; only a word is never cut in two.
+    The parts are returned as by `split`, the rest (training) last. Texts are cut at the same
+    character whatever the tokens are, so that runs with other tokens compare; only words are not
+    cut in two.
     """
     left: Sequence[Any] = examples
     parts: list[Sequence[Any]] = []
@@ -82,10 +86,11 @@ def split_in_order(
     keep = 1.0
     for fraction in reversed(fractions):
         keep -= fraction
+        # 1e-9: 0.9 + 0.1 may be a little below 1, and int() rounds down.
         left, part = _cut(left, int(total * keep + 1e-9), extent, divided)
         parts.append(part)
     found = [*reversed(parts), left]
-    if any(not part for part, share in zip(found, [*fractions, 1.0], strict=True) if share > 0):
+    if any(not part for part, size in zip(found, [*fractions, 1.0], strict=True) if size > 0):
         raise DataError(
             "D042",
             f"{total:,} characters are too few to cut into {len(fractions) + 1} parts",
@@ -96,32 +101,32 @@ def split_in_order(
 
 def _cut(
     examples: Sequence[Any],
-    place: int,
+    position: int,
     extent: Callable[[Any], int],
     divided: Callable[[Any, int], tuple[Any, Any]],
 ) -> tuple[Sequence[Any], Sequence[Any]]:
-    """The examples with the first `place` characters, and the others."""
+    """The examples with the first `position` characters, and the others."""
     for number, example in enumerate(examples):
         size = extent(example)
-        if place < size:
-            if place == 0:
+        if position < size:
+            if position == 0:
                 return examples[:number], examples[number:]
-            before, after = divided(example, place)
+            before, after = divided(example, position)
             first, rest = examples[: number + 1], examples[number:]
-            return _but(first, number, before), _but(rest, 0, after)
-        place -= size
+            return _replaced(first, number, before), _replaced(rest, 0, after)
+        position -= size
     return examples, []
 
 
-def _but(examples: Sequence[Any], number: int, example: Any) -> Sequence[Any]:
-    """The examples, with another one at this number."""
-    if isinstance(examples, Lazy):
-        return examples.but(number, example)
+def _replaced(examples: Sequence[Any], number: int, example: Any) -> Sequence[Any]:
+    """The examples, with another one at this position."""
+    if isinstance(examples, LazySequence):
+        return examples.replace(number, example)
     return [*examples[:number], example, *examples[number + 1 :]]
 
 
-def without(examples: Sequence[Any], others: Iterable[Any], key: Key) -> Sequence[Any]:
-    """The examples whose key is not among the others."""
-    taken = {key(example) for example in others}
-    fresh = np.fromiter((key(example) not in taken for example in examples), bool, len(examples))
-    return picked(examples, np.flatnonzero(fresh))
+def exclude(examples: Sequence[Any], others: Iterable[Any], key: Key) -> Sequence[Any]:
+    """The examples whose key is not the key of one of the others."""
+    keys = {key(example) for example in others}
+    kept = np.fromiter((key(example) not in keys for example in examples), bool, len(examples))
+    return select(examples, np.flatnonzero(kept))

@@ -1,6 +1,6 @@
-"""Pieces of series to learn forecasting from: some steps, and those that follow them.
+"""Training windows of time series: a history, and the horizon to forecast after it.
 
-As with `Batches`, an epoch's pieces depend on the seed and the number of the epoch alone.
+As with `BucketLoader`, the windows of an epoch depend on the seed and the epoch number alone.
 """
 
 from collections.abc import Sequence
@@ -8,85 +8,88 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Float, Int
 
-from ...batch import Batch, Item, Sequences, mask_of
+from ...batch import Batch, Item, Sequences, length_mask
 from ...errors import DataError
 
 
-class Pieces:
-    """Every place of every series where a forecast could begin, in any order.
+class WindowLoader:
+    """Data loader for forecasting: a window at every forecast origin of every series, shuffled.
 
-    Before it are as many steps as are read, or fewer where the series begins later and is too short
-    for more; after it are as many as are forecast. Places after which nothing was observed are left
-    out. Series are items to be learned from as a whole: inputs known, all numbers in the target.
+    A window has `history` steps of input before its origin, or fewer if the whole series is
+    shorter, and `horizon` steps to forecast after it. Origins after which nothing was observed are
+    left out. The items are whole training series: known inputs in the source, all values in the
+    target.
     """
 
     def __init__(
-        self, items: Sequence[Item], before: int, after: int, *, rows: int, seed: int
+        self, items: Sequence[Item], history: int, horizon: int, *, batch_size: int, seed: int
     ) -> None:
-        self.before, self.after, self.rows, self.seed = before, after, rows, seed
+        self.history, self.horizon, self.batch_size, self.seed = history, horizon, batch_size, seed
         lengths = np.array([len(item.target) for item in items])
+        # All series lie one after the other in one array, so that a batch is a single gather.
         self._ends = np.cumsum(lengths)
         width = items[0].target.shape[1]
         known = [np.asarray(item.source, dtype=np.float32)[:, width:] for item in items]
         self._known = np.concatenate(known)
-        self._seen = np.concatenate([np.asarray(item.target, dtype=np.float32) for item in items])
-        self._starts, self._pasts = self._places(lengths)
-        self._made: tuple[int, list[Int[np.ndarray, " batch"]]] = (-1, [])
+        self._values = np.concatenate([np.asarray(item.target, dtype=np.float32) for item in items])
+        self._starts, self._histories = self._origins(lengths)
+        self._cached: tuple[int, list[Int[np.ndarray, " batch"]]] = (-1, [])
         if not len(self._starts):
-            raise _too_short(int(lengths.max(initial=0)), after)
+            raise _too_short(int(lengths.max(initial=0)), horizon)
 
     def epoch(self, number: int) -> list[Int[np.ndarray, " batch"]]:
-        """Which pieces stand together in each batch of an epoch."""
-        if self._made[0] != number:
+        """The indices of the windows of each batch of an epoch."""
+        if self._cached[0] != number:
             order = np.random.default_rng([self.seed, number]).permutation(len(self._starts))
-            cuts = np.arange(self.rows, len(order), self.rows)
-            self._made = (number, np.split(order, cuts))
-        return self._made[1]
+            bounds = np.arange(self.batch_size, len(order), self.batch_size)
+            self._cached = (number, np.split(order, bounds))
+        return self._cached[1]
 
     def batch(self, which: Int[np.ndarray, " batch"]) -> Batch:
-        """These pieces side by side, what follows being hidden in the source."""
-        starts, pasts = self._starts[which], self._pasts[which]
-        lengths = pasts + self.after
-        places = (starts - pasts)[:, None] + np.arange(int(lengths.max()))
-        real = mask_of(lengths, places.shape[1])
-        places = np.where(real, places, 0)
-        hidden = np.arange(places.shape[1]) >= pasts[:, None]
-        seen = np.where(hidden[..., None], np.float32(np.nan), self._seen[places])
-        source = np.concatenate([seen, self._known[places]], axis=-1)
+        """A batch of windows; the values to forecast are NaN in the source."""
+        starts, histories = self._starts[which], self._histories[which]
+        lengths = histories + self.horizon
+        rows = (starts - histories)[:, None] + np.arange(int(lengths.max()))
+        real = length_mask(lengths, rows.shape[1])
+        rows = np.where(real, rows, 0)  # padding must not reach beyond the last series
+        future = np.arange(rows.shape[1]) >= histories[:, None]
+        values = np.where(future[..., None], np.float32(np.nan), self._values[rows])
+        source = np.concatenate([values, self._known[rows]], axis=-1)
         source[~real] = 0
-        target = self._seen[starts[:, None] + np.arange(self.after)]
-        ahead = np.full(len(which), self.after)
-        return Batch(Sequences(source, lengths), Sequences(target, ahead))
+        target = self._values[starts[:, None] + np.arange(self.horizon)]
+        horizons = np.full(len(which), self.horizon)
+        return Batch(Sequences(source, lengths), Sequences(target, horizons))
 
-    def _places(
+    def _origins(
         self, lengths: Int[np.ndarray, " series"]
-    ) -> tuple[Int[np.ndarray, " pieces"], Int[np.ndarray, " pieces"]]:
-        """Where what is forecast begins, and how many steps come before it."""
-        starts, pasts = [], []
+    ) -> tuple[Int[np.ndarray, " windows"], Int[np.ndarray, " windows"]]:
+        """The forecast origins, and the number of input steps before each."""
+        starts, histories = [], []
         for end, length in zip(self._ends.tolist(), lengths.tolist(), strict=True):
-            latest = length - self.after
+            latest = length - self.horizon
             if latest < 1:
                 continue
-            at = np.arange(min(self.before, latest), latest + 1)
-            told = _told(self._seen[end - length : end], self.after)[at]
-            starts.append(at[told] + end - length)
-            pasts.append(np.minimum(at[told], self.before))
+            origins = np.arange(min(self.history, latest), latest + 1)
+            origins = origins[_has_targets(self._values[end - length : end], self.horizon)[origins]]
+            starts.append(origins + end - length)
+            histories.append(np.minimum(origins, self.history))
         none = np.zeros(0, dtype=np.int64)
-        return np.concatenate([none, *starts]), np.concatenate([none, *pasts])
+        return np.concatenate([none, *starts]), np.concatenate([none, *histories])
 
 
-def _told(seen: Float[np.ndarray, "time width"], after: int) -> np.ndarray:
-    """For each place whether anything was observed in the steps that follow it."""
-    count = np.concatenate([[0], np.cumsum(~np.isnan(seen).all(1))])
-    places = np.arange(len(seen))
-    told: np.ndarray = count[np.minimum(places + after, len(seen))] > count[places]
-    return told
+def _has_targets(values: Float[np.ndarray, "time width"], horizon: int) -> np.ndarray:
+    """For each step whether anything was observed in the `horizon` steps from it on."""
+    # Cumulative counts: a window has an observation if the count differs between its ends.
+    count = np.concatenate([[0], np.cumsum(~np.isnan(values).all(1))])
+    steps = np.arange(len(values))
+    found: np.ndarray = count[np.minimum(steps + horizon, len(values))] > count[steps]
+    return found
 
 
-def _too_short(longest: int, after: int) -> DataError:
+def _too_short(longest: int, horizon: int) -> DataError:
     return DataError(
         "D200",
-        f"the longest series to learn from has {longest:,} steps; a forecast of {after:,} needs at"
-        f" least {after + 1:,}",
+        f"the longest training series has {longest:,} steps; a forecast horizon of {horizon:,}"
+        f" needs at least {horizon + 1:,}",
         help=[f"--set task.horizon={max(1, longest // 4)}", "give longer series"],
     )

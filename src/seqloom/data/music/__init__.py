@@ -1,1 +1,1 @@
-"""Music: MIDI files and piano rolls."""
+"""Symbolic music: MIDI files and piano rolls."""

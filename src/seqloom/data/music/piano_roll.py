@@ -1,7 +1,7 @@
-"""Music as a piano roll: at every step the pitches that sound, as MIDI numbers them.
+"""Piano rolls: for every time step (frame), the MIDI numbers of the pitches that sound.
 
-A frame is such a step, a piece is a list of frames. In one line a frame is its pitches with commas
-between them, or - where nothing sounds; frames stand apart by blanks: "60,64,67 60,65,69 -".
+A piece is a list of frames. On one line, a frame is its pitches separated by commas, or - for a
+rest, and frames are separated by spaces: "60,64,67 60,65,69 -".
 """
 
 import re
@@ -13,16 +13,16 @@ from jaxtyping import Float
 
 from ...errors import DataError, UsageError
 
-Frame = tuple[int, ...]  # rising
+Frame = tuple[int, ...]  # pitches in ascending order
 REST = "-"
 LOWEST, HIGHEST = 21, 108  # the keys of a piano
-MOST_FRAMES = 100_000  # of one piece: at four steps to a quarter note, more than two hours
+MAX_FRAMES = 100_000  # of one piece: at four steps per quarter note, more than two hours
 _FRAME = re.compile(r"[0-9]{1,3}(,[0-9]{1,3})*|-")
 
 
 @dataclass(frozen=True)
-class Keys:
-    """The pitches that have a bit, from the lowest to the highest."""
+class PitchRange:
+    """The pitches of a piano roll, from the lowest to the highest; each is a bit of a frame."""
 
     lowest: int = LOWEST
     highest: int = HIGHEST
@@ -38,27 +38,27 @@ class Keys:
 
     @property
     def size(self) -> int:
-        """How many there are."""
+        """The number of pitches."""
         return self.highest - self.lowest + 1
 
-    def bits(self, frames: Sequence[Frame]) -> Float[np.ndarray, "time size"]:
-        """A row of 1.0 and 0.0 for each frame."""
+    def to_matrix(self, frames: Sequence[Frame]) -> Float[np.ndarray, "time size"]:
+        """The binary matrix of frames: a row for each frame, a column for each pitch."""
         rows = np.zeros((len(frames), self.size), dtype=np.float32)
         for row, frame in zip(rows, frames, strict=True):
             row[[pitch - self.lowest for pitch in frame]] = 1
         return rows
 
-    def frames(
+    def to_frames(
         self, rows: Sequence[Sequence[float]] | Float[np.ndarray, "time size"]
     ) -> list[Frame]:
-        """What sounds in rows of bits, or of chances: what is at least as likely as not."""
+        """The frames of a matrix of bits, or of probabilities: pitches with at least 0.5 sound."""
         return [
-            tuple(self.lowest + place for place, bit in enumerate(row) if bit >= 0.5)
+            tuple(self.lowest + index for index, bit in enumerate(row) if bit >= 0.5)
             for row in rows
         ]
 
-    def outside(self, frames: Iterable[Frame]) -> tuple[int, int] | None:
-        """The first frame with a pitch that has no bit, counted from 1, and the pitch."""
+    def first_outside(self, frames: Iterable[Frame]) -> tuple[int, int] | None:
+        """The first frame with a pitch outside the range, counted from 1, and the pitch."""
         for number, frame in enumerate(frames, start=1):
             for pitch in frame:
                 if not self.lowest <= pitch <= self.highest:
@@ -66,19 +66,19 @@ class Keys:
         return None
 
 
-def written(frames: Iterable[Frame]) -> str:
-    """A piece in one line."""
+def format_frames(frames: Iterable[Frame]) -> str:
+    """Frames as one line of text."""
     return " ".join(",".join(map(str, frame)) or REST for frame in frames)
 
 
-def read_line(text: str) -> list[Frame]:
-    """What `written` wrote; pitches of a frame may stand in any order."""
+def parse_frames(text: str) -> list[Frame]:
+    """The frames of a line of text; the pitches of a frame may be in any order."""
     found = []
     for number, one in enumerate(text.split(), start=1):
         if not _FRAME.fullmatch(one):
             raise DataError(
                 "D273",
-                f"frame {number} is {_short(one)!r}: expected pitches with commas between them",
+                f"frame {number} is {_short(one)!r}: expected pitches separated by commas",
                 help=['"60,64,67 60,65,69 -"   two chords and a rest'],
             )
         pitches = [] if one == REST else [int(pitch) for pitch in one.split(",")]

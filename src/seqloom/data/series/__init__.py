@@ -1,1 +1,1 @@
-"""Time series: schema, calendar features, scaling, windows."""
+"""Time series: schema, dates, calendar features, scaling, windows, interval recalibration."""

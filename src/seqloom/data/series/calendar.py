@@ -1,6 +1,8 @@
-"""Places in the calendar as inputs: each a point on a circle, so that December lies beside January.
+"""Calendar features (cyclical encoding): hour, weekday, month, … as sine and cosine.
 
-sin(2π p / n), cos(2π p / n)     p: the hour of the day of n = 24, the month of n = 12, ...
+sin(2π p / n), cos(2π p / n)     p: the hour of the day with n = 24, the month with n = 12, ...
+
+So December lies beside January.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,10 +13,10 @@ import numpy as np
 from jaxtyping import Float
 
 from ...errors import UsageError, nearest
-from .dates import NotDatesError, read_dates
-from .schema import Recorded
+from .dates import DateParseError, read_dates
+from .schema import TimeSeries
 
-PLACES: dict[str, tuple[int, Callable[[datetime], float]]] = {
+CALENDAR_FEATURES: dict[str, tuple[int, Callable[[datetime], float]]] = {
     "minute": (60, lambda date: date.minute),
     "hour": (24, lambda date: date.hour + date.minute / 60),
     "weekday": (7, lambda date: date.weekday()),
@@ -26,43 +28,43 @@ PLACES: dict[str, tuple[int, Callable[[datetime], float]]] = {
 }
 
 
-def places_named(text: str) -> list[str]:
-    """The places of a setting such as hour+weekday."""
-    names = [name.strip() for name in text.split("+") if name.strip()]
+def calendar_features(names: Sequence[str]) -> list[str]:
+    """The checked names of calendar features, such as ["hour", "weekday"]."""
     for name in names:
-        if name not in PLACES:
-            near = nearest(name, PLACES)
+        if name not in CALENDAR_FEATURES:
+            near = nearest(name, CALENDAR_FEATURES)
             raise UsageError(
                 "U302",
-                f"calendar = {text!r}: there is no place {name!r} in the calendar",
+                f"calendar = {list(names)}: there is no calendar feature {name!r}",
                 help=[f"did you mean {near!r}?"] * (near is not None)
-                + [f"choose from {', '.join(PLACES)}, with + between several"],
+                + [f"choose from {', '.join(CALENDAR_FEATURES)}"],
             )
-    return names
+    return list(names)
 
 
-def with_seasons(series: Recorded, names: Sequence[str]) -> Recorded:
-    """A series with places in the calendar behind its other inputs."""
+def add_calendar_features(series: TimeSeries, names: Sequence[str]) -> TimeSeries:
+    """A series with calendar features after its other known inputs."""
     if not names:
         return series
-    return replace(series, known=np.concatenate([series.known, circles(series, names)], axis=1))
+    known = np.concatenate([series.known, cyclic_features(series, names)], axis=1)
+    return replace(series, known=known)
 
 
-def circles(series: Recorded, names: Sequence[str]) -> Float[np.ndarray, "time circles"]:
-    """A sine and a cosine for each place, at each step."""
+def cyclic_features(series: TimeSeries, names: Sequence[str]) -> Float[np.ndarray, "time features"]:
+    """A sine and a cosine for each calendar feature, at each step."""
     try:
         dates = read_dates(series.times).values if series.times else []
-    except NotDatesError:
+    except DateParseError:
         dates = []
     if not dates:
         raise UsageError(
             "U303",
-            "the series has no dates, and its place in the calendar is asked for",
+            "calendar features need dates, and the series has none",
             help=["--columns time=COLUMN   if the file has dates", "--set task.calendar="],
         )
     found = []
     for name in names:
-        size, place = PLACES[name]
-        angle = 2 * np.pi * np.array([place(date) for date in dates]) / size
+        period, value = CALENDAR_FEATURES[name]
+        angle = 2 * np.pi * np.array([value(date) for date in dates]) / period
         found += [np.sin(angle), np.cos(angle)]
     return np.stack(found, axis=1)

@@ -1,12 +1,12 @@
-"""Numbers of series brought to one size, each series by itself, and back.
+"""Scaling of time series: standardisation or mean scaling, for each series, and its inverse.
 
-z = (x - shift) / factor     x is the number, its logarithm or its square root
+z = (x - shift) / factor     x: the value, its logarithm or its square root
 
-standard   the mean and the standard deviation of the training part
-mean       0 and the mean size
-none       0 and 1
+standard   shift: mean, factor: standard deviation of the training part (z-scores)
+mean       shift: 0, factor: mean absolute value
+none       shift: 0, factor: 1
 
-A series that training did not show is scaled by what is known of it.
+A series that was not in training is scaled by its own past.
 """
 
 from collections.abc import Iterable
@@ -16,28 +16,28 @@ from typing import Any, Literal
 import numpy as np
 from jaxtyping import Float
 
-Kind = Literal["standard", "mean", "none"]
-Transform = Literal["none", "log", "sqrt"]
-Numbers = Float[np.ndarray, "..."]  # rows of any shape, each as wide as its series
-_LEAST = 1e-3  # of a factor: a root of 0 counts as so much where its density is asked for
-_FLAT = 1e-9  # a deviation beside the mean from which on numbers do not differ
+ScalingName = Literal["standard", "mean", "none"]
+TransformName = Literal["none", "log", "sqrt"]
+Numbers = Float[np.ndarray, "..."]  # any shape; the last axis are the columns of the series
+_MIN_ROOT = 1e-3  # in units of the factor: the density of √x has a pole at 0
+_CONSTANT = 1e-9  # relative standard deviation up to which values count as constant
 
 
 @dataclass(frozen=True)
 class Scale:
-    """How the numbers of one series are written for a model."""
+    """The scale of one series: a transform, then shift and factor."""
 
     shift: Float[np.ndarray, " width"]
     factor: Float[np.ndarray, " width"]
-    transform: Transform = "none"
+    transform: TransformName = "none"
 
-    def there(self, values: Numbers) -> Numbers:
-        """As a model reads them."""
-        found: np.ndarray = (bent(values, self.transform) - self.shift) / self.factor
+    def apply(self, values: Numbers) -> Numbers:
+        """Scaled values, as models see them."""
+        found: np.ndarray = (apply_transform(values, self.transform) - self.shift) / self.factor
         return found
 
-    def back(self, values: Numbers, *, levels: bool = False) -> Numbers:
-        """In the units of the file; with `levels`, the last axis are quantiles of each number."""
+    def invert(self, values: Numbers, *, levels: bool = False) -> Numbers:
+        """Values in the units of the file; with `levels`, the last axis are quantiles."""
         shift, factor = self.shift, self.factor
         if levels:
             shift, factor = shift[:, None], factor[:, None]
@@ -46,59 +46,64 @@ class Scale:
             return np.maximum(found, 0) ** 2
         return np.exp(found) if self.transform == "log" else found
 
-    def nats(self, values: Numbers) -> float:
-        """How many nats more a density of the numbers has than one of what stands for them.
+    def log_jacobian(self, values: Numbers) -> float:
+        """Log-Jacobian Σ log |dx/dz|, which is added to -log p(z) to get -log p(x).
 
-        p(x) = p(z) |dz/dx|, where dz/dx = 1 / factor, of logarithms 1 / (factor x), and of roots
-        1 / (2 factor √x)
+        p(x) = p(z) |dz/dx|, where dz/dx is 1 / factor, for logarithms 1 / (factor x), for square
+        roots 1 / (2 factor √x)
         """
-        seen = ~np.isnan(values)
-        factors = np.broadcast_to(self.factor, values.shape)[seen]
-        cost = float(np.log(factors).sum())
+        is_observed = ~np.isnan(values)
+        factors = np.broadcast_to(self.factor, values.shape)[is_observed]
+        total = float(np.log(factors).sum())
         if self.transform == "log":
-            cost += float(np.log(values[seen]).sum())
+            total += float(np.log(values[is_observed]).sum())
         if self.transform == "sqrt":
-            cost += float(np.log(2 * np.maximum(np.sqrt(values[seen]), _LEAST * factors)).sum())
-        return cost
+            roots = np.maximum(np.sqrt(values[is_observed]), _MIN_ROOT * factors)
+            total += float(np.log(2 * roots).sum())
+        return total
 
 
-def bent(values: Numbers, transform: Transform) -> Numbers:
-    """The numbers, their logarithms or their square roots."""
+def apply_transform(values: Numbers, transform: TransformName) -> Numbers:
+    """The values, their logarithms or their square roots."""
     if transform == "none":
         return values
     return np.log(values) if transform == "log" else np.sqrt(values)
 
 
-class Scaling:
-    """The scale of each series, by its name, and those of the inputs: a codec."""
+class SeriesScaler:
+    """Scaler of time series: a `Scale` for each series by name, one for the inputs; a codec."""
 
-    def __init__(self, kind: Kind = "standard", *, transform: Transform = "none") -> None:
+    def __init__(
+        self, kind: ScalingName = "standard", *, transform: TransformName = "none"
+    ) -> None:
         self.kind, self.transform = kind, transform
         self._scales: dict[str, Scale] = {}
         self._inputs = Scale(np.zeros(0), np.ones(0))
-        self.constant: list[str] = []  # names of series that never change
+        self.constant_series: list[str] = []  # names
 
     def learn(self, series: Iterable[tuple[str, Numbers]], inputs: Numbers) -> None:
-        """From the training parts of all series, and all their inputs."""
-        self._scales, self.constant = {}, []
+        """Fit scales to the training parts of the series, and to all known inputs."""
+        self._scales, self.constant_series = {}, []
         for name, values in series:
             self._scales[name] = self._scale(values)
             if _is_constant(values):
-                self.constant.append(name)
+                self.constant_series.append(name)
         self._inputs = Scale(np.zeros(inputs.shape[1]), np.ones(inputs.shape[1]))
         if self.kind != "none" and len(inputs):
             deviation = inputs.std(0)
-            flat = deviation <= _FLAT * np.abs(inputs.mean(0))
-            self._inputs = Scale(inputs.mean(0), np.where(flat, 1.0, deviation))
+            is_constant = deviation <= _CONSTANT * np.abs(inputs.mean(0))
+            self._inputs = Scale(inputs.mean(0), np.where(is_constant, 1.0, deviation))
 
-    def of(self, name: str, known: Numbers) -> Scale:
-        """The scale of a series, of which so much is known."""
+    def scale_of(self, name: str, past: Numbers) -> Scale:
+        """The scale of a series: as fitted in training, or fitted to its past."""
         if name in self._scales:
             return self._scales[name]
-        return self._scale(known) if np.isfinite(known).any() else self.usual(known.shape[1])
+        if np.isfinite(past).any():
+            return self._scale(past)
+        return self.default_scale(past.shape[1])
 
-    def usual(self, width: int) -> Scale:
-        """Where no series is named and nothing known: the only one, or one in the middle of all."""
+    def default_scale(self, width: int) -> Scale:
+        """The scale of a series without name or past: the only one, or the median of all."""
         if not self._scales:
             return Scale(np.zeros(width), np.ones(width), self.transform)
         if len(self._scales) == 1:
@@ -108,14 +113,14 @@ class Scaling:
         return Scale(shifts, factors, self.transform)
 
     @property
-    def only(self) -> str:
-        """The name of the series, where there is one only."""
+    def only_name(self) -> str:
+        """The name of the training series if there was only one, else empty."""
         return next(iter(self._scales)) if len(self._scales) == 1 else ""
 
-    def inputs(self, known: Numbers) -> Numbers:
-        """Inputs as a model reads them; those of the calendar stand behind and stay."""
+    def scale_inputs(self, known: Numbers) -> Numbers:
+        """Scaled known inputs; calendar features after them are not scaled."""
         count = len(self._inputs.shift)
-        return np.concatenate([self._inputs.there(known[..., :count]), known[..., count:]], axis=-1)
+        return np.concatenate([self._inputs.apply(known[..., :count]), known[..., count:]], axis=-1)
 
     def state(self) -> Any:
         rows = {name: _pair(scale) for name, scale in self._scales.items()}
@@ -131,25 +136,24 @@ class Scaling:
         return Scale(np.array(pair[0]), np.array(pair[1]), self.transform)
 
     def _scale(self, values: Numbers) -> Scale:
-        """From what was observed; numbers that never change keep their size."""
+        """Fit a scale to observed values; constant values keep factor 1."""
         width = values.shape[1]
         shift, factor = np.zeros(width), np.ones(width)
         for column, numbers in enumerate(values.T if self.kind != "none" else ()):
-            seen = numbers[~np.isnan(numbers)]
-            seen = bent(seen, self.transform)
-            if not len(seen):
+            x = apply_transform(numbers[~np.isnan(numbers)], self.transform)
+            if not len(x):
                 continue
             if self.kind == "standard":
-                shift[column] = seen.mean()
-            size = float(seen.std() if self.kind == "standard" else np.abs(seen).mean())
-            if size > _FLAT * abs(float(seen.mean())):
+                shift[column] = x.mean()
+            size = float(x.std() if self.kind == "standard" else np.abs(x).mean())
+            if size > _CONSTANT * abs(float(x.mean())):
                 factor[column] = size
         return Scale(shift, factor, self.transform)
 
 
 def _is_constant(values: Numbers) -> bool:
-    seen = values[~np.isnan(values).any(1)]
-    return len(seen) > 1 and bool((seen == seen[0]).all())
+    rows = values[~np.isnan(values).any(1)]
+    return len(rows) > 1 and bool((rows == rows[0]).all())
 
 
 def _pair(scale: Scale) -> list[list[float]]:

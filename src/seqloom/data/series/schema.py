@@ -1,10 +1,7 @@
-"""What is known of a file of series beside its numbers: a codec.
+"""Time series and their schema: columns, step (frequency), seasonal period, forecast horizon.
 
-Numbers as files write them, and what stands for one that is missing.
-
-A series as it was recorded: numbers at equal steps of time, and what is known beside them.
-
-The number of every step of a series, counted from where it began in training: a codec.
+`TimeSeries` is one series and `SeriesFile` all series of a file. `SeriesSchema` and `TimeIndex` are
+codecs. Numbers are parsed and written here, with missing values as NaN.
 """
 
 import math
@@ -17,44 +14,44 @@ import numpy as np
 from jaxtyping import Float
 
 from ...errors import DataError, Place
-from .dates import NotDatesError, find_step, read_dates
+from .dates import DateParseError, infer_step, read_dates
 
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "-"})
 _DECIMAL = re.compile(r"[+-]?\d+,\d+")
 
 
-def number_of(text: str, *, comma: bool = False) -> float | None:
-    """A cell as a number, NaN where it is missing; None where it is text.
+def parse_number(text: str, *, comma: bool = False) -> float | None:
+    """A cell of a table as a number: NaN for a missing value, None for text.
 
-    With `comma`, a number may be written as 1,5.
+    With `comma`, a decimal comma is allowed: 1,5.
     """
     try:
         return float(text) if "_" not in text else None  # Python would read 1_000
     except ValueError:
-        written = text.strip()
-    if written.casefold() in MISSING:
+        stripped = text.strip()
+    if stripped.casefold() in MISSING:
         return math.nan
-    return float(written.replace(",", ".")) if comma and _DECIMAL.fullmatch(written) else None
+    return float(stripped.replace(",", ".")) if comma and _DECIMAL.fullmatch(stripped) else None
 
 
-def typed(text: str) -> list[float]:
-    """Numbers as people type them, with blanks or commas between them; NaN where one is missing."""
+def parse_numbers(text: str) -> list[float]:
+    """Numbers that were typed, separated by spaces or commas; NaN for a missing value."""
     found = []
     for part in re.split(r"\s*,\s*|\s+", text.strip()) if text.strip() else []:
-        number = number_of(part)
+        number = parse_number(part)
         if number is None or math.isinf(number):
             raise DataError(
                 "D224",
                 f"{part!r} is not a number",
-                help=["type numbers with blanks between them; nan stands for a missing one"],
+                help=["separate numbers by spaces; nan is a missing value"],
             )
         found.append(number)
     return found
 
 
-def typed_rows(text: str, width: int) -> Float[np.ndarray, "time {width}"]:
-    """Steps as people type them: with a ; between them where a step has several numbers."""
-    rows = [typed(step) for step in text.split(";") if step.strip()]
+def parse_rows(text: str, width: int) -> Float[np.ndarray, "time {width}"]:
+    """Time steps that were typed; steps of several numbers are separated by ;."""
+    rows = [parse_numbers(step) for step in text.split(";") if step.strip()]
     if width == 1:
         rows = [[number] for row in rows for number in row]
     for row in rows:
@@ -62,22 +59,23 @@ def typed_rows(text: str, width: int) -> Float[np.ndarray, "time {width}"]:
             raise DataError(
                 "D224",
                 f"a step has {len(row)} numbers; a step of this model has {width}",
-                help=["write steps with ; between them, as 1 2; 3 4"],
+                help=["separate steps by ;, as in 1 2; 3 4"],
             )
     return np.array(rows, dtype=np.float64).reshape(-1, width)
 
 
-def shown_rows(values: Float[np.ndarray, "time width"]) -> list[tuple[str, bool]]:
-    """Steps in short, as people read them, each with whether none of its numbers is missing."""
+def format_rows(values: Float[np.ndarray, "time width"]) -> list[tuple[str, bool]]:
+    """Each time step in short form, and whether none of its values is missing."""
     return [(" ".join(f"{one:.6g}" for one in row), not np.isnan(row).any()) for row in values]
 
 
 @dataclass(frozen=True, eq=False)
-class Recorded:
-    """One series: NaN where a number is missing; inputs are known beforehand, and never missing.
+class TimeSeries:
+    """One time series: observed values, NaN where missing, and known inputs, never missing.
 
-    `times` names the steps as the file does, or by their number from 1 on. A series may have one
-    label, or one at each step.
+    Known inputs (covariates) are known in advance, also in the future. `times` are the dates of the
+    steps as the file has them, or their numbers from 1 on. A series may have one label, or one for
+    each step.
     """
 
     name: str
@@ -86,46 +84,46 @@ class Recorded:
     times: tuple[str, ...] = ()
     label: str = ""
     labels: tuple[str, ...] = ()
-    line: int = 0  # where it begins in its file
+    line: int = 0  # the line of its file where it starts
 
     def __len__(self) -> int:
         return len(self.values)
 
 
 @dataclass(frozen=True)
-class Recording:
-    """All series of a file, what their columns are called, and how they were read."""
+class SeriesFile:
+    """All series of a file, the names of their columns, and how they were read."""
 
-    series: list[Recorded]
-    names: tuple[str, ...]  # of the numbers that are observed
-    known: tuple[str, ...] = ()  # of the inputs
-    step: str = ""  # from one row to the next: "hour", "month", "7 days"; empty without dates
-    period: int = 1  # after how many steps a season probably comes again, by the step alone
-    said: list[str] = field(default_factory=list)  # what was guessed, a sentence each
+    series: list[TimeSeries]
+    names: tuple[str, ...]  # of the observed columns
+    known: tuple[str, ...] = ()  # of the known inputs
+    step: str = ""  # the frequency: "hour", "month", "7 days"; empty without dates
+    period: int = 1  # the default seasonal period of that frequency
+    notes: list[str] = field(default_factory=list)  # what was guessed, a sentence each
 
 
-class Clock:
-    """Numbers steps, where it is on; else there is no column.
+class TimeIndex:
+    """Time index feature: the number of each step, from the start of its series in training.
 
-    A series of a later file goes on counting by its dates. Without dates, or under a name that
-    training did not show, a series begins at 0.
+    A series of a later file continues the count by its dates. Without dates, or under a name that
+    was not in training, a series starts at 0. If it is off, it has no column. It is a codec.
     """
 
     def __init__(self, is_on: bool = False) -> None:
         self.is_on = is_on
         self._starts: dict[str, str] = {}
 
-    def learn(self, series: Iterable[Recorded]) -> None:
-        """Where each series begins."""
+    def learn(self, series: Iterable[TimeSeries]) -> None:
+        """Fit: the first date of each training series."""
         self._starts = {one.name: one.times[0] for one in series if self.is_on and one.times}
 
-    def column(self, series: Recorded, begin: int, end: int) -> Float[np.ndarray, "time columns"]:
-        """The numbers of these rows, as one column or none."""
+    def column(self, series: TimeSeries, start: int, end: int) -> Float[np.ndarray, "time columns"]:
+        """The time index of these rows, as one column; none if it is off."""
         if not self.is_on:
-            return np.zeros((end - begin, 0))
-        start = self._starts.get(series.name)
-        late = steps_between(start, series.times) if start is not None and series.times else 0
-        return np.arange(begin + late, end + late, dtype=np.float64)[:, None]
+            return np.zeros((end - start, 0))
+        first = self._starts.get(series.name)
+        offset = steps_between(first, series.times) if first is not None and series.times else 0
+        return np.arange(start + offset, end + offset, dtype=np.float64)[:, None]
 
     def state(self) -> Any:
         return {"starts": self._starts}
@@ -135,7 +133,7 @@ class Clock:
 
 
 def steps_between(start: str, times: Sequence[str]) -> int:
-    """How many steps after a date or a number a series begins; 0 where its steps have neither."""
+    """The steps from a date or step number to the start of a series; 0 if it has neither."""
     if times[0] == start or len(times) == 1:
         return 0
     numbers = [start, *times[:2]]
@@ -144,21 +142,21 @@ def steps_between(start: str, times: Sequence[str]) -> int:
         return (here - first) // (next_one - here)
     try:
         dates = read_dates([start, *times]).values
-    except NotDatesError:
+    except DateParseError:
         return 0
-    step = find_step([dates[1:]])
+    step = infer_step([dates[1:]])
     return (step.number(dates[1]) - step.number(dates[0])) // step.count if step else 0
 
 
-USUAL_HORIZON = 10  # where no season says how far to look
-SEASONS_NEEDED = 2  # a series shorter than that shows no season
+DEFAULT_HORIZON = 10  # of series without a season
+MIN_SEASONS = 2  # a shorter series gets no default season
 
 
-class Outline:
-    """The columns, the step, the season and how far forecasts look.
+class SeriesSchema:
+    """Schema of time series: columns, step (frequency), seasonal period, forecast horizon.
 
-    A period or horizon of 0 is chosen by the step: a season is a day of hours, a week of days, a
-    year of months; and a forecast is as long as a season, or 10 steps where there is none.
+    A period of 0 is chosen by the frequency: 24 for hours, 7 for days, 12 for months. A horizon of
+    0 is one season, or 10 steps without a season. It is a codec: all attributes are saved.
     """
 
     def __init__(self, period: int = 0, horizon: int = 0) -> None:
@@ -167,39 +165,41 @@ class Outline:
         self.names: tuple[str, ...] = ()
         self.known: tuple[str, ...] = ()
 
-    def learn(self, recording: Recording, width: int, path: str) -> list[str]:
-        """From the training file; what was chosen is told, a sentence each."""
-        longest = max(len(one) for one in recording.series)
-        self.names, self.known, self.step = recording.names, recording.known, recording.step
-        self.width, said = width, []
+    def learn(self, file: SeriesFile, width: int, path: str) -> list[str]:
+        """Fit to the training file; a note, a sentence, for each value that was chosen."""
+        longest = max(len(one) for one in file.series)
+        self.names, self.known, self.step = file.names, file.known, file.step
+        self.width, notes = width, list[str]()
         if self.period >= longest:
             raise DataError(
                 "D221",
-                f"a season of {self.period:,} steps is longer than the longest series"
+                f"a seasonal period of {self.period:,} steps is longer than the longest series"
                 f" ({longest:,} steps)",
                 place=Place(path),
-                help=[f"--set task.period=1   no season, or one of less than {longest:,} steps"],
+                help=[f"--set task.period=1   no season, or a period below {longest:,} steps"],
             )
         if not self.period:
-            has_season = longest >= SEASONS_NEEDED * recording.period
-            self.period = recording.period if has_season else 1
+            has_season = longest >= MIN_SEASONS * file.period
+            self.period = file.period if has_season else 1
             if self.period > 1:
-                said.append(f"a season has {self.period} steps, by the dates (--set task.period)")
+                notes.append(
+                    f"seasonal period: {self.period} steps, by the dates (--set task.period)"
+                )
         if not self.horizon:
-            usual = self.period if self.period > 1 else USUAL_HORIZON
-            self.horizon = max(1, min(usual, longest // 4))
-            ahead = "one step is" if self.horizon == 1 else f"{self.horizon} steps are"
-            said.append(f"{ahead} forecast (--set task.horizon)")
+            default = self.period if self.period > 1 else DEFAULT_HORIZON
+            self.horizon = max(1, min(default, longest // 4))
+            steps = "one step" if self.horizon == 1 else f"{self.horizon} steps"
+            notes.append(f"forecast horizon: {steps} (--set task.horizon)")
         self.is_learned = True
-        return said
+        return notes
 
-    def must_match(self, recording: Recording, width: int, path: str) -> None:
-        """Refuse a file that has other columns than that of training."""
-        if len(recording.known) != len(self.known):
+    def must_match(self, file: SeriesFile, width: int, path: str) -> None:
+        """Refuse a file whose columns are not those of the training file."""
+        if len(file.known) != len(self.known):
             raise DataError(
                 "D223",
-                f"the file has {_named(recording.known)} as inputs, and training had"
-                f" {_named(self.known)}",
+                f"the file has {_listed(file.known)} as known inputs, and training had"
+                f" {_listed(self.known)}",
                 place=Place(path),
                 help=["--columns known=COLUMN+COLUMN   the inputs, in the same order"],
             )
@@ -219,5 +219,5 @@ class Outline:
             setattr(self, name, tuple(value) if isinstance(value, list) else value)
 
 
-def _named(names: tuple[str, ...]) -> str:
+def _listed(names: tuple[str, ...]) -> str:
     return ", ".join(names) or "nothing"

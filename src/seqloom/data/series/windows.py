@@ -1,109 +1,112 @@
-"""Series cut in time: what is learned from, and windows of a past and the future to be judged."""
+"""Rolling-origin evaluation (backtesting): windows of a past and a future of time series."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .dates import continued
-from .schema import Recorded
+from .dates import next_times
+from .schema import TimeSeries
 
 
 @dataclass(frozen=True, eq=False)
-class Window:
-    """Rows of a series: from `begin` on what is known, from `cut` to `end` what is asked.
+class ForecastWindow:
+    """Window of a series: the past from `start` to the forecast `origin`, the future to `end`.
 
-    Nothing is known where both are the same: such a window is learned from as a whole. What comes
-    before `base` was known when the window was put aside, and tells how hard the series is.
+    A window without a past (`origin` == `start`) is a training series. Rows before `insample_end`
+    are in-sample: scaled errors such as MASE divide by the errors of a naive forecast on them.
     """
 
-    series: Recorded
-    begin: int
-    cut: int
+    series: TimeSeries
+    start: int
+    origin: int
     end: int
-    base: int
+    insample_end: int
 
     @property
     def line(self) -> int:
-        """Where the series begins in its file."""
+        """The line of the file where the series starts."""
         return self.series.line
 
     @property
-    def is_whole(self) -> bool:
-        """Whether it is to be learned from, not judged."""
-        return self.cut == self.begin
+    def is_training(self) -> bool:
+        """Whether this is a training series, without a past."""
+        return self.origin == self.start
 
     @property
     def past(self) -> np.ndarray:
-        """The numbers that are known."""
-        return self.series.values[self.begin : self.cut]
+        """The values before the forecast origin."""
+        return self.series.values[self.start : self.origin]
 
     @property
     def future(self) -> np.ndarray:
-        """The numbers that are asked for."""
-        return self.series.values[self.cut : self.end]
+        """The values to forecast."""
+        return self.series.values[self.origin : self.end]
 
 
 @dataclass(frozen=True)
-class Reach:
-    """How far windows look: steps ahead, steps back (0 all), and steps between two of them."""
+class RollingOrigin:
+    """Rolling forecast origin: horizon, history (0: all of it), stride (0: the horizon)."""
 
     horizon: int
     history: int
     stride: int
 
-    def windows(self, series: Recorded, start: int, end: int, base: int) -> Iterator[Window]:
-        """Windows whose futures lie between two rows, from the first on.
+    def windows(
+        self, series: TimeSeries, start: int, end: int, insample_end: int
+    ) -> Iterator[ForecastWindow]:
+        """The windows whose futures lie between two rows.
 
-        Left out is what has nothing to go by, or nothing to be judged by.
+        Windows without any observation in their past or in their future are left out.
         """
-        seen = ~np.isnan(series.values).all(1)
-        for cut in range(max(1, start), end - self.horizon + 1, self.stride or self.horizon):
-            begin = max(0, cut - self.history) if self.history else 0
-            if seen[begin:cut].any() and seen[cut : cut + self.horizon].any():
-                yield Window(series, begin, cut, cut + self.horizon, base)
+        is_observed = ~np.isnan(series.values).all(1)
+        for origin in range(max(1, start), end - self.horizon + 1, self.stride or self.horizon):
+            first = max(0, origin - self.history) if self.history else 0
+            future = is_observed[origin : origin + self.horizon]
+            if is_observed[first:origin].any() and future.any():
+                yield ForecastWindow(series, first, origin, origin + self.horizon, insample_end)
 
-    def over(self, series: Recorded, least: int) -> list[Window]:
-        """Windows over a whole series of its own, each with at least so many rows before it."""
-        first = max(1, min(least, len(series) - self.horizon))
+    def backtest(self, series: TimeSeries, min_history: int) -> list[ForecastWindow]:
+        """The windows of a whole series that was not in training."""
+        first = max(1, min(min_history, len(series) - self.horizon))
         found = list(self.windows(series, first, len(series), first))
-        return [replace(window, base=window.cut) for window in found]
+        return [replace(window, insample_end=window.origin) for window in found]
 
 
-def whole(series: Recorded, end: int | None = None) -> Window:
-    """A series to learn from, up to a row."""
+def training_window(series: TimeSeries, end: int | None = None) -> ForecastWindow:
+    """A series to train on, up to row `end`."""
     end = len(series) if end is None else end
-    return Window(series, 0, 0, end, end)
+    return ForecastWindow(series, 0, 0, end, end)
 
 
-def ahead(series: Recorded, horizon: int, history: int = 0) -> Window:
-    """A question: what comes after the last row that has a number.
+def future_window(series: TimeSeries, horizon: int, history: int = 0) -> ForecastWindow:
+    """The window of a forecast beyond the end of a series.
 
-    Rows behind it, of which only inputs are known, are part of the answer's time.
+    The origin is after the last observed row; later rows, with known inputs only, are its future.
     """
-    seen = np.flatnonzero(~np.isnan(series.values).all(1))
-    cut = int(seen[-1]) + 1 if len(seen) and series.known.shape[1] else len(series)
-    series = lengthened(series, cut + horizon)
-    begin = max(0, cut - history) if history else 0
-    return Window(series, begin, cut, cut + horizon, cut)
+    observed = np.flatnonzero(~np.isnan(series.values).all(1))
+    origin = int(observed[-1]) + 1 if len(observed) and series.known.shape[1] else len(series)
+    series = extend(series, origin + horizon)
+    start = max(0, origin - history) if history else 0
+    return ForecastWindow(series, start, origin, origin + horizon, origin)
 
 
-def lengthened(series: Recorded, size: int) -> Recorded:
-    """A series with further rows, all missing, and their steps named."""
+def extend(series: TimeSeries, size: int) -> TimeSeries:
+    """A series extended to `size` rows: NaN values and the next times."""
     more = size - len(series)
     if more <= 0:
         return series
     rows = np.full((more, series.values.shape[1]), np.nan)
     values = np.concatenate([series.values, rows])
-    times = (*series.times, *continued(series.times, more))
+    times = (*series.times, *next_times(series.times, more))
     known = np.concatenate([series.known, np.full((more, series.known.shape[1]), np.nan)])
     return replace(series, values=values, known=known, times=times, labels=())
 
 
-def observed(series: Recorded) -> Recorded:
-    """A series up to its last row that has a number: what comes behind is known of the future."""
-    seen = np.flatnonzero(~np.isnan(series.values).all(1))
-    end = int(seen[-1]) + 1 if len(seen) else len(series)
+def trim_future(series: TimeSeries) -> TimeSeries:
+    """A series without the rows after its last observation, which have known inputs only."""
+    observed = np.flatnonzero(~np.isnan(series.values).all(1))
+    end = int(observed[-1]) + 1 if len(observed) else len(series)
     if end == len(series):
         return series
     return replace(
@@ -115,10 +118,10 @@ def observed(series: Recorded) -> Recorded:
     )
 
 
-def joined(first: Recorded, then: Recorded) -> Recorded:
-    """A series and what follows it."""
-    has_dates = continued(first.times, 1) == [*then.times[:1]]
-    times = then.times if has_dates else tuple(continued(first.times, len(then)))
+def concatenate(first: TimeSeries, then: TimeSeries) -> TimeSeries:
+    """A series followed by another; times that do not continue are replaced."""
+    has_dates = next_times(first.times, 1) == [*then.times[:1]]
+    times = then.times if has_dates else tuple(next_times(first.times, len(then)))
     return replace(
         first,
         values=np.concatenate([first.values, then.values]),
@@ -128,27 +131,27 @@ def joined(first: Recorded, then: Recorded) -> Recorded:
     )
 
 
-def follows(first: Recorded, then: Recorded, *, dated: bool) -> bool:
-    """Whether a series goes on where another ends; without dates it does if it has its name."""
+def follows(first: TimeSeries, then: TimeSeries, *, dated: bool) -> bool:
+    """Whether a series continues another: the same name and, if dated, the next date."""
     if first.name != then.name:
         return False
-    return not dated or continued(first.times, 1) == [*then.times[:1]]
+    return not dated or next_times(first.times, 1) == [*then.times[:1]]
 
 
-def block(size: int, folds: int, fold: int) -> tuple[int, int]:
-    """Where a fold of a series begins and ends: one of equal blocks, the first of which is none."""
+def fold_bounds(size: int, folds: int, fold: int) -> tuple[int, int]:
+    """The rows of a forward fold, from 1 on: the series has `folds` + 1 equal blocks."""
     edges = [number * size // (folds + 1) for number in range(folds + 2)]
     return edges[fold], edges[fold + 1]
 
 
-def columns_apart(series: Sequence[Recorded], names: Sequence[str]) -> list[Recorded]:
-    """Each column of each series as a series of its own."""
+def univariate_series(series: Sequence[TimeSeries], names: Sequence[str]) -> list[TimeSeries]:
+    """Each column of each series as a univariate series."""
     return [
         replace(
             one,
             name=" ".join(filter(None, [one.name, name if len(names) > 1 or not one.name else ""])),
-            values=one.values[:, place : place + 1],
+            values=one.values[:, column : column + 1],
         )
         for one in series
-        for place, name in enumerate(names)
+        for column, name in enumerate(names)
     ]

@@ -1,1 +1,1 @@
-"""Text: reading, normalisation, tokenizers, vocabularies, tag schemes."""
+"""Text: decoding of files, normalisation, tokenizers, vocabularies, tag schemes, embeddings."""

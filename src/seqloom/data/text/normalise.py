@@ -1,7 +1,8 @@
-"""How texts are written before they are cut into symbols, and how answers are written back.
+"""Text normalisation before tokenisation, and detokenisation of outputs.
 
-Small on purpose: what is changed is said here, and a run keeps it, so that a text to translate is
-read as those of training were. Texts that are tokenised already stay as they are.
+Lowercasing, Unicode normalisation (NFC, NFKC), plain punctuation, and splitting of punctuation
+with joiner marks. The options are saved with the run, so that inputs are normalised as the
+training texts were.
 """
 
 import re
@@ -11,42 +12,42 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Literal
 
-JOINED = "\N{CHARACTER TIE}"  # on the side of a mark where no blank was
+JOINER = "\N{CHARACTER TIE}"  # on the side of a punctuation mark where there was no space
 _PLAIN = {
     **dict.fromkeys("\u2018\u2019\u201a\u201b\u2039\u203a\u02bc\u0060\u00b4", "'"),
     **dict.fromkeys("\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033", '"'),
     **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"),
-    **dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060\ufeff", ""),  # they only steer line breaks
+    **dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060\ufeff", ""),  # these only control line breaks
     "\u2026": "...",
 }
 _TABLE = str.maketrans(_PLAIN)
 
 
 @dataclass(frozen=True)
-class Writing:
-    """How the texts of one side are written."""
+class Normalizer:
+    """Normalizer of the texts of one side, and its inverse for outputs."""
 
     lowercase: bool = False
     unicode: Literal["as-is", "nfc", "nfkc"] = "as-is"
     plain: bool = False
     split: bool = False
 
-    def read(self, text: str) -> str:
-        """A text as it is cut into symbols; one that was read already does not change."""
+    def normalize(self, text: str) -> str:
+        """The normalised text; normalising twice changes nothing."""
         text = self._normal(text)
         if self.plain:
             text = " ".join(text.translate(_TABLE).split())
         if self.lowercase:
             text = self._normal(text.lower())
-        return split_marks(text) if self.split else text
+        return separate_punctuation(text) if self.split else text
 
-    def written(self, text: str) -> str:
-        """A text of symbols as people write it."""
-        return join_marks(text) if self.split else text
+    def detokenize(self, text: str) -> str:
+        """The text without joiners and the spaces that were added."""
+        return rejoin_punctuation(text) if self.split else text
 
-    def tokens(self, text: str) -> str:
-        """A text of symbols with blanks between its tokens, and no signs of where none were."""
-        return " ".join(text.replace(JOINED, "").split()) if self.split else text
+    def tokenized(self, text: str) -> str:
+        """The text with spaces between its tokens, without joiners, for tokenised BLEU."""
+        return " ".join(text.replace(JOINER, "").split()) if self.split else text
 
     def _normal(self, text: str) -> str:
         if self.unicode == "as-is":
@@ -55,18 +56,19 @@ class Writing:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wording:
-    """How the texts of both sides are written before they are cut into symbols.
+class NormalizationOptions:
+    """Options of text normalisation, of source and target.
 
     Args:
-        source_lowercase: Read sources without regard to case.
-        target_lowercase: Read targets without regard to case, and answer in small letters.
-        unicode: Which of Unicode's ways to write the same character is taken: as it stands,
-            composed (nfc), or composed and without variants, as ﬁ for fi (nfkc).
-        plain_punctuation: Write quotation marks of all kinds as ' or ", dashes as -, … as three
-            full stops and blanks of all kinds as one space.
-        split_punctuation: Make marks words of their own, where symbols are words, and put answers
-            together again. A mark between two letters or digits stays, as in don't and 3.5.
+        source_lowercase: Lowercase sources.
+        target_lowercase: Lowercase targets; outputs are lowercase, too.
+        unicode: Unicode normalisation: none (as-is), canonical composition (nfc), or compatibility
+            composition (nfkc), which also replaces variants such as the ligature ﬁ by fi.
+        plain_punctuation: Replace quotation marks of all kinds by ' or ", dashes by -, … by three
+            full stops, and whitespace of all kinds by one space.
+        split_punctuation: Make punctuation marks tokens of their own, where tokens are words, and
+            detokenize outputs. Punctuation between two letters or digits is not split, as in don't
+            and 3.5.
     """
 
     source_lowercase: bool = False
@@ -75,43 +77,43 @@ class Wording:
     plain_punctuation: bool = False
     split_punctuation: bool = False
 
-    def writing(self, side: Literal["source", "target"], unit: str) -> Writing:
-        """How one side is written whose symbols are of that kind."""
+    def normalizer(self, side: Literal["source", "target"], unit: str) -> Normalizer:
+        """The normalizer of one side, whose tokens are of this unit."""
         lowercase = self.source_lowercase if side == "source" else self.target_lowercase
         split = self.split_punctuation and unit == "words"
-        return Writing(lowercase, self.unicode, self.plain_punctuation, split)
+        return Normalizer(lowercase, self.unicode, self.plain_punctuation, split)
 
 
-PLAIN_WORDING = Wording()
+NO_NORMALIZATION = NormalizationOptions()
 
 
-def split_marks(text: str) -> str:
-    """Blanks around marks; those that the text did not have are signed, so that they can go again.
+def separate_punctuation(text: str) -> str:
+    """Put spaces around punctuation marks, with joiners where the text had no space.
 
-    "(Hello, you!)" becomes "(⁀ Hello ⁀, you ⁀! ⁀)". What has such signs was split already.
+    "(Hello, you!)" becomes "(⁀ Hello ⁀, you ⁀! ⁀)". A text with joiners is joined first.
     """
-    words = join_marks(text).split()
-    return " ".join(piece for word in words for piece in _signed(pieces(word)))
+    words = rejoin_punctuation(text).split()
+    return " ".join(part for word in words for part in _with_joiners(split_word(word)))
 
 
-def join_marks(text: str) -> str:
-    """The text that was split."""
-    return re.sub(f" ?{JOINED} ?", "", text)
+def rejoin_punctuation(text: str) -> str:
+    """The inverse of `separate_punctuation`."""
+    return re.sub(f" ?{JOINER} ?", "", text)
 
 
-def _signed(pieces: list[str]) -> list[str]:
-    """The pieces of a word, each mark with a sign on the side where it was joined."""
-    signed = list(pieces)
-    for place in range(1, len(pieces)):
-        if _is_mark(pieces[place][0]):
-            signed[place] = JOINED + signed[place]
+def _with_joiners(parts: list[str]) -> list[str]:
+    """The parts of a word, with a joiner on the side of each mark where it was joined."""
+    joined = list(parts)
+    for index in range(1, len(parts)):
+        if _is_mark(parts[index][0]):
+            joined[index] = JOINER + joined[index]
         else:
-            signed[place - 1] += JOINED
-    return signed
+            joined[index - 1] += JOINER
+    return joined
 
 
-def pieces(word: str) -> list[str]:
-    """Runs of letters, and runs of one mark; a single mark inside letters is one of them."""
+def split_word(word: str) -> list[str]:
+    """A word split into runs of letters and runs of one mark; a mark between letters stays."""
     if word.isalnum():
         return [word]
     marks = [_is_mark(character) for character in word]
@@ -122,5 +124,5 @@ def pieces(word: str) -> list[str]:
 
 
 def _is_mark(character: str) -> bool:
-    """Whether Unicode calls it punctuation or a symbol."""
+    """Whether a character is punctuation or a symbol by its Unicode category."""
     return unicodedata.category(character)[0] in "PS"

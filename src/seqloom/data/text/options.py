@@ -1,76 +1,80 @@
-"""What the symbols of two sides are: each side for itself, or one set for both."""
+"""Tokenizer options of source and target: separate vocabularies, or a joint one."""
 
 from dataclasses import dataclass
 from typing import Literal
 
 from ...errors import UsageError
-from .tokenizers import KINDS, Choice, Kind, Symbols
+from .tokenizers import TOKENIZERS, Tokenizer, TokenizerName, VocabularyOptions
 
-COPIED = ("words", "characters")  # the kinds of symbols among which some are unknown
+COPYABLE = ("words", "characters")  # the tokens that can be unknown
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cutting:
-    """What the symbols of two sides are.
+class TokenizerOptions:
+    """Options of the tokenizers of source and target.
 
     Args:
-        source_symbols: What a symbol of the source is. Bytes are those of UTF-8; subwords are
-            pieces of words that are learned from the training texts.
-        target_symbols: What a symbol of the target is.
-        joint: Whether both sides have one set of symbols, learned from both; then both must have
-            the same kind.
-        vocabulary: How many symbols a set has at most. Of words and characters the most frequent
-            are kept and 0 keeps all; 0 subwords are 8,000.
-        at_least: How often a symbol must be seen in training not to be read as unknown; of
-            subwords, how often a pair must be seen to be joined.
-        subwords: How subwords are learned: bpe joins frequent pairs (Sennrich et al., 2016),
-            unigram keeps likely pieces (Kudo, 2018).
-        tokenizer: A tokenizer.json to take subwords from, instead of learning them.
-        copies: How many different unknown symbols of a source keep a number of their own, so that
-            a model that can copy may answer with them; 0 is none. Needs joint words or characters.
+        source_tokens: The tokens of the source. Bytes are those of UTF-8; subwords are parts of
+            words that are learned from the training texts.
+        target_tokens: The tokens of the target.
+        joint_vocab: Use one vocabulary for both sides, learned from both; they must then have the
+            same kind of tokens.
+        vocab_size: Maximum vocabulary size. Of words and characters the most frequent are kept, and
+            0 keeps all; for subwords 0 is 8,000.
+        min_frequency: Minimum frequency of a token in training; rarer ones are unknown. For
+            subwords, minimum frequency of a pair to be merged.
+        subwords: Subword model: byte-pair encoding (bpe; Sennrich et al., 2016) or a unigram
+            language model (unigram; Kudo, 2018).
+        tokenizer: A tokenizer.json with subwords, instead of learning them.
+        copies: Maximum number of different unknown tokens of a source that get ids of their own, so
+            that a copy mechanism can output them; 0 is none. Needs a joint vocabulary of words or
+            characters.
     """
 
-    source_symbols: Kind = "words"
-    target_symbols: Kind = "words"
-    joint: bool = False
-    vocabulary: int = 0
-    at_least: int = 1
+    source_tokens: TokenizerName = "words"
+    target_tokens: TokenizerName = "words"
+    joint_vocab: bool = False
+    vocab_size: int = 0
+    min_frequency: int = 1
     subwords: Literal["bpe", "unigram"] = "bpe"
     tokenizer: str = ""
     copies: int = 0
 
     def __post_init__(self) -> None:
-        if self.joint and self.source_symbols != self.target_symbols:
+        if self.joint_vocab and self.source_tokens != self.target_tokens:
             raise UsageError(
                 "U082",
-                f"one set of symbols for both sides cannot be {self.source_symbols} and"
-                f" {self.target_symbols}",
-                help=["give both sides the same symbols, or leave task.joint out"],
+                f"a joint vocabulary cannot be of {self.source_tokens} and of {self.target_tokens}",
+                help=["give both sides the same tokens, or leave task.joint_vocab out"],
             )
-        if self.copies < 0 or (self.copies and not self.joint):
+        if self.copies < 0 or (self.copies and not self.joint_vocab):
             raise UsageError(
                 "U083",
-                f"copies = {self.copies}: what is copied must be a symbol of both sides",
-                help=["--set task.joint=true"],
+                f"copies = {self.copies}: copied tokens need a joint vocabulary",
+                help=["--set task.joint_vocab=true"],
             )
-        if self.copies and self.source_symbols not in COPIED:
+        if self.copies and self.source_tokens not in COPYABLE:
             raise UsageError(
                 "U083",
-                f"copies = {self.copies}: none of the {self.source_symbols} is ever unknown",
+                f"copies = {self.copies}: none of the {self.source_tokens} is ever unknown",
                 help=["leave task.copies out, or choose words or characters"],
             )
 
-    def sides(self) -> tuple[Symbols, Symbols]:
-        """The symbols of source and target, which know nothing yet; joint ones are the same."""
-        source = self._symbols(self.source_symbols)
-        return source, source if self.joint else self._symbols(self.target_symbols)
+    def tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
+        """The unfitted tokenizers of source and target; one for both with a joint vocabulary."""
+        source = self._tokenizer(self.source_tokens)
+        return source, source if self.joint_vocab else self._tokenizer(self.target_tokens)
 
-    def _symbols(self, kind: Kind) -> Symbols:
-        """One side; what does not concern it is for the other, unless it concerns neither."""
-        kinds = (self.source_symbols, self.target_symbols)
-        tokenizer = self.tokenizer if kind == "subwords" or "subwords" not in kinds else ""
-        most = self.vocabulary if kind != "bytes" or kinds == ("bytes", "bytes") else 0
-        return KINDS[kind](Choice(self.at_least, most, self.subwords, tokenizer))
+    def _tokenizer(self, kind: TokenizerName) -> Tokenizer:
+        """The tokenizer of one side.
+
+        Options that only the other side can use are not passed on. Those that neither side can use
+        are, so that they are refused.
+        """
+        kinds = (self.source_tokens, self.target_tokens)
+        file = self.tokenizer if kind == "subwords" or "subwords" not in kinds else ""
+        size = self.vocab_size if kind != "bytes" or kinds == ("bytes", "bytes") else 0
+        return TOKENIZERS[kind](VocabularyOptions(self.min_frequency, size, self.subwords, file))
 
 
-WORDS = Cutting()
+WORD_TOKENS = TokenizerOptions()

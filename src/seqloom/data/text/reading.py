@@ -1,6 +1,6 @@
-"""From bytes to characters and lines, with a useful sentence for every file that is not text.
+"""Reading of text files: encodings, line ends, gzip, and lazy access to the lines of large files.
 
-The lines of a text that stays on the disk.
+A file that is not text is refused with the reason, and if possible with its likely encoding.
 """
 
 import codecs
@@ -17,31 +17,31 @@ import numpy as np
 from jaxtyping import Int
 
 from ...errors import DataError, MachineError, Place, UsageError, nearest
-from ..loading.lazy import Lazy
+from ..loading.lazy import LazySequence
 
-PIECE = 1 << 22  # bytes that are looked at together
+CHUNK_BYTES = 1 << 22  # that are read at once
 LINE_FEED = 10
-# A line feed in these is one byte, and that byte is nothing else.
-PLAIN = {"utf-8", "utf-8-sig", "ascii", "iso8859-1", "cp1252"}
+# Encodings in which a line feed is one byte, and that byte nothing else: lines are split as bytes.
+BYTE_NEWLINE_ENCODINGS = {"utf-8", "utf-8-sig", "ascii", "iso8859-1", "cp1252"}
 
 
-class LinesOnDisk:
-    """A file that is open for reading, and where each of its lines begins."""
+class IndexedLines:
+    """A file on disk with an index of its lines: 8 bytes of memory for each."""
 
     def __init__(self, path: Path, encoding: str) -> None:
         self.path, self.encoding = path, encoding
         self._file = os.open(path, os.O_RDONLY)
         weakref.finalize(self, os.close, self._file)
-        marked = os.pread(self._file, len(codecs.BOM_UTF8), 0) == codecs.BOM_UTF8
-        self._first = len(codecs.BOM_UTF8) if marked and encoding.startswith("utf-8") else 0
+        has_mark = os.pread(self._file, len(codecs.BOM_UTF8), 0) == codecs.BOM_UTF8
+        self._first = len(codecs.BOM_UTF8) if has_mark and encoding.startswith("utf-8") else 0
         self.ends = np.concatenate([[self._first - 1], *self._ends()])
 
-    def lines(self) -> Lazy[str]:
-        """The lines without their ends, each read when it is asked for."""
-        return Lazy(self.line, np.arange(len(self.ends) - 1))
+    def lines(self) -> LazySequence[str]:
+        """The lines without line ends, each read on access."""
+        return LazySequence(self.line, np.arange(len(self.ends) - 1))
 
     def line(self, number: int) -> str:
-        """One of them."""
+        """The line with this number, from 0."""
         start, end = int(self.ends[number]) + 1, int(self.ends[number + 1])
         read = os.pread(self._file, end - start, start)
         if len(read) < end - start:
@@ -54,28 +54,28 @@ class LinesOnDisk:
         return read.decode(self.encoding, "replace").removesuffix("\r")
 
     def _ends(self) -> Iterator[Int[np.ndarray, " lines"]]:
-        """Where lines end, piece by piece; the last may end with the file."""
+        """The positions of the line ends, chunk by chunk; the last line may end with the file."""
         size = os.fstat(self._file).st_size
         start, last = self._first, -1
         while start < size:
-            piece = os.pread(self._file, PIECE, start)
-            found = np.flatnonzero(np.frombuffer(piece, np.uint8) == LINE_FEED) + start
+            chunk = os.pread(self._file, CHUNK_BYTES, start)
+            found = np.flatnonzero(np.frombuffer(chunk, np.uint8) == LINE_FEED) + start
             if len(found):
                 last = int(found[-1])
                 yield found
-            start += len(piece)
+            start += len(chunk)
         if last != size - 1:
             yield np.array([size])
 
 
-def pieces_of_text(path: Path) -> Iterator[bytes]:
-    """The bytes of a file, some at a time."""
+def read_chunks(path: Path) -> Iterator[bytes]:
+    """The bytes of a file in chunks."""
     with path.open("rb") as file:
-        while piece := file.read(PIECE):
-            yield piece
+        while chunk := file.read(CHUNK_BYTES):
+            yield chunk
 
 
-# Python counts these as text encodings, but no file of sentences is written in them.
+# Python has these as text encodings, but text files are not written in them.
 _NOT_FOR_FILES = {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"}
 _MARKS = {
     codecs.BOM_UTF32_LE: "utf-32",
@@ -101,15 +101,15 @@ _NOT_TEXT = {
     b"\xfd7zXZ\x00": "an xz archive: unpack it first, with  unxz",
     b"%PDF-": "a PDF document: export its text first",
 }
-LARGE = 1 << 28  # bytes from which on a text stays on the disk
+LARGE_FILE = 1 << 28  # bytes; larger texts are not loaded into memory
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 
 
 def read_text(path: Path, encoding: str, *, unpack: bool = False) -> str:
-    """All characters of a file, without a byte order mark; at least one is not blank.
+    """The text of a file without byte order mark; an error if it is blank.
 
-    With `unpack`, it may be packed with gzip.
+    With `unpack`, it may be compressed by gzip.
     """
     name = _codec_name(encoding)
     data = read_bytes(path)
@@ -119,7 +119,7 @@ def read_text(path: Path, encoding: str, *, unpack: bool = False) -> str:
         raise DataError("D021", f'"{path.name}" is empty (0 bytes)', place=Place(str(path)))
     _refuse_archives(path, data)
     text = _decode(path, data, name).removeprefix("\ufeff")
-    found = unwritable(text)
+    found = invalid_character(text)
     if found is not None:
         raise _binary(path, data, text, found)
     if not text.strip():
@@ -128,30 +128,30 @@ def read_text(path: Path, encoding: str, *, unpack: bool = False) -> str:
 
 
 def read_lines(path: Path, encoding: str, *, unpack: bool = False) -> list[str]:
-    """The lines of a file, split at line feeds only: other breaks are part of the user's text."""
-    pieces = read_text(path, encoding, unpack=unpack).split("\n")
-    if not pieces[-1]:
-        pieces.pop()
-    return [piece.removesuffix("\r") for piece in pieces]
+    """The lines of a file, split at line feeds only: other line breaks are part of the text."""
+    lines = read_text(path, encoding, unpack=unpack).split("\n")
+    if not lines[-1]:
+        lines.pop()
+    return [line.removesuffix("\r") for line in lines]
 
 
-def large_lines(path: Path, encoding: str) -> Lazy[str] | None:
-    """The lines of a text that is too large to be held, each read when it is asked for.
+def lazy_lines(path: Path, encoding: str) -> LazySequence[str] | None:
+    """The lines of a file that is too large for memory, each read on access.
 
-    None where it is not that large, or where lines cannot be told without reading all of it.
+    None if the file is not that large, or if its encoding does not allow it.
     """
     name = _codec_name(encoding)
-    if name not in PLAIN or not path.is_file() or path.stat().st_size < LARGE:
+    if name not in BYTE_NEWLINE_ENCODINGS or not path.is_file() or path.stat().st_size < LARGE_FILE:
         return None
-    _refuse_archives(path, read_bytes(path, most=8))
+    _refuse_archives(path, read_bytes(path, limit=8))
     lines, is_blank = 0, True
     decoder = codecs.getincrementaldecoder(name)()
-    for piece in pieces_of_text(path):
+    for chunk in read_chunks(path):
         try:
-            text = decoder.decode(piece)
+            text = decoder.decode(chunk)
         except UnicodeDecodeError as error:
-            raise _wrong_byte(path, name, lines + piece[: error.start].count(b"\n") + 1) from None
-        found = unwritable(text)
+            raise _wrong_byte(path, name, lines + chunk[: error.start].count(b"\n") + 1) from None
+        found = invalid_character(text)
         if found is not None:
             place = Place(str(path), lines + text.count("\n", 0, found) + 1)
             raise DataError("D031", f'"{path.name}" holds a NUL character', place=place)
@@ -159,7 +159,7 @@ def large_lines(path: Path, encoding: str) -> Lazy[str] | None:
         is_blank = is_blank and not text.strip()
     if is_blank:
         raise DataError("D022", f'"{path.name}" has only blank lines', place=Place(str(path)))
-    return LinesOnDisk(path, name).lines()
+    return IndexedLines(path, name).lines()
 
 
 def _wrong_byte(path: Path, encoding: str, line: int) -> DataError:
@@ -171,10 +171,10 @@ def _wrong_byte(path: Path, encoding: str, line: int) -> DataError:
     )
 
 
-def open_lines(path: Path) -> Iterator[str]:
-    """The lines of a UTF-8 file one by one, for files that may be larger than memory."""
+def iterate_lines(path: Path) -> Iterator[str]:
+    """Iterate over the lines of a UTF-8 file that may be larger than memory."""
     if not path.is_file():
-        read_bytes(path)  # says what is wrong
+        read_bytes(path)  # raises an error that says what is wrong
     try:
         with path.open(encoding="utf-8", newline="\n") as file:
             yield from file
@@ -186,20 +186,20 @@ def open_lines(path: Path) -> Iterator[str]:
         raise MachineError("E320", f'cannot read "{path}" ({error.strerror})') from None
 
 
-def spoken(encoding: str) -> str:
-    """The name of an encoding as people write it."""
+def encoding_name(encoding: str) -> str:
+    """The usual name of an encoding, such as UTF-8."""
     name = _codec_name(encoding)
     return _SPOKEN.get(name, name)
 
 
-def unwritable(text: str) -> int | None:
-    """The place of the first character no text file can hold: NUL or half a surrogate pair."""
+def invalid_character(text: str) -> int | None:
+    """The position of the first character that text cannot have: NUL or a lone surrogate."""
     found = _UNWRITABLE.search(text)
     return found.start() if found else None
 
 
 def _codec_name(encoding: str) -> str:
-    """Python's one name for an encoding."""
+    """Python's canonical name of an encoding."""
     try:
         found = codecs.lookup(encoding)
         usable = found._is_text_encoding and found.name not in _NOT_FOR_FILES
@@ -217,11 +217,11 @@ def _codec_name(encoding: str) -> str:
     return found.name.replace("_", "-")
 
 
-def read_bytes(path: Path, most: int = -1) -> bytes:
-    """The bytes of a file that may not exist; not many more than `most` of them, if it is given."""
+def read_bytes(path: Path, limit: int = -1) -> bytes:
+    """The bytes of a file, one more than `limit` at most; an error if it cannot be read."""
     try:
         with path.open("rb") as file:
-            return file.read(most + 1 if most >= 0 else -1)
+            return file.read(limit + 1 if limit >= 0 else -1)
     except IsADirectoryError:
         raise DataError(
             "D001",
@@ -238,7 +238,7 @@ def read_bytes(path: Path, most: int = -1) -> bytes:
 
 
 def _names_beside(path: Path) -> list[str]:
-    """The files in the folder where a file was expected."""
+    """The names of the files in the folder of a path."""
     try:
         return [other.name for other in path.parent.iterdir() if other.is_file()]
     except (OSError, ValueError):
@@ -246,12 +246,12 @@ def _names_beside(path: Path) -> list[str]:
 
 
 def _first_file(folder: Path) -> list[Path]:
-    """The first file in a folder, if there is one."""
+    """The first file in a folder, as a list of one or none."""
     return sorted(folder / name for name in _names_beside(folder / "any"))[:1]
 
 
 def _unpacked(path: Path, data: bytes) -> bytes:
-    """What is in a gzip archive."""
+    """The content of a gzip archive."""
     try:
         return gzip.decompress(data)
     except (OSError, EOFError, zlib.error):
@@ -264,7 +264,7 @@ def _unpacked(path: Path, data: bytes) -> bytes:
 
 
 def _refuse_archives(path: Path, data: bytes) -> None:
-    """Tell packed files by their first bytes: what they hold is no mistake of encoding."""
+    """Refuse archives and documents, by their first bytes: their encoding is not the problem."""
     for mark, what in _NOT_TEXT.items():
         if data.startswith(mark):
             kind, _, remedy = what.partition(": ")
@@ -275,11 +275,11 @@ def _refuse_archives(path: Path, data: bytes) -> None:
 
 
 def _decode(path: Path, data: bytes, encoding: str) -> str:
-    """Bytes as characters, or an error that names the byte and guesses the right encoding."""
+    """Decode bytes, or raise an error with the wrong byte and the likely encoding."""
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
-        # Some codecs cut the mark off before they count, so the place may lie past the end.
+        # Some codecs remove the byte order mark before they count, so start may be past the end.
         start = min(error.start, len(data) - 1)
     except (UnicodeError, ValueError):
         start = 0
@@ -301,7 +301,7 @@ def _decode(path: Path, data: bytes, encoding: str) -> str:
 
 
 def _binary(path: Path, data: bytes, text: str, found: int) -> DataError:
-    """An error for characters that show the file is not text, or text of two-byte units."""
+    """An error for characters of binary files, or of UTF-16 that was read as another encoding."""
     begin = text.rfind("\n", 0, found) + 1
     end = text.find("\n", found)
     shown = text[begin : end if end >= 0 else len(text)]
@@ -318,7 +318,7 @@ def _binary(path: Path, data: bytes, text: str, found: int) -> DataError:
 
 
 def _guess(data: bytes, refused: str) -> str | None:
-    """The encoding in which the bytes make sense, if one is plain."""
+    """The likely encoding of bytes; None if there is no clear one."""
     for mark, name in _MARKS.items():
         if data.startswith(mark) and name != refused and _reads(data, name) is not None:
             return name
@@ -332,7 +332,7 @@ def _guess(data: bytes, refused: str) -> str | None:
 
 
 def _guess_two_bytes(data: bytes) -> str | None:
-    """Text of two-byte units without a mark has a NUL in every second byte."""
+    """UTF-16 without byte order mark: Western text has a NUL in every second byte."""
     for name, zeros in (("utf-16-le", data[1::2]), ("utf-16-be", data[::2])):
         if zeros.count(0) > 0.7 * len(zeros) and _reads(data, name) is not None:
             return name
@@ -340,7 +340,7 @@ def _guess_two_bytes(data: bytes) -> str | None:
 
 
 def _reads(data: bytes, encoding: str) -> str | None:
-    """The characters, if the bytes can be read so and hold no controls."""
+    """The decoded text, if the encoding is possible and there are no control characters."""
     try:
         text = data.decode(encoding)
     except ValueError:
@@ -349,14 +349,14 @@ def _reads(data: bytes, encoding: str) -> str | None:
 
 
 def _is_western(text: str) -> bool:
-    """Whether accents are as rare as in Western languages: any bytes make some Western text."""
+    """Whether accents are as rare as in Western languages: any bytes decode as Latin-1."""
     letters = sum(character.isalpha() for character in text)
     strange = sum(not character.isascii() for character in text)
     return 0 < strange < 0.4 * max(letters, 1)
 
 
 def _sample(data: bytes, start: int, encoding: str) -> str:
-    """A few words around a byte, read in another encoding."""
+    """A few words around a byte, decoded with another encoding."""
     text = data.decode(encoding).removeprefix("\ufeff")
     middle = len(data[:start].decode(encoding, "ignore"))
     begin = text.rfind("\n", 0, middle) + 1

@@ -1,12 +1,13 @@
-"""Tag schemes: how tags of words say which words are one entity.
+"""Tag schemes of entities: BIO (IOB2), IOB1 and BIOES (IOBES, BILOU).
 
-BIO (IOB2)   B begins every entity, I goes on with it, O is outside
-IOB1         I begins and goes on; B begins only what follows an entity of the same kind
-BIOES        as BIO, but E ends an entity of several words, and S is an entity of one
+BIO     IOB2 (Ramshaw & Marcus, 1995): B begins every entity, I continues it, O is outside
+IOB1    I begins and continues entities; B begins an entity right after one of the same kind
+BIOES   as BIO, but E ends an entity of several words, and S is an entity of a single word; with
+        the letters L and U for E and S it is known as BILOU
 
-Whatever the scheme, entities are read as conlleval reads them (Tjong Kim Sang & Buchholz, 2000): a
-word goes on with the entity before it where it has I or E, the word before has B or I, and both
-are of one kind. Tags that break their scheme are read in the same way.
+In every scheme, entities are decoded as by conlleval (Tjong Kim Sang & Buchholz, 2000): a word
+continues the entity before it if it has I or E, the word before has B or I, and both are of one
+kind. Tags that violate their scheme are decoded in the same way.
 """
 
 import re
@@ -15,90 +16,90 @@ from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 SchemeName = Literal["none", "bio", "iob1", "bioes"]
-TITLES: dict[str, str] = {"bio": "BIO (IOB2)", "iob1": "IOB1", "bioes": "BIOES"}
+SCHEME_TITLES: dict[str, str] = {"bio": "BIO (IOB2)", "iob1": "IOB1", "bioes": "BIOES"}
 OUTSIDE = "O"
 NAMELESS = "_"  # the kind of entities that tags do not name
 _TAG = re.compile(r"O$|([BIES])(-.*)?$", re.DOTALL)
 
 
 class Entity(NamedTuple):
-    """Words that are one entity: its kind, the first of them, and the first after them."""
+    """An entity (chunk, span): its kind, its first word, and the first word after it."""
 
     kind: str
     start: int
     end: int
 
 
-class Break(NamedTuple):
-    """Two tags side by side that the scheme does not allow; `place` is that of the second."""
+class SchemeViolation(NamedTuple):
+    """Two adjacent tags that the scheme forbids; `position` is that of the second."""
 
-    place: int
+    position: int
     before: str
     after: str
 
-    def told(self) -> str:
-        """What stands there, and how it was read."""
-        prefix, kind = cut(self.after)
+    def describe(self) -> str:
+        """The tags, and how they were decoded, in words."""
+        prefix, kind = split_tag(self.after)
         where = f"{self.after} after {self.before}" if self.before else f"{self.after} at the start"
         if prefix in "IE":
             return f"{where}: read as the beginning of a new {kind}"
-        if self.before and cut(self.before)[0] in "BI" and prefix != "B":
+        if self.before and split_tag(self.before)[0] in "BI" and prefix != "B":
             ended = f"{self.before} before {self.after or 'the end'}"
-            return f"{ended}: read as the end of that {cut(self.before)[1]}"
+            return f"{ended}: read as the end of that {split_tag(self.before)[1]}"
         return f"{where}: read as the beginning of a new {kind}"
 
 
-def cut(tag: str) -> tuple[str, str]:
-    """The letter of a tag and the kind after it; the kind of O is empty."""
+def split_tag(tag: str) -> tuple[str, str]:
+    """The letter of a tag and its kind, as B and person of B-person; the kind of O is empty."""
     if tag in (OUTSIDE, ""):
         return OUTSIDE, ""
     return tag[0], tag[2:] or NAMELESS
 
 
 def has_scheme(tags: Iterable[str]) -> bool:
-    """Whether tags say which words are one entity: all have a letter of a scheme, some not O."""
+    """Whether tags mark entities: all have a letter of a scheme, and not all are O."""
     kinds = set(tags)
     return bool(kinds - {OUTSIDE}) and all(map(_TAG.match, kinds))
 
 
-def recognised(sentences: Iterable[Sequence[str]]) -> SchemeName:
-    """The scheme that most entities follow."""
+def detect_scheme(sentences: Iterable[Sequence[str]]) -> SchemeName:
+    """The scheme with the fewest violations; none if tags do not mark entities."""
     known = list(sentences)
     tags = {tag for sentence in known for tag in sentence}
     if not has_scheme(tags):
         return "none"
     if any(tag[0] in "ES" for tag in tags):
         return "bioes"
-    inside = needless = 0  # entities that BIO does not allow, and those that IOB1 does not
+    of_bio = of_iob1 = 0  # violations
     for sentence in known:
         for before, after in pairwise(("", *sentence)):
-            inside += not _may_follow("bio", before, after)
-            needless += not _may_follow("iob1", before, after)
-    return "iob1" if inside > needless else "bio"
+            of_bio += not _may_follow("bio", before, after)
+            of_iob1 += not _may_follow("iob1", before, after)
+    return "iob1" if of_bio > of_iob1 else "bio"
 
 
 def entities(tags: Sequence[str]) -> list[Entity]:
-    """The entities that tags of any scheme stand for, as conlleval reads them."""
+    """Decode the tags of any scheme to entities, as conlleval does."""
     found: list[Entity] = []
     before, kind_before = OUTSIDE, ""
-    for place, tag in enumerate(tags):
-        letter, kind = cut(tag)
-        goes_on = letter in "IE" and before in "BI" and kind == kind_before
-        if goes_on:
-            found[-1] = found[-1]._replace(end=place + 1)
+    for position, tag in enumerate(tags):
+        letter, kind = split_tag(tag)
+        continues = letter in "IE" and before in "BI" and kind == kind_before
+        if continues:
+            found[-1] = found[-1]._replace(end=position + 1)
         elif letter != OUTSIDE:
-            found.append(Entity(kind, place, place + 1))
+            found.append(Entity(kind, position, position + 1))
         before, kind_before = letter, kind
     return found
 
 
-def tags_of(found: Iterable[Entity], length: int, scheme: SchemeName) -> list[str]:
-    """The tags of so many words that stand for these entities."""
+def entity_tags(found: Iterable[Entity], length: int, scheme: SchemeName) -> list[str]:
+    """Encode the entities of a sentence of `length` words as tags."""
     tags, last = [OUTSIDE] * length, Entity("", -1, -1)
     for entity in found:
         letters = ["I"] * (entity.end - entity.start)
-        is_close = last.kind == entity.kind and last.end == entity.start
-        if scheme != "iob1" or is_close:
+        is_adjacent = last.kind == entity.kind and last.end == entity.start
+        if scheme != "iob1" or is_adjacent:
             letters[0] = "B"
         if scheme == "bioes":
             letters[-1] = "S" if len(letters) == 1 else "E"
@@ -108,17 +109,17 @@ def tags_of(found: Iterable[Entity], length: int, scheme: SchemeName) -> list[st
     return tags
 
 
-def breaks(tags: Sequence[str], scheme: SchemeName) -> list[Break]:
-    """Where tags are side by side that the scheme does not allow."""
+def violations(tags: Sequence[str], scheme: SchemeName) -> list[SchemeViolation]:
+    """The violations of a scheme in the tags of a sentence."""
     if scheme == "none":
         return []
     pairs = enumerate(pairwise(("", *tags, "")))
-    found = [Break(place, *pair) for place, pair in pairs if not _may_follow(scheme, *pair)]
-    return [one._replace(place=min(one.place, len(tags) - 1)) for one in found]
+    found = [SchemeViolation(i, *pair) for i, pair in pairs if not _may_follow(scheme, *pair)]
+    return [one._replace(position=min(one.position, len(tags) - 1)) for one in found]
 
 
-def barred(labels: Sequence[str], scheme: SchemeName) -> frozenset[tuple[int, int]]:
-    """The numbers of labels that never stand side by side, as `forms.Labels` has them."""
+def forbidden_transitions(labels: Sequence[str], scheme: SchemeName) -> frozenset[tuple[int, int]]:
+    """The forbidden transitions between label ids, as in `signature.Labels`."""
     if scheme == "none":
         return frozenset()
     names = [*labels, ""]
@@ -128,16 +129,16 @@ def barred(labels: Sequence[str], scheme: SchemeName) -> frozenset[tuple[int, in
         for j, after in enumerate(names)
         if (before or after) and not _may_follow(scheme, before, after)
     }
-    ends, alone = len(labels), range(len(labels))
-    if all((ends, label) in found or (label, ends) in found for label in alone):
-        # A sentence of one word could have no label at all, so any may be first and last.
-        found = {pair for pair in found if ends not in pair}
+    boundary = len(labels)  # the id of the start and the end of a sentence
+    if all((boundary, i) in found or (i, boundary) in found for i in range(len(labels))):
+        # No label would be left for a sentence of one word, so any label may be first and last.
+        found = {pair for pair in found if boundary not in pair}
     return frozenset(found)
 
 
 def _may_follow(scheme: SchemeName, before: str, after: str) -> bool:
-    """Whether two tags may stand side by side; an empty one is beyond the sentence."""
-    (first, kind_before), (second, kind) = cut(before), cut(after)
+    """Whether a scheme allows two adjacent tags; an empty one is the boundary of the sentence."""
+    (first, kind_before), (second, kind) = split_tag(before), split_tag(after)
     is_same = kind == kind_before
     if scheme == "bioes":
         is_open = first in "BI"
@@ -147,38 +148,38 @@ def _may_follow(scheme: SchemeName, before: str, after: str) -> bool:
     return second != "I" or (first != OUTSIDE and is_same)
 
 
-class Scheme:
-    """The scheme of a file, and the one a model learns; a codec, so that a run remembers both."""
+class TagScheme:
+    """The tag scheme of a file and that of the model, with conversion between them. A codec."""
 
-    def __init__(self, wanted: Literal["as-is", "bio", "bioes"] = "as-is") -> None:
-        self.wanted = wanted
-        self.written: SchemeName = "none"
+    def __init__(self, requested: Literal["as-is", "bio", "bioes"] = "as-is") -> None:
+        self.requested = requested
+        self.file_scheme: SchemeName = "none"
 
     @property
-    def learned(self) -> SchemeName:
-        """What the model's labels follow."""
-        if self.written == "none" or self.wanted == "as-is":
-            return self.written
-        return self.wanted
+    def model_scheme(self) -> SchemeName:
+        """The scheme of the labels of the model."""
+        if self.file_scheme == "none" or self.requested == "as-is":
+            return self.file_scheme
+        return self.requested
 
-    def barred(self, labels: Sequence[str]) -> frozenset[tuple[int, int]]:
-        """The numbers of the model's labels that never stand side by side."""
-        return barred(labels, self.learned)
+    def forbidden_transitions(self, labels: Sequence[str]) -> frozenset[tuple[int, int]]:
+        """The forbidden transitions between the label ids of the model."""
+        return forbidden_transitions(labels, self.model_scheme)
 
-    def read(self, tags: Sequence[str]) -> list[str]:
-        """The tags of a file as the model learns them; what breaks the scheme is mended."""
-        if self.written == "none" or not has_scheme({*tags, "B"}):
+    def to_model(self, tags: Sequence[str]) -> list[str]:
+        """Tags of the file converted to the scheme of the model, with violations repaired."""
+        if self.file_scheme == "none" or not has_scheme({*tags, "B"}):
             return list(tags)
-        return tags_of(entities(tags), len(tags), self.learned)
+        return entity_tags(entities(tags), len(tags), self.model_scheme)
 
-    def shown(self, labels: Sequence[str]) -> list[str]:
-        """A model's labels as the file had them; where both are one, nothing is changed."""
-        if self.learned == self.written:
+    def to_file(self, labels: Sequence[str]) -> list[str]:
+        """Labels of the model converted to the scheme of the file; unchanged if it is the same."""
+        if self.model_scheme == self.file_scheme:
             return list(labels)
-        return tags_of(entities(labels), len(labels), self.written)
+        return entity_tags(entities(labels), len(labels), self.file_scheme)
 
     def state(self) -> dict[str, Any]:
-        return {"written": self.written}
+        return {"written": self.file_scheme}
 
     def restore(self, state: dict[str, Any]) -> None:
-        self.written = state["written"]
+        self.file_scheme = state["written"]

@@ -1,9 +1,9 @@
-"""What a symbol of a text is: a text cut into symbols, numbered, and put together again.
+"""Tokenizers: characters, bytes and words; subwords (BPE, unigram) are in `subwords`.
 
-Every kind keeps the same promises, so that a task need not know which it has:
+Every tokenizer keeps the same promises, so that a task need not know which one it has:
 
-    join(cut(text)) == text         but for words, which forget how many spaces were between them
-    decode(encode(text)) == text    where training showed all symbols; words as above
+    detokenize(tokenize(text)) == text    but words do not keep how many spaces were between them
+    decode(encode(text)) == text          if all tokens are known; words as above
 """
 
 from abc import ABC, abstractmethod
@@ -17,208 +17,212 @@ from jaxtyping import Int
 from ...config import Registry
 from ...errors import DataError
 from ...signature import BEGIN, END, PAD, UNKNOWN, Tokens
-from .vocabulary import SPECIAL, Unit, Vocabulary, cut, join
+from .vocabulary import SPECIAL_TOKENS, Unit, Vocabulary, detokenize, tokenize
 
-FIRST = len(SPECIAL)  # the number of the first symbol that stands in texts
+NUM_SPECIAL = len(SPECIAL_TOKENS)  # the ids before that of the first token of texts
 
 
 @dataclass(frozen=True)
-class Choice:
-    """Which symbols there shall be.
+class VocabularyOptions:
+    """Options of a vocabulary: minimum frequency and maximum size (0: no limit) of its tokens.
 
-    `at_least`: how often one must be seen; `most`: how many there may be, 0 for no limit;
-    `subwords`: how these are learned, or `tokenizer`: the file that has them.
+    `subwords` is the algorithm that learns subwords, and `tokenizer` a file with learned ones.
     """
 
-    at_least: int = 1
-    most: int = 0
+    min_frequency: int = 1
+    max_size: int = 0
     subwords: Literal["bpe", "unigram"] = "bpe"
     tokenizer: str = ""
 
     def __post_init__(self) -> None:
-        if self.most < 0:
-            raise _unfit(f"vocabulary = {self.most}: there cannot be fewer than no symbols")
+        if self.max_size < 0:
+            raise _invalid(f"vocab_size = {self.max_size}: expected 0 or more")
 
 
-class Symbols(ABC):
-    """One kind of symbols: a codec between texts and numbers, the four special ones first."""
+class Tokenizer(ABC):
+    """Tokenizer: a codec between texts and token ids; the four special tokens come first."""
 
-    unit: ClassVar[str]  # several of them, in words
-    ends_lines: ClassVar[bool] = True  # whether a line break can be one of them
-    symbols: list[str]  # the names, by number
-    notes: dict[str, str]  # what is odd of what was learned: a sentence for each code
+    unit: ClassVar[str]  # its tokens, in the plural
+    has_line_breaks: ClassVar[bool] = True  # whether a line break is a token
+    tokens: list[str]  # the vocabulary, by id
+    notes: dict[str, str]  # what was noted when it was fitted: a sentence for each code
 
-    def __init__(self, choice: Choice) -> None:
-        if choice.tokenizer and self.unit != "subwords":
-            raise _unfit(f"a tokenizer cuts texts into subwords, not into {self.unit}")
-        self.choice, self.notes = choice, {}
+    def __init__(self, options: VocabularyOptions) -> None:
+        if options.tokenizer and self.unit != "subwords":
+            raise _invalid(f"tokenizer: it has subwords, and the tokens are {self.unit}")
+        self.options, self.notes = options, {}
 
     def learn(self, texts: Iterable[str]) -> None:
-        """Find the symbols of the texts to learn from."""
-        found = texts if isinstance(texts, Sequence) else list(texts)
+        """Fit the vocabulary to training texts."""
+        texts = texts if isinstance(texts, Sequence) else list(texts)
         self.notes = {}
-        self._learn(found)
-        kinds: set[str] = set()
-        for text in found:
-            kinds.update(self._pieces(text))
-            if len(kinds) > 1:
+        self._learn(texts)
+        different: set[str] = set()
+        for text in texts:
+            different.update(self._parts(text))
+            if len(different) > 1:
                 return
-        if kinds:
-            self.notes["D060"] = one_kind(kinds.pop())
+        if different:
+            self.notes["D060"] = single_token_note(different.pop())
 
     @abstractmethod
-    def cut(self, text: str) -> list[str]:
-        """A text as the names of its symbols."""
+    def tokenize(self, text: str) -> list[str]:
+        """The tokens of a text."""
 
     @abstractmethod
-    def join(self, symbols: Sequence[str]) -> str:
-        """The text of some symbols."""
+    def detokenize(self, tokens: Sequence[str]) -> str:
+        """The text of tokens."""
 
     @abstractmethod
     def encode(self, text: str) -> Int[np.ndarray, " _"]:
-        """The numbers of a text's symbols; what training did not show is UNKNOWN."""
+        """The token ids of a text; unknown tokens are UNKNOWN."""
 
-    def decode(self, numbers: Iterable[int]) -> str:
-        """The text of some numbers, without those that only mark places."""
-        return self.join([self.symbols[n] for n in numbers if n not in (PAD, BEGIN, END)])
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text of token ids, without PAD, BEGIN and END."""
+        return self.detokenize([self.tokens[i] for i in ids if i not in (PAD, BEGIN, END)])
 
     def length(self, text: str) -> int:
-        """How many symbols a text has."""
+        """The number of tokens of a text."""
         return len(self.encode(text))
 
-    def written(self, text: str) -> str:
-        """The text as far as its symbols tell it."""
+    def round_trip(self, text: str) -> str:
+        """The text after tokenisation and detokenisation."""
         return text
 
-    def seam(self, text: str, place: int) -> int:
-        """The first place, from the given one on, where a text can be cut in two."""
-        return place
+    def next_boundary(self, text: str, position: int) -> int:
+        """The first character, from a position on, before which a text can be split."""
+        return position
 
-    def shown(self, number: int) -> str:
-        """One symbol as people read it."""
-        return self.symbols[number]
+    def display(self, token: int) -> str:
+        """A token as it is shown to people, by its id."""
+        return self.tokens[token]
 
-    def labels(self, text: str) -> list[str]:
-        """The symbols of a text as people read them, unknown ones too."""
-        return self.cut(text)
+    def display_tokens(self, text: str) -> list[str]:
+        """The tokens of a text as they are shown to people, with unknown ones."""
+        return self.tokenize(text)
 
     @property
     def space(self) -> Tokens:
-        """What a model needs to know of it."""
-        return Tokens(len(self.symbols))
+        """The space of the token ids: the vocabulary size."""
+        return Tokens(len(self.tokens))
 
     @abstractmethod
     def state(self) -> Any:
-        """What was learned, as JSON can hold it."""
+        """The vocabulary, as JSON."""
 
     @abstractmethod
     def restore(self, state: Any) -> None:
-        """Take up what `state` gave."""
+        """Restore what `state` returned."""
 
     @abstractmethod
     def _learn(self, texts: Sequence[str]) -> None: ...
 
-    def _pieces(self, text: str) -> Iterable[str]:
-        """Parts of a text that are all alike where its symbols are."""
+    def _parts(self, text: str) -> Iterable[str]:
+        """Parts of a text that are all equal if all its tokens are; its characters by default."""
         return text
 
 
-class _Counted(Symbols):
-    """Symbols that are found by counting: the most frequent have the lowest numbers."""
+class _VocabularyTokenizer(Tokenizer):
+    """A tokenizer whose vocabulary is counted: the most frequent tokens have the lowest ids."""
 
     unit: ClassVar[Unit]
 
-    def __init__(self, choice: Choice) -> None:
-        super().__init__(choice)
-        self._table = Vocabulary()
-        self.restore(self._table.state())
+    def __init__(self, options: VocabularyOptions) -> None:
+        super().__init__(options)
+        self._vocabulary = Vocabulary()
+        self.restore(self._vocabulary.state())
 
-    def cut(self, text: str) -> list[str]:
-        return cut(text, self.unit)
+    def tokenize(self, text: str) -> list[str]:
+        return tokenize(text, self.unit)
 
-    def join(self, symbols: Sequence[str]) -> str:
-        return join(symbols, self.unit)
+    def detokenize(self, tokens: Sequence[str]) -> str:
+        return detokenize(tokens, self.unit)
 
     def encode(self, text: str) -> Int[np.ndarray, " _"]:
-        return self._table.encode(self.cut(text))
+        return self._vocabulary.encode(self.tokenize(text))
 
     def state(self) -> list[str]:
-        return self._table.state()
+        return self._vocabulary.state()
 
     def restore(self, state: list[str]) -> None:
-        self._table.restore(state)
-        self.symbols = self._table.symbols
+        self._vocabulary.restore(state)
+        self.tokens = self._vocabulary.tokens
 
     def _learn(self, texts: Sequence[str]) -> None:
-        pieces = (self._pieces(text) for text in texts)
-        self._table.learn(pieces, self.choice.at_least, self.choice.most)
-        self.restore(self._table.state())
+        parts = (self._parts(text) for text in texts)
+        self._vocabulary.learn(parts, self.options.min_frequency, self.options.max_size)
+        self.restore(self._vocabulary.state())
 
 
-class Words(_Counted):
-    """What stands between spaces."""
+class WhitespaceTokenizer(_VocabularyTokenizer):
+    """Word tokenizer: tokens are separated by whitespace."""
 
     unit: ClassVar[Unit] = "words"
-    ends_lines = False
+    has_line_breaks = False
 
     def length(self, text: str) -> int:
         return len(text.split())
 
-    def written(self, text: str) -> str:
-        return self.join(self.cut(text))
+    def round_trip(self, text: str) -> str:
+        return self.detokenize(self.tokenize(text))
 
-    def seam(self, text: str, place: int) -> int:
-        """A word is not cut."""
-        while 0 < place < len(text) and not any(c.isspace() for c in text[place - 1 : place + 1]):
-            place += 1
-        return place
+    def next_boundary(self, text: str, position: int) -> int:
+        """Words are not split."""
+        while 0 < position < len(text):
+            if any(c.isspace() for c in text[position - 1 : position + 1]):
+                break
+            position += 1
+        return position
 
-    def _pieces(self, text: str) -> Iterable[str]:
-        return self.cut(text)
+    def _parts(self, text: str) -> Iterable[str]:
+        return self.tokenize(text)
 
 
-class Characters(_Counted):
-    """Unicode's characters, numbered by looking up the code point of each in an array."""
+class CharacterTokenizer(_VocabularyTokenizer):
+    """Character tokenizer: tokens are Unicode characters."""
 
     unit: ClassVar[Unit] = "characters"
 
     def restore(self, state: list[str]) -> None:
         super().restore(state)
-        known = {ord(s): n for n, s in enumerate(self.symbols) if n >= FIRST and len(s) == 1}
-        # One place more than the highest: all that lie beyond are looked up there.
-        self._numbers = np.full(max(known, default=0) + 2, UNKNOWN, dtype=np.int64)
-        self._numbers[list(known)] = list(known.values())
+        known = {ord(c): i for i, c in enumerate(self.tokens) if i >= NUM_SPECIAL and len(c) == 1}
+        # A table from code points to ids, so that a text is encoded by one gather. Its last entry,
+        # after the highest known code point, is for all code points beyond.
+        self._ids = np.full(max(known, default=0) + 2, UNKNOWN, dtype=np.int64)
+        self._ids[list(known)] = list(known.values())
 
     def encode(self, text: str) -> Int[np.ndarray, " _"]:
         points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
-        return self._numbers[np.minimum(points, len(self._numbers) - 1)]
+        return self._ids[np.minimum(points, len(self._ids) - 1)]
 
     def length(self, text: str) -> int:
         return len(text)
 
 
-class Bytes(Symbols):
-    """The bytes of UTF-8: 256 symbols for every language, none of them unknown.
+class ByteTokenizer(Tokenizer):
+    """Byte tokenizer: tokens are the 256 bytes of UTF-8, so that no token is unknown.
 
-    A model may write bytes that are no characters; they are read as the replacement character.
+    A model may generate invalid UTF-8, which is decoded to replacement characters.
     """
 
     unit = "bytes"
 
-    def __init__(self, choice: Choice) -> None:
-        super().__init__(choice)
-        if choice.most:
-            raise _unfit("there are 256 bytes: a vocabulary cannot have fewer or more of them")
-        self.symbols = [*SPECIAL, *BYTE_NAMES]
+    def __init__(self, options: VocabularyOptions) -> None:
+        super().__init__(options)
+        if options.max_size:
+            raise _invalid("vocab_size: a vocabulary of bytes always has 256")
+        self.tokens = [*SPECIAL_TOKENS, *BYTE_NAMES]
 
-    def cut(self, text: str) -> list[str]:
+    def tokenize(self, text: str) -> list[str]:
         return [BYTE_NAMES[byte] for byte in utf8(text)]
 
-    def join(self, symbols: Sequence[str]) -> str:
-        return b"".join(_BYTE.get(name, _LOST) for name in symbols).decode("utf-8", "replace")
+    def detokenize(self, tokens: Sequence[str]) -> str:
+        return b"".join(_BYTES.get(name, _REPLACEMENT) for name in tokens).decode(
+            "utf-8", "replace"
+        )
 
     def encode(self, text: str) -> Int[np.ndarray, " _"]:
-        return np.frombuffer(utf8(text), dtype=np.uint8).astype(np.int64) + FIRST
+        return np.frombuffer(utf8(text), dtype=np.uint8).astype(np.int64) + NUM_SPECIAL
 
     def length(self, text: str) -> int:
         return len(utf8(text))
@@ -230,43 +234,43 @@ class Bytes(Symbols):
         """Nothing was learned."""
 
     def _learn(self, texts: Sequence[str]) -> None:
-        """There is nothing to find."""
+        """Nothing is learned."""
 
 
-KINDS: Registry[Symbols] = Registry(
-    "kind of symbol",
+TOKENIZERS: Registry[Tokenizer] = Registry(
+    "kind of token",
     __package__,
     {
-        "characters": ".tokenizers:Characters",
-        "bytes": ".tokenizers:Bytes",
-        "words": ".tokenizers:Words",
-        "subwords": ".subwords:Subwords",
+        "characters": ".tokenizers:CharacterTokenizer",
+        "bytes": ".tokenizers:ByteTokenizer",
+        "words": ".tokenizers:WhitespaceTokenizer",
+        "subwords": ".subwords:SubwordTokenizer",
     },
 )
-Kind = Literal["characters", "bytes", "words", "subwords"]  # the same names, for options of tasks
+TokenizerName = Literal["characters", "bytes", "words", "subwords"]  # the keys of TOKENIZERS
 
 
 def utf8(text: str) -> bytes:
-    """The bytes of a text; what no text can hold, half a surrogate pair, is a question mark."""
+    """The UTF-8 bytes of a text; lone surrogates become question marks."""
     return text.encode("utf-8", "replace")
 
 
-def one_kind(symbol: str) -> str:
-    """What to say of a text that has no two different symbols."""
-    return f"the text is nothing but {symbol!r}, again and again: there is nothing to learn"
+def single_token_note(token: str) -> str:
+    """The note about texts in which all tokens are equal."""
+    return f"all tokens of the text are {token!r}: there is nothing to learn"
 
 
-def _unfit(problem: str) -> DataError:
+def _invalid(problem: str) -> DataError:
     return DataError(
         "D064", problem, help=["seqloom explain language   tells which options go together"]
     )
 
 
 def _name(byte: int) -> str:
-    """Letters, digits, signs and the blanks of ASCII as they are, all others by their number."""
+    """Printable ASCII characters and whitespace as they are, other bytes as <XX>."""
     return chr(byte) if 32 <= byte < 127 or byte in b"\t\n\r" else f"<{byte:02X}>"
 
 
 BYTE_NAMES = [_name(byte) for byte in range(256)]
-_BYTE = {name: bytes([byte]) for byte, name in enumerate(BYTE_NAMES)}
-_LOST = "\N{REPLACEMENT CHARACTER}".encode()
+_BYTES = {name: bytes([byte]) for byte, name in enumerate(BYTE_NAMES)}
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}".encode()

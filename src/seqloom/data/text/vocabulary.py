@@ -1,4 +1,4 @@
-"""Two-way tables between what users write and numbers."""
+"""Vocabularies of tokens, and label sets: from texts to ids and back."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -10,81 +10,83 @@ from jaxtyping import Int
 
 from ...signature import BEGIN, END, PAD, UNKNOWN, Labels, Tokens
 
-SPECIAL = ("<pad>", "<s>", "</s>", "<unk>")
+SPECIAL_TOKENS = ("<pad>", "<s>", "</s>", "<unk>")
 Unit = Literal["characters", "words"]
 
 
 class Vocabulary:
-    """Symbols in order of frequency, after the four special ones."""
+    """Vocabulary: tokens by descending frequency, after the four special tokens. A codec."""
 
     def __init__(self) -> None:
-        self.restore(list(SPECIAL))
+        self.restore(list(SPECIAL_TOKENS))
 
-    def learn(self, sequences: Iterable[Iterable[str]], at_least: int = 1, most: int = 0) -> None:
-        """Take in every symbol seen often enough; if there are too many, the most frequent."""
+    def learn(
+        self, sequences: Iterable[Iterable[str]], min_frequency: int = 1, max_size: int = 0
+    ) -> None:
+        """Fit to token sequences; rare tokens are left out, and those beyond the maximum size."""
         counts = Counter(chain.from_iterable(sequences))
-        for special in SPECIAL:
+        for special in SPECIAL_TOKENS:
             counts.pop(special, None)
         ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-        kept = [symbol for symbol, count in ordered if count >= at_least]
-        self.restore([*SPECIAL, *kept[: most or None]])
+        kept = [token for token, count in ordered if count >= min_frequency]
+        self.restore([*SPECIAL_TOKENS, *kept[: max_size or None]])
 
-    def encode(self, symbols: Sequence[str], end: bool = False) -> Int[np.ndarray, " time"]:
-        """Numbers for symbols, END after them if asked for; what was never seen is UNKNOWN."""
-        ids = list(map(self._index.get, symbols, repeat(UNKNOWN)))
+    def encode(self, tokens: Sequence[str], end: bool = False) -> Int[np.ndarray, " time"]:
+        """The ids of tokens, with END after them if `end` is set; unknown tokens are UNKNOWN."""
+        ids = list(map(self._index.get, tokens, repeat(UNKNOWN)))
         return np.array([*ids, END] if end else ids, dtype=np.int64)
 
     def decode(self, ids: Iterable[int]) -> list[str]:
-        """Symbols for numbers, without those that only mark places."""
-        return [self.symbols[i] for i in ids if i not in (PAD, BEGIN, END)]
+        """The tokens of ids, without PAD, BEGIN and END."""
+        return [self.tokens[i] for i in ids if i not in (PAD, BEGIN, END)]
 
-    def knows(self, symbols: Iterable[str]) -> list[bool]:
-        """For each symbol, whether training showed it."""
-        return [symbol in self._index for symbol in symbols]
+    def knows(self, tokens: Iterable[str]) -> list[bool]:
+        """For each token, whether it is in the vocabulary."""
+        return [token in self._index for token in tokens]
 
     @property
     def space(self) -> Tokens:
-        """What a model needs to know of it."""
-        return Tokens(len(self.symbols))
+        """The space of the token ids: the vocabulary size."""
+        return Tokens(len(self.tokens))
 
     def state(self) -> list[str]:
-        return self.symbols
+        return self.tokens
 
     def restore(self, state: list[str]) -> None:
-        self.symbols = list(state)
-        self._index = {symbol: i for i, symbol in enumerate(self.symbols) if i >= len(SPECIAL)}
+        self.tokens = list(state)
+        self._index = {token: i for i, token in enumerate(self.tokens) if i >= len(SPECIAL_TOKENS)}
 
 
 class LabelSet:
-    """Labels in alphabetical order: a closed set, nothing special among them."""
+    """Label set: classes in alphabetical order, with their counts in training. A codec."""
 
     def __init__(self) -> None:
         self.restore({})
 
     def learn(self, labels: Iterable[str]) -> None:
-        """Take in every label, and how often it comes."""
+        """Fit to the labels of the training examples."""
         found = Counter(labels)
         self.restore({label: found[label] for label in sorted(found)})
 
     def encode(self, labels: Sequence[str]) -> Int[np.ndarray, " time"]:
-        """Numbers for labels; all must be known (see `unknown`)."""
-        return np.array(self.numbers(labels), dtype=np.int64)
+        """The ids of labels, which must all be known (see `unknown`)."""
+        return np.array(self.ids(labels), dtype=np.int64)
 
-    def numbers(self, labels: Iterable[str]) -> list[int]:
-        """The same as a list."""
+    def ids(self, labels: Iterable[str]) -> list[int]:
+        """The same ids as a list."""
         return [self._index[label] for label in labels]
 
     def decode(self, ids: Iterable[int]) -> list[str]:
-        """Labels for numbers."""
+        """The labels of ids."""
         return [self.labels[i] for i in ids]
 
     def unknown(self, labels: Iterable[str]) -> list[str]:
-        """Those labels that training never showed."""
+        """The labels that are not in the set."""
         return [label for label in labels if label not in self._index]
 
     @property
     def space(self) -> Labels:
-        """What a model needs to know of it."""
+        """The space of the label ids: the number of classes, and their counts."""
         return Labels(len(self.labels), counts=self.counts if any(self.counts) else ())
 
     def state(self) -> dict[str, int]:
@@ -95,11 +97,11 @@ class LabelSet:
         self._index = {label: i for i, label in enumerate(self.labels)}
 
 
-def cut(text: str, unit: Unit) -> list[str]:
-    """A text as symbols."""
+def tokenize(text: str, unit: Unit) -> list[str]:
+    """The tokens of a text: its characters, or its words by whitespace."""
     return list(text) if unit == "characters" else text.split()
 
 
-def join(symbols: Sequence[str], unit: Unit) -> str:
-    """Symbols as a text."""
-    return ("" if unit == "characters" else " ").join(symbols)
+def detokenize(tokens: Sequence[str], unit: Unit) -> str:
+    """The text of tokens."""
+    return ("" if unit == "characters" else " ").join(tokens)

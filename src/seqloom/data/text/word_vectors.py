@@ -1,4 +1,4 @@
-"""Vectors of words from a text file, as word2vec and GloVe write them."""
+"""Pretrained word embeddings from text files, as word2vec, GloVe and fastText write them."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,42 +7,43 @@ import numpy as np
 from jaxtyping import Float
 
 from ...errors import DataError, Place
-from .reading import open_lines
+from .reading import iterate_lines
 
-Row = Float[np.ndarray, " width"]
+Embedding = Float[np.ndarray, " width"]
 
 
-def read_vectors(path: Path, symbols: Sequence[str], width: int) -> dict[int, Row]:
-    """The vectors of those symbols that the file has, by their numbers.
+def read_embeddings(path: Path, tokens: Sequence[str], size: int) -> dict[int, Embedding]:
+    """The embeddings of the tokens that are in a file, by token id.
 
-    A line is a symbol and its numbers, parted by spaces; a first line of two numbers, how many and
-    how wide, may stand before them. The file may be larger than memory.
+    A line has a token and its vector, separated by spaces. A header with the number of tokens and
+    the embedding size may come first. The file may be larger than memory.
     """
-    wanted = {symbol: number for number, symbol in enumerate(symbols)}
-    found: dict[int, Row] = {}
-    for line, text in enumerate(open_lines(path), start=1):
+    ids = {token: i for i, token in enumerate(tokens)}
+    found: dict[int, Embedding] = {}
+    for line, text in enumerate(iterate_lines(path), start=1):
         if line == 1 and _is_header(text):
             continue
-        symbol, *numbers = text.rstrip("\n ").rsplit(" ", width)
-        if len(numbers) != width or " " in symbol.strip():
-            raise _wrong_width(path, line, len(text.split()) - 1, width)
-        place = wanted.get(symbol)
-        if place is None or place in found:
+        # From the right: the token may itself be a space, if tokens are characters.
+        token, *numbers = text.rstrip("\n ").rsplit(" ", size)
+        if len(numbers) != size or " " in token.strip():
+            raise _wrong_size(path, line, len(text.split()) - 1, size)
+        i = ids.get(token)
+        if i is None or i in found:
             continue
         try:
-            found[place] = np.array(numbers, dtype=np.float32)
+            found[i] = np.array(numbers, dtype=np.float32)
         except ValueError:
             raise DataError(
                 "D051",
-                f"the vector of {symbol!r} is not made of numbers",
+                f"the embedding of {token!r} has a value that is not a number",
                 place=Place(str(path), line),
             ) from None
     if not found:
         raise DataError(
             "D051",
-            f'"{path.name}" has none of the symbols of the training data',
+            f'"{path.name}" has none of the tokens of the training data',
             place=Place(str(path)),
-            help=["the vectors must be of the same kind of symbols, in the same spelling"],
+            help=["its tokens must be of the same kind as task.tokens, in the same spelling"],
         )
     return found
 
@@ -52,10 +53,12 @@ def _is_header(text: str) -> bool:
     return len(parts) == 2 and all(part.isdigit() for part in parts)
 
 
-def _wrong_width(path: Path, line: int, numbers: int, width: int) -> DataError:
+def _wrong_size(path: Path, line: int, found: int, size: int) -> DataError:
     return DataError(
         "D051",
-        f"a vector has {numbers} numbers, but symbols are {width} wide here",
+        f"an embedding has {found} components, but embedding_size is {size}",
         place=Place(str(path), line),
-        help=[f"--set model.width={numbers}"] if numbers > 1 else ["a symbol and its numbers"],
+        help=[f"--set model.embedding_size={found}"]
+        if found > 1
+        else ["each line is a token and its vector, separated by spaces"],
     )

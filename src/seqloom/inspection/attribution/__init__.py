@@ -1,7 +1,7 @@
-"""Which inputs moved an answer: the work behind `seqloom why`.
+"""Attribution of predictions to input tokens: occlusion, gradients, attention, posteriors.
 
-A probe is one way to find out. All are asked the same and give the same: a number for each part of
-the answer and each symbol that was read, above 0 where the symbol speaks for it.
+All methods solve the same `AttributionProblem` and return `Attributions`: a number for each part of
+the output and each input token, positive where the token speaks for it. `seqloom why` prints them.
 """
 
 from typing import Any
@@ -9,96 +9,105 @@ from typing import Any
 import numpy as np
 
 from ...errors import DataError, ModelError
-from ...model import Matches, Model
+from ...model import LongestContext, Model
 from ...signature import Form
 from ...task import Task
-from ...views import InfluenceView, Moved
+from ...views import AttributionTarget, AttributionView
 from . import attention, gradient, occlusion, posterior
-from .base import Probe
-from .options import How
-from .question import PLAIN, Asked, Question, asked
-from .scoring import Altered, measured
+from .base import AttributionMethod
+from .options import AttributionOptions
+from .scoring import PerturbedInput, score_perturbed
+from .target import DEFAULT, AttributionProblem, TargetOptions, attribution_problem
 
-__all__ = ["PROBES", "How", "Probe", "Question", "explained", "why"]
-PROBES: dict[str, Probe] = {  # the best first: what is there is taken if nothing is asked for
-    "posterior": posterior.PROBE,
-    "occlusion": occlusion.PROBE,
-    "gradient": gradient.PROBE,
-    "attention": attention.PROBE,
+__all__ = [
+    "METHODS",
+    "AttributionMethod",
+    "AttributionOptions",
+    "TargetOptions",
+    "attribute",
+    "attribute_question",
+]
+METHODS: dict[str, AttributionMethod] = {  # best first: the first that applies is the default
+    "posterior": posterior.METHOD,
+    "occlusion": occlusion.METHOD,
+    "gradient": gradient.METHOD,
+    "attention": attention.METHOD,
 }
 
 
-def why(
+def attribute(
     model: Model,
     task: Task,
     text: str,
     name: str,
     *,
-    how: How | None = None,
-    about: Question = PLAIN,
-) -> InfluenceView:
-    """What moved the answer to a text, or another answer, as a picture."""
+    how: AttributionOptions | None = None,
+    about: TargetOptions = DEFAULT,
+) -> AttributionView:
+    """Attribute the prediction for a text, or another output, to its tokens, as a picture."""
     if not text.strip():
         raise DataError("D023", "the text is empty", help=["there must be something to explain"])
-    return explained(model, task, task.question(text), name, how=how, about=about)
+    return attribute_question(model, task, task.question(text), name, how=how, about=about)
 
 
-def explained(
+def attribute_question(
     model: Model,
     task: Task,
     question: Any,
     name: str,
     *,
-    how: How | None = None,
-    about: Question = PLAIN,
-) -> InfluenceView:
-    """What moved the answer to a question of the task."""
-    how = how or How()
+    how: AttributionOptions | None = None,
+    about: TargetOptions = DEFAULT,
+) -> AttributionView:
+    """Attribute the prediction for an input of the task."""
+    how = how or AttributionOptions()
     if how.by:
-        how.must_be_one_of(PROBES)
-    with model.at_rest():
-        found = asked(model, task, question, about)
-        kind = how.by or how.implied() or _able(found)[0]
-        probe = PROBES[kind]
-        if not probe.can(found):
-            raise _cannot(kind, found, name)
-        told = probe.find(found, how)
-        base = measured(found, [Altered(found.read)])[0]
-    is_real = found.is_real
-    moved = [
-        Moved(row.name, row.place + 1, row.at, None if is_real else float(np.exp(value)))
-        for row, value in zip(found.rows, base, strict=True)
+        how.check_method(METHODS)
+    with model.inference_mode():
+        problem = attribution_problem(model, task, question, about)
+        kind = how.by or how.implied() or _applicable(problem)[0]
+        method = METHODS[kind]
+        if not method.applies(problem):
+            raise _does_not_apply(kind, problem, name)
+        attributions = method.attribute(problem, how)
+        base = score_perturbed(problem, [PerturbedInput(problem.inputs)])[0]
+    is_real = problem.is_real
+    targets = [
+        AttributionTarget(
+            part.name, part.position + 1, part.at, None if is_real else float(np.exp(value))
+        )
+        for part, value in zip(problem.parts, base, strict=True)
     ]
-    return InfluenceView(
-        found.symbols,
-        moved,
-        told.values,
+    return AttributionView(
+        problem.tokens,
+        targets,
+        attributions.values,
         name,
-        by=told.by,
-        unit=told.unit or ("number" if is_real else "nats"),
-        distance=found.form is Form.NEXT,
-        notes=[*_matched(found), *told.notes],
+        by=attributions.by,
+        unit=attributions.unit or ("number" if is_real else "nats"),
+        distance=problem.form is Form.NEXT,
+        notes=[*_matched_context(problem), *attributions.notes],
     )
 
 
-def _matched(question: Asked) -> list[str]:
-    """Of a model that counts contexts: which one it goes by."""
-    if question.form is not Form.NEXT or not isinstance(question.model, Matches):
+def _matched_context(problem: AttributionProblem) -> list[str]:
+    """For n-gram models, a note on the context that the prediction depends on."""
+    if problem.form is not Form.NEXT or not isinstance(problem.model, LongestContext):
         return []
-    count = question.model.matched(question.read)
-    context = "".join(question.symbols[len(question.symbols) - count :])
-    some = f"the last {count} symbols, “{context}”" if count > 1 else f"the last one, “{context}”"
-    return [f"it has counted what follows {some}" if count else "it goes by no context here"]
+    count = problem.model.longest_context(problem.inputs)
+    context = "".join(problem.tokens[len(problem.tokens) - count :])
+    some = f"the last {count} tokens, “{context}”" if count > 1 else f"the last one, “{context}”"
+    return [f"its longest counted context is {some}" if count else "no context here was counted"]
 
 
-def _able(question: Asked) -> list[str]:
-    """The probes that can be used, the best first."""
-    return [kind for kind, probe in PROBES.items() if probe.can(question)]
+def _applicable(problem: AttributionProblem) -> list[str]:
+    """The methods that apply, best first."""
+    return [kind for kind, method in METHODS.items() if method.applies(problem)]
 
 
-def _cannot(kind: str, question: Asked, name: str) -> ModelError:
+def _does_not_apply(kind: str, problem: AttributionProblem, name: str) -> ModelError:
     return ModelError(
         "M341",
-        f"{name} cannot be explained by {kind}: {PROBES[kind].needs}",
-        help=[f"--by {able}" for able in _able(question)],
+        f"{name} cannot be explained by {kind}: {METHODS[kind].requires}",
+        help=[f"--by {able}" for able in _applicable(problem)],
     )

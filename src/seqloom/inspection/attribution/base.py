@@ -1,4 +1,4 @@
-"""What every probe is: whom it can ask, and what it gives."""
+"""What an attribution method is: where it applies, how it attributes, and what it returns."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,27 +7,31 @@ import numpy as np
 from jaxtyping import Float
 
 from ...views.attribution import Unit
-from .options import How
-from .question import Asked
+from .options import AttributionOptions
+from .target import AttributionProblem
 
 
 @dataclass(frozen=True)
-class Told:
-    """What a probe found: numbers, in words how, and what must be known of them.
+class Attributions:
+    """The attribution of each output part to each input token, positive where it speaks for it.
 
-    The unit is left out where it is that of the answer: nats, or the numbers that were answered.
+    Args:
+        values: the attributions; not a number where there is none.
+        by: the name of the method, with its variant.
+        notes: what must be known to read them.
+        unit: their unit; None is that of the output: nats, or the real number that is predicted.
     """
 
-    values: Float[np.ndarray, "rows read"]
+    values: Float[np.ndarray, "parts inputs"]
     by: str
     notes: tuple[str, ...] = ()
     unit: Unit | None = None
 
 
 @dataclass(frozen=True)
-class Probe:
-    """One way to find out what moved an answer; `needs` says in words what `can` asks for."""
+class AttributionMethod:
+    """One attribution method; `requires` says why it does not apply to a model, for an error."""
 
-    can: Callable[[Asked], bool]
-    find: Callable[[Asked, How], Told]
-    needs: str
+    applies: Callable[[AttributionProblem], bool]
+    attribute: Callable[[AttributionProblem, AttributionOptions], Attributions]
+    requires: str

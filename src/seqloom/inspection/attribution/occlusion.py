@@ -1,51 +1,51 @@
-"""By occlusion: hide one symbol after another, and see what becomes of the answer."""
+"""Attribution by occlusion (Zeiler & Fergus, 2014): hide one token after another."""
 
 import numpy as np
 
 from ...signature import UNKNOWN, Columns, Labels, Letters, Series, Space, Tokens, Vectors
 from ...views.draw.text import visible
-from .base import Probe, Told
-from .options import How
-from .question import Asked
-from .scoring import Altered, measured
+from .base import AttributionMethod, Attributions
+from .options import AttributionOptions
+from .scoring import PerturbedInput, score_perturbed
+from .target import AttributionProblem
 
 
-def find(asked: Asked, how: How) -> Told:
-    """log p(answer | x) - log p(answer | x without x_s), for each symbol x_s that was read.
+def attribute(problem: AttributionProblem, how: AttributionOptions) -> Attributions:
+    """log p(y | x) - log p(y | x without x_s), for each input token x_s.
 
-    Without it is with UNKNOWN in its place (Zeiler & Fergus, 2014; Li et al., 2016), or with the
-    rest moved together. Each reading is computed in full: what is told is exact.
+    Without x_s is with UNKNOWN in its place (Zeiler & Fergus, 2014; Li et al., 2016), or with the
+    token removed. The model is evaluated on each altered input, so the differences are exact.
     """
-    space = asked.model.signature.source
+    space = problem.model.signature.source
     leave_out = how.leave_out or isinstance(space, Labels)
-    places = range(len(asked.read))
+    positions = range(len(problem.inputs))
     if leave_out:
-        altered = [Altered(np.delete(asked.read, place, axis=0), place) for place in places]
+        altered = [PerturbedInput(np.delete(problem.inputs, n, axis=0), n) for n in positions]
     else:
-        altered = [Altered(hidden(asked.read, place, space)) for place in places]
-    base, *others = measured(asked, [Altered(asked.read), *altered])
+        altered = [PerturbedInput(hidden(problem.inputs, n, space)) for n in positions]
+    base, *others = score_perturbed(problem, [PerturbedInput(problem.inputs), *altered])
     values = (base - np.array(others)).T
-    by = "occlusion, symbols left out" if leave_out else "occlusion"
-    return Told(values, by, tuple(_notes(asked, altered, leave_out, values)))
+    by = "occlusion, tokens left out" if leave_out else "occlusion"
+    return Attributions(values, by, tuple(_notes(problem, altered, leave_out, values)))
 
 
-def hidden(read: np.ndarray, place: int, space: Space) -> np.ndarray:
-    """What is read with one place hidden: UNKNOWN there, with one unknown letter; of numbers, 0."""
-    found: np.ndarray = read.copy()
+def hidden(inputs: np.ndarray, position: int, space: Space) -> np.ndarray:
+    """The input with one position hidden: UNKNOWN, with one unknown character; of numbers, 0."""
+    altered: np.ndarray = inputs.copy()
     if isinstance(space, Vectors):
-        found[place] = 0
+        altered[position] = 0
     elif isinstance(space, Series):
-        found[place, : space.width] = np.nan
+        altered[position, : space.width] = np.nan
     elif isinstance(space, Columns):
-        found[place] = _unknown(space, read[place])
+        altered[position] = _unknown(space, inputs[position])
     else:
-        found[place] = UNKNOWN
-    return found
+        altered[position] = UNKNOWN
+    return altered
 
 
-def _unknown(space: Columns, there: np.ndarray) -> np.ndarray:
-    """All columns of a place hidden; those of labels stay, as no label stands for none."""
-    columns, start = there.copy(), 0
+def _unknown(space: Columns, row: np.ndarray) -> np.ndarray:
+    """All columns of a position hidden, except labels: there is no unknown label."""
+    columns, start = row.copy(), 0
     for part in space.parts:
         length = part.length if isinstance(part, Letters) else 1
         if isinstance(part, Tokens | Letters):
@@ -55,26 +55,28 @@ def _unknown(space: Columns, there: np.ndarray) -> np.ndarray:
     return columns
 
 
-def _notes(asked: Asked, altered: list[Altered], leave_out: bool, values: np.ndarray) -> list[str]:
+def _notes(
+    problem: AttributionProblem, altered: list[PerturbedInput], leave_out: bool, values: np.ndarray
+) -> list[str]:
     if leave_out:
-        notes = ["each symbol in turn was left out, and the rest moved together"]
-    elif isinstance(asked.model.signature.source, Vectors):
-        notes = ["each place in turn was read as zeros"]
-    elif isinstance(asked.model.signature.source, Series):
-        notes = ["the numbers of each step in turn were read as missing"]
+        notes = ["each token in turn was removed from the input"]
+    elif isinstance(problem.model.signature.source, Vectors):
+        notes = ["each position in turn was replaced by zeros"]
+    elif isinstance(problem.model.signature.source, Series):
+        notes = ["the observations of each step in turn were treated as missing"]
     else:
-        notes = ["each symbol in turn was read as <unk>"]
+        notes = ["each token in turn was replaced by <unk>"]
         same = [
-            symbol
-            for symbol, one in zip(asked.symbols, altered, strict=True)
-            if np.array_equal(one.read, asked.read)
+            token
+            for token, one in zip(problem.tokens, altered, strict=True)
+            if np.array_equal(one.inputs, problem.inputs)
         ]
         if same:
             listed = ", ".join(dict.fromkeys(map(visible, same)))
             notes.append(f"unknown to the model from the start, so nothing changed: {listed}")
     if np.isnan(values).any():
-        notes.append("? where a place was left out that the answer itself is about")
+        notes.append("? where the token was removed whose own label is explained")
     return notes
 
 
-PROBE = Probe(lambda asked: True, find, "it can explain any model")
+METHOD = AttributionMethod(lambda problem: True, attribute, "it applies to any model")

@@ -1,24 +1,26 @@
-"""How to find out what moved an answer."""
+"""Options of attribution: the method and its variants."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ...errors import UsageError, unknown
 
-OPTIONS = {"leave_out": "occlusion", "integrated": "gradient", "rollout": "attention"}
+VARIANTS = {"leave_out": "occlusion", "integrated": "gradient", "rollout": "attention"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class How:
-    """How to find out what moved an answer.
+class AttributionOptions:
+    """Attribution method and its variant.
 
     Args:
-        by: occlusion, gradient, attention or posterior; empty takes the best there is.
-        leave_out: For occlusion: symbols are left out, one after another, not read as unknown.
-        integrated: For gradient: slopes all along the way from no vectors to these are added up
-            (Sundararajan et al., 2017), so that they sum to the difference it makes.
-        rollout: For attention: where the last layer looked is followed down to what was read
-            (Abnar & Zuidema, 2020).
+        by: Attribution method: occlusion, gradient, attention or posterior; empty takes the best
+            that applies.
+        leave_out: For occlusion: remove tokens one after another, instead of replacing them by
+            the unknown token.
+        integrated: For gradient: integrated gradients from embeddings of 0 to the actual ones
+            (Sundararajan et al., 2017), which sum to the difference of the two predictions.
+        rollout: For attention: attention rollout through the layers of self-attention (Abnar &
+            Zuidema, 2020).
     """
 
     by: str = ""
@@ -27,21 +29,21 @@ class How:
     rollout: bool = False
 
     def __post_init__(self) -> None:
-        for name, probe in OPTIONS.items():
+        for name, method in VARIANTS.items():
             other = self.by or self.implied()
-            if getattr(self, name) and other != probe:
+            if getattr(self, name) and other != method:
                 option = f"--{name.replace('_', '-')}"
                 raise UsageError(
                     "U122",
-                    f"{option} is for {probe}, not for {other}",
-                    help=[f"--by {probe} {option}", f"leave {option} out"],
+                    f"{option} is for {method}, not for {other}",
+                    help=[f"--by {method} {option}", f"leave {option} out"],
                 )
 
     def implied(self) -> str:
-        """The probe that an option is for, where one is given."""
-        return next((probe for name, probe in OPTIONS.items() if getattr(self, name)), "")
+        """The method that a variant belongs to, where one is set."""
+        return next((method for name, method in VARIANTS.items() if getattr(self, name)), "")
 
-    def must_be_one_of(self, probes: Iterable[str]) -> None:
-        """Refuse a probe that there is not."""
-        if self.by not in (known := list(probes)):
-            raise unknown("probe", self.by, known)
+    def check_method(self, methods: Iterable[str]) -> None:
+        """Raise an error for an unknown method."""
+        if self.by not in (known := list(methods)):
+            raise unknown("attribution method", self.by, known)

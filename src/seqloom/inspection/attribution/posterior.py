@@ -1,46 +1,46 @@
-"""By the posterior: what each place says of the others, in a model that is a chain."""
+"""Attribution by exact posteriors, in hidden Markov models: remove the evidence of one token."""
 
 from typing import cast
 
 import numpy as np
 
 from ...batch import Sequences
-from ...model import WeighsEvidence
-from .base import Probe, Told
-from .options import How
-from .question import Asked
+from ...model import MaskedPosteriors
+from .base import AttributionMethod, Attributions
+from .options import AttributionOptions
 from .scoring import SEQUENCES_AT_ONCE
+from .target import AttributionProblem
 
 
-def can(asked: Asked) -> bool:
-    """Whether the model can read a place as if nothing stood there."""
-    return isinstance(asked.model, WeighsEvidence)
+def applies(problem: AttributionProblem) -> bool:
+    """Whether the model can treat a token as not observed."""
+    return isinstance(problem.model, MaskedPosteriors)
 
 
-def find(asked: Asked, how: How) -> Told:
-    """log p(z_t | x) - log p(z_t | x without x_s), by forward and backward sums.
+def attribute(problem: AttributionProblem, how: AttributionOptions) -> Attributions:
+    """log p(z_t | x) - log p(z_t | x without x_s), by the forward-backward algorithm.
 
-    Unlike occlusion by UNKNOWN nothing stands in the place: every symbol could be there.
+    Unlike in occlusion, no UNKNOWN takes the place of x_s: its emission is summed out.
     """
-    time = len(asked.read)
-    heard = np.concatenate([np.ones((1, time), dtype=bool), ~np.eye(time, dtype=bool)])
-    found = np.concatenate([_told(asked, some) for some in np.array_split(heard, _pieces(time))])
-    values = (found[0] - found[1:]).T
-    note = "of each symbol in turn the evidence was taken away: the place could have held any"
-    return Told(values, "posterior", (note,))
+    time = len(problem.inputs)
+    # Row 0 observes everything, row s + 1 everything but token s.
+    observed = np.concatenate([np.ones((1, time), dtype=bool), ~np.eye(time, dtype=bool)])
+    batches = np.array_split(observed, -(-(time + 1) // SEQUENCES_AT_ONCE))
+    scores = np.concatenate([_log_posteriors(problem, batch) for batch in batches])
+    values = (scores[0] - scores[1:]).T
+    note = "the evidence of each token in turn was left out: it could have been any token"
+    return Attributions(values, "posterior", (note,))
 
 
-def _pieces(time: int) -> int:
-    return -(-(time + 1) // SEQUENCES_AT_ONCE)
+def _log_posteriors(problem: AttributionProblem, observed: np.ndarray) -> np.ndarray:
+    """The log-posterior of each part of the output, for each row of observed tokens."""
+    model = cast(MaskedPosteriors, problem.model)  # `applies` has checked it
+    probs = model.posteriors(Sequences.pad([problem.inputs] * len(observed)), observed)
+    positions, labels = zip(*((part.position, part.value) for part in problem.parts), strict=True)
+    chosen = np.asarray(probs, dtype=np.float64)[:, list(positions), list(labels)]
+    return np.asarray(np.log(np.maximum(chosen, np.finfo(np.float64).tiny)))
 
 
-def _told(asked: Asked, heard: np.ndarray) -> np.ndarray:
-    """The log of each chance that is asked for, with what is heard."""
-    model = cast(WeighsEvidence, asked.model)  # as `can` has seen
-    chances = model.posteriors(Sequences.pad([asked.read] * len(heard)), heard)
-    places, labels = zip(*((row.place, row.value) for row in asked.rows), strict=True)
-    there = np.asarray(chances, dtype=np.float64)[:, list(places), list(labels)]
-    return np.asarray(np.log(np.maximum(there, np.finfo(np.float64).tiny)))
-
-
-PROBE = Probe(can, find, "it is no chain whose evidence could be taken away place by place")
+METHOD = AttributionMethod(
+    applies, attribute, "it is not a hidden Markov model, whose evidence could be left out"
+)

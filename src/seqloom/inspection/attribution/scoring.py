@@ -1,4 +1,4 @@
-"""How likely an answer is when what is read is altered."""
+"""Scores of a fixed output given altered inputs: what perturbation methods compare."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -10,100 +10,111 @@ from jaxtyping import Float, Int
 from ...batch import Sequences
 from ...model import Generator, Search
 from ...signature import BEGIN, UNKNOWN, Form
-from .question import Asked
+from .target import AttributionProblem
 
-SEQUENCES_AT_ONCE, SYMBOLS_AT_ONCE = 64, 8192
-
-
-class Altered(NamedTuple):
-    """What is read instead, and which of its places was left out, if one was."""
-
-    read: np.ndarray
-    gone: int | None = None
+SEQUENCES_AT_ONCE, TOKENS_AT_ONCE = 64, 8192
 
 
-def measured(asked: Asked, altered: Sequence[Altered]) -> Float[np.ndarray, "altered rows"]:
-    """The log-probability of each part of the answer, given each reading; real numbers themselves.
+class PerturbedInput(NamedTuple):
+    """An altered input, and which of its positions was removed, if one was."""
 
-    A label at a place is as likely as its chance given the whole of what was read. A symbol that is
-    written is as likely as it is after those before it. What cannot be told is not a number: of a
-    place that was left out, or where nothing is left to read.
+    inputs: np.ndarray
+    removed: int | None = None
+
+
+def score_perturbed(
+    problem: AttributionProblem, perturbed: Sequence[PerturbedInput]
+) -> Float[np.ndarray, "perturbed parts"]:
+    """The log-probability of each part of the output given each input; real outputs themselves.
+
+    A label is scored by its marginal probability given the whole input, a generated token by its
+    probability given the input and the tokens before it. The score is not a number for a position
+    that was removed, or where no input is left.
     """
-    measure = {Form.NEXT: _next, Form.TRANSDUCE: _written}.get(asked.form, _labels)
-    found = np.full((len(altered), len(asked.rows)), np.nan)
-    whole = [number for number, one in enumerate(altered) if len(one.read)]
-    for some in _in_pieces(whole, max(1, len(asked.read), len(asked.answer))):
-        found[some] = measure(asked, [altered[number] for number in some])
-    return found
+    score = {Form.NEXT: _next, Form.TRANSDUCE: _generated}.get(problem.form, _labels)
+    scores = np.full((len(perturbed), len(problem.parts)), np.nan)
+    whole = [number for number, one in enumerate(perturbed) if len(one.inputs)]
+    for batch in _batches(whole, max(1, len(problem.inputs), len(problem.output))):
+        scores[batch] = score(problem, [perturbed[number] for number in batch])
+    return scores
 
 
-def _in_pieces(numbers: Sequence[int], length: int) -> Iterator[list[int]]:
-    """A few at a time, so that long ones have room."""
+def _batches(numbers: Sequence[int], length: int) -> Iterator[list[int]]:
+    """Batches of at most `TOKENS_AT_ONCE` tokens."""
     left = iter(numbers)
-    size = max(1, min(SEQUENCES_AT_ONCE, SYMBOLS_AT_ONCE // length))
-    while some := list(islice(left, size)):
-        yield some
+    size = max(1, min(SEQUENCES_AT_ONCE, TOKENS_AT_ONCE // length))
+    while batch := list(islice(left, size)):
+        yield batch
 
 
-def _labels(asked: Asked, some: Sequence[Altered]) -> Float[np.ndarray, "some rows"]:
-    prediction = asked.model.predict(
-        Sequences.pad([one.read for one in some]), Search(chances=not asked.is_real)
+def _labels(
+    problem: AttributionProblem, batch: Sequence[PerturbedInput]
+) -> Float[np.ndarray, "batch parts"]:
+    prediction = problem.model.predict(
+        Sequences.pad([one.inputs for one in batch]), Search(chances=not problem.is_real)
     )
-    values = prediction.target.values if prediction.chances is None else prediction.chances
-    found = np.full((len(some), len(asked.rows)), np.nan)
-    for number, one in enumerate(some):
-        for column, row in enumerate(asked.rows):
-            if (place := _moved(asked.form, row.place, one.gone)) is not None:
-                found[number, column] = _known(values[number, place], row.value)
-    return found
+    values: np.ndarray = prediction.target.values
+    if prediction.probabilities is not None:
+        values = prediction.probabilities
+    scores = np.full((len(batch), len(problem.parts)), np.nan)
+    for number, one in enumerate(batch):
+        for column, part in enumerate(problem.parts):
+            position = _shifted(problem.form, part.position, one.removed)
+            if position is not None:
+                scores[number, column] = _score(values[number, position], part.value)
+    return scores
 
 
-def _moved(form: Form, place: int, gone: int | None) -> int | None:
-    """Where a place has gone when one before it was left out; None where it was that one."""
-    if form is Form.WHOLE or gone is None or place < gone:
-        return place
-    return place - 1 if place > gone else None
+def _shifted(form: Form, position: int, removed: int | None) -> int | None:
+    """The index of a position after one was removed; None if it is that one."""
+    if form is Form.WHOLE or removed is None or position < removed:
+        return position
+    return position - 1 if position > removed else None
 
 
-def _known(there: Float[np.ndarray, " classes"], value: int | None) -> float:
-    """The log of a chance, which is above 0 even where it is too small to be held."""
-    if value is None:
-        return float(there.sum())
-    return float(np.log(max(there[value], np.finfo(there.dtype).tiny)))
+def _score(values: Float[np.ndarray, " classes"], label: int | None) -> float:
+    """The log of a probability, clipped to stay finite where the probability underflows."""
+    if label is None:
+        return float(values.sum())
+    return float(np.log(max(values[label], np.finfo(values.dtype).tiny)))
 
 
-def _written(asked: Asked, some: Sequence[Altered]) -> Float[np.ndarray, "some rows"]:
-    source = Sequences.pad([one.read for one in some])
-    late = np.concatenate([[BEGIN], asked.answer[:-1]])
-    reads = np.tile(late, (len(some), 1))
-    steps = np.tile([row.place for row in asked.rows], (len(some), 1))
-    return _walked(asked, source, reads, steps)
+def _generated(
+    problem: AttributionProblem, batch: Sequence[PerturbedInput]
+) -> Float[np.ndarray, "batch parts"]:
+    source = Sequences.pad([one.inputs for one in batch])
+    shifted = np.concatenate([[BEGIN], problem.output[:-1]])  # teacher forcing
+    forced = np.tile(shifted, (len(batch), 1))
+    steps = np.tile([part.position for part in problem.parts], (len(batch), 1))
+    return _step_scores(problem, source, forced, steps)
 
 
-def _next(asked: Asked, some: Sequence[Altered]) -> Float[np.ndarray, "some rows"]:
-    reads = Sequences.pad([one.read for one in some])
-    # What follows a place is told one step earlier, where one of those before it was left out.
-    gone = [len(asked.read) if one.gone is None else one.gone for one in some]
-    places = np.array([row.place for row in asked.rows])
-    steps = places - (np.array(gone)[:, None] <= places)
-    return _walked(asked, reads, reads.values, steps)
+def _next(
+    problem: AttributionProblem, batch: Sequence[PerturbedInput]
+) -> Float[np.ndarray, "batch parts"]:
+    inputs = Sequences.pad([one.inputs for one in batch])
+    # A token is predicted one step earlier where one of the tokens before it was removed.
+    removed = [len(problem.inputs) if one.removed is None else one.removed for one in batch]
+    positions = np.array([part.position for part in problem.parts])
+    steps = positions - (np.array(removed)[:, None] <= positions)
+    return _step_scores(problem, inputs, inputs.values, steps)
 
 
-def _walked(
-    asked: Asked,
+def _step_scores(
+    problem: AttributionProblem,
     source: Sequences,
-    reads: Int[np.ndarray, "some time"],
-    steps: Int[np.ndarray, "some rows"],
-) -> Float[np.ndarray, "some rows"]:
-    """Log-probability of what is asked for after the given step of each; nothing comes before 0."""
-    model = cast(Generator, asked.model)  # all models that write symbols are
-    values, found = [row.value or 0 for row in asked.rows], np.full(steps.shape, np.nan)
+    forced: Int[np.ndarray, "batch time"],
+    steps: Int[np.ndarray, "batch parts"],
+) -> Float[np.ndarray, "batch parts"]:
+    """Log-probability of each part after the given step of each row; step -1 predicts nothing."""
+    model = cast(Generator, problem.model)  # all models that generate tokens are
+    values, scores = [part.value or 0 for part in problem.parts], np.full(steps.shape, np.nan)
     state = model.begin(source)
     for time in range(int(steps.max()) + 1):
-        log_probs, state = model.step(reads[:, time], state)
-        known = np.asarray(log_probs)
+        log_probs, state = model.step(forced[:, time], state)
+        array = np.asarray(log_probs)
         for column, value in enumerate(values):
             rows = np.flatnonzero(steps[:, column] == time)
-            number = value if value < known.shape[1] else UNKNOWN
-            found[rows, column] = known[rows, number]
-    return found
+            token = value if value < array.shape[1] else UNKNOWN
+            scores[rows, column] = array[rows, token]
+    return scores

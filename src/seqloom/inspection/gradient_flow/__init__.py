@@ -1,1 +1,1 @@
-"""The anatomy of memory: how far back a recurrent layer feels, and what its gates do."""
+"""Gradient flow through time in recurrent layers: Jacobians, truncated BPTT, gate statistics."""

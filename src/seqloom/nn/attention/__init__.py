@@ -1,31 +1,38 @@
-"""Ways to look at a memory, by the names recipes use: a new one adds a file and two lines."""
+"""Attention mechanisms by the names recipes use: a new one adds a file and two lines."""
 
-from .base import Attention, Found, Scores, Seen, Weights, shares
-from .location import Local, Location, coverage
-from .multi_head import ManyHeaded
-from .options import ATTENTIVE, Attending, AttentionName
-from .scores import Additive, Dot, General, Scaled
+from .base import (
+    Attention,
+    AttentionOutput,
+    KeyValues,
+    Scores,
+    Weights,
+    mean_over_heads,
+)
+from .location import LocalAttention, LocationAttention, coverage_loss
+from .multi_head import MultiHeadAttention
+from .options import DEFAULT_ATTENTION_OPTIONS, AttentionName, AttentionOptions
+from .scores import AdditiveAttention, DotAttention, GeneralAttention, ScaledDotAttention
 
 ATTENTIONS: dict[str, type[Attention]] = {
-    "dot": Dot,
-    "general": General,
-    "additive": Additive,
-    "scaled": Scaled,
-    "location": Location,
-    "local": Local,
-    "multi-head": ManyHeaded,
+    "dot": DotAttention,
+    "general": GeneralAttention,
+    "additive": AdditiveAttention,
+    "scaled": ScaledDotAttention,
+    "location": LocationAttention,
+    "local": LocalAttention,
+    "multi-head": MultiHeadAttention,
 }
 
 __all__ = [
     "ATTENTIONS",
-    "ATTENTIVE",
-    "Attending",
+    "DEFAULT_ATTENTION_OPTIONS",
     "Attention",
     "AttentionName",
-    "Found",
+    "AttentionOptions",
+    "AttentionOutput",
+    "KeyValues",
     "Scores",
-    "Seen",
     "Weights",
-    "coverage",
-    "shares",
+    "coverage_loss",
+    "mean_over_heads",
 ]

@@ -1,4 +1,4 @@
-"""What attention is: a weighted look at a memory."""
+"""Attention over encoder outputs: the base class, and attention with a single head."""
 
 from abc import ABC, abstractmethod
 from typing import ClassVar, NamedTuple
@@ -7,88 +7,104 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from ...trace import changed, record
-from .options import Attending
+from ...trace import intervened, record
+from .options import AttentionOptions
 
 Queries = Float[Tensor, "batch time query"]
-Scores = Float[Tensor, "batch time place"]
-Weights = Float[Tensor, "batch *heads time place"]
+Scores = Float[Tensor, "batch time position"]
+Weights = Float[Tensor, "batch *heads time position"]
 
 
-class Seen(NamedTuple):
-    """What can be looked at: one row for each source."""
+class KeyValues(NamedTuple):
+    """Keys and values of the source sequences, one row for each source.
 
-    memory: Float[Tensor, "batch place memory"]
-    keys: Float[Tensor, "batch place key"]  # what of the scores does not depend on the query
-    real: Bool[Tensor, "batch place"]
+    `keys` is the part of the scores that does not depend on the query, computed once per source.
+    """
+
+    values: Float[Tensor, "batch position value"]  # the encoder outputs
+    keys: Float[Tensor, "batch position key"]
+    mask: Bool[Tensor, "batch position"]  # true at real positions, false at padding
 
 
-class Found(NamedTuple):
-    """What a look found, and how much it looked at each place."""
+class AttentionOutput(NamedTuple):
+    """The context vectors, and the attention weights they were computed with."""
 
-    context: Float[Tensor, "batch time memory"]
-    weights: Weights | None  # None where nobody asked and a fused kernel did not tell
+    context: Float[Tensor, "batch time value"]
+    weights: Weights | None  # None where a fused kernel ran, which does not return them
 
 
 class Attention(nn.Module, ABC):
-    """A weighted look at a memory.
+    """Attention of decoder states (queries) over encoder outputs (keys and values).
 
-    Queries are the places of one target, or at a single step the candidates for it: all of a row
-    look at the same source.
+    The queries of a row are the time steps of one target or, at a single step, the beam search
+    candidates of one source: all of them attend to the same source.
     """
 
-    takes: ClassVar[frozenset[str]] = frozenset()  # options that only some kinds have
-    follows: ClassVar[bool] = False  # whether a step needs to know where the one before looked
+    own_options: ClassVar[frozenset[str]] = frozenset()  # options that only some kinds have
+    needs_previous_weights: ClassVar[bool] = False  # whether a step needs the weights before it
 
     @classmethod
     @abstractmethod
-    def made(cls, memory: int, query: int, attending: Attending) -> "Attention":
-        """Of these widths and options."""
+    def from_options(
+        cls, value_size: int, query_size: int, attention_options: AttentionOptions
+    ) -> "Attention":
+        """An attention layer for encoder outputs and queries of these sizes."""
 
-    def keys(self, memory: Float[Tensor, "batch place memory"]) -> Float[Tensor, "batch place key"]:
-        """What of the scores is the same for all queries, computed once."""
-        return memory
+    def keys(
+        self, encoder_outputs: Float[Tensor, "batch position value"]
+    ) -> Float[Tensor, "batch position key"]:
+        """The keys: the part of the scores that is the same for all queries."""
+        return encoder_outputs
 
     @abstractmethod
     def forward(
-        self, queries: Queries, seen: Seen, before: Scores | None = None, weighed: bool = True
-    ) -> Found:
-        """The context of every query, and the weights, which must be there where `weighed`.
+        self,
+        queries: Queries,
+        source: KeyValues,
+        previous_weights: Scores | None = None,
+        need_weights: bool = True,
+    ) -> AttentionOutput:
+        """The context vector of every query; the weights too, if `need_weights`.
 
-        `before` are the weights of the step before, where queries are candidates for one; without
-        them the queries are all steps of a target.
+        `previous_weights` are those of the step before, where the queries are candidates for a
+        single step. Without them the queries are all steps of a target.
         """
 
-    def show(self, weights: Weights | None) -> None:
-        """Record weights for whoever watches; the caller has those of all steps."""
+    def record_weights(self, weights: Weights | None) -> None:
+        """Record weights for `watch`. Only the caller has the weights of all steps together."""
         if weights is not None:
             record(self, "attention", weights)
 
 
-class Scored(Attention):
-    """One look for each query; kinds differ in how they score.
+class SingleHeadAttention(Attention):
+    """Attention with one head; subclasses differ in their score function.
 
-    e_ts = score(h_t, m_s)        of memory place s for query t
-    α_t  = softmax(e_t)           over the real places only
-    c_t  = Σ_s α_ts m_s           context
+    e_ts = score(h_t, m_s)        of source position s for query t
+    α_t  = softmax(e_t)           over real positions only
+    c_t  = Σ_s α_ts m_s           context vector
     """
 
     @abstractmethod
-    def scores(self, queries: Queries, seen: Seen) -> Scores:
-        """e for every query and place."""
+    def scores(self, queries: Queries, source: KeyValues) -> Scores:
+        """e for every query and source position."""
 
     def forward(
-        self, queries: Queries, seen: Seen, before: Scores | None = None, weighed: bool = True
-    ) -> Found:
-        weights = over_real(self.scores(queries, seen), seen.real)
-        return Found(changed(self, "attention", weights) @ seen.memory, weights)
+        self,
+        queries: Queries,
+        source: KeyValues,
+        previous_weights: Scores | None = None,
+        need_weights: bool = True,
+    ) -> AttentionOutput:
+        weights = masked_softmax(self.scores(queries, source), source.mask)
+        context = intervened(self, "attention", weights) @ source.values
+        return AttentionOutput(context, weights)
 
 
-def over_real(scores: Scores, real: Bool[Tensor, "batch place"]) -> Scores:
-    """softmax(e) over the real places; 0 elsewhere."""
-    return scores.masked_fill(~real[:, None], -torch.inf).softmax(-1)
+def masked_softmax(scores: Scores, mask: Bool[Tensor, "batch position"]) -> Scores:
+    """softmax(e) over the real positions; 0 at padding."""
+    return scores.masked_fill(~mask[:, None], -torch.inf).softmax(-1)
 
 
-def shares(weights: Weights) -> Scores:
-    """How much each query looked at each place: with several heads, their mean."""
+def mean_over_heads(weights: Weights) -> Scores:
+    """Attention weights averaged over the heads, if there are several."""
     return weights.mean(1) if weights.dim() > 3 else weights

@@ -1,4 +1,4 @@
-"""How a decoder looks back at its source: the options of attention."""
+"""Options of a decoder's attention: score function, input feeding, coverage, copying."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -11,32 +11,32 @@ AttentionName = Literal[
 
 
 @dataclass(frozen=True, kw_only=True)
-class Attending:
-    """How a decoder looks back at its source.
+class AttentionOptions:
+    """Attention of a recurrent decoder over the encoder outputs.
 
     Args:
-        attention: How places of the source are scored; "none" leaves only what the bridge and the
+        attention: Score function of the attention; "none" leaves only what the bridge and the
             context bring.
-        attention_width: The width of the small network that scores the places, for additive and
-            location.
-        attention_window: How many places to either side local sees of the one it expects, and how
-            many location sees of the weights before.
-        heads: For multi-head: in how many ways at once it looks.
-        query: What asks: the state after reading the last symbol (Luong et al., 2015), or the one
-            before it, the context then being read with that symbol (Bahdanau et al., 2015).
-        attentional: Whether context and state are mixed, tanh(A [c; h]), before symbols are scored.
-        input_feeding: Whether the attentional state is read with the next symbol (Luong et al.,
-            2015), so that the decoder knows where it has looked.
-        coverage: How much looking twice at a place costs in training (See et al., 2017); 0 is
-            nothing.
-        copy: Whether symbols of the source can be copied, also those the vocabulary lacks (See et
-            al., 2017).
+        attention_width: Hidden size of the score function, for additive and location.
+        attention_window: Half the window size, in positions: for local around the position it
+            expects, for location over the previous attention weights.
+        num_heads: Number of attention heads, for multi-head.
+        query: Decoder state used as the query: the current one (Luong et al., 2015), or the
+            previous one, whose context is then an input of the step (Bahdanau et al., 2015).
+        attentional: Combine context and state into an attentional state, tanh(A [c; h]), before
+            the softmax.
+        input_feeding: Input feeding: the attentional state is an input of the next step (Luong et
+            al., 2015), so that the decoder knows which positions it has attended to.
+        coverage: Weight of the coverage loss, which penalises attending to a position twice (See
+            et al., 2017); 0 disables it.
+        copy: Copy tokens of the source, also those outside the vocabulary: a pointer-generator
+            (See et al., 2017).
     """
 
     attention: AttentionName = "additive"
     attention_width: int = 128
     attention_window: int = 10
-    heads: int = 4
+    num_heads: int = 4
     query: Literal["current", "previous"] = "current"
     attentional: bool = True
     input_feeding: bool = False
@@ -44,7 +44,7 @@ class Attending:
     copy: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("attention_width", "attention_window", "heads"):
+        for name in ("attention_width", "attention_window", "num_heads"):
             if getattr(self, name) < 1:
                 raise ModelError(
                     "M200",
@@ -54,19 +54,19 @@ class Attending:
         if self.coverage < 0:
             raise ModelError(
                 "M200",
-                f"coverage = {self.coverage:g}: to look twice would be rewarded",
-                help=["--set model.coverage=1   See et al. took 1; 0 is no penalty"],
+                f"coverage = {self.coverage:g}: expected 0 or more; below 0 repetition is rewarded",
+                help=["--set model.coverage=1   as See et al. (2017); 0 disables it"],
             )
         if self.attention == "none":
-            self._refuse_without_attention()
+            self._require_attention()
         if self.input_feeding and not self.attentional:
             raise ModelError(
                 "M201",
-                "input_feeding hands on the attentional state, and attentional is false",
+                "input_feeding needs the attentional state, and attentional is false",
                 help=["--set model.attentional=true", "--set model.input_feeding=false"],
             )
 
-    def _refuse_without_attention(self) -> None:
+    def _require_attention(self) -> None:
         needs = {
             "query": self.query == "previous",
             "input_feeding": self.input_feeding,
@@ -76,9 +76,9 @@ class Attending:
         if chosen := [name for name, needed in needs.items() if needed]:
             raise ModelError(
                 "M201",
-                f"{' and '.join(chosen)} cannot be had without attention: nobody looks anywhere",
+                f"{' and '.join(chosen)} cannot be had without attention",
                 help=["--set model.attention=additive", f"leave {' and '.join(chosen)} out"],
             )
 
 
-ATTENTIVE = Attending()
+DEFAULT_ATTENTION_OPTIONS = AttentionOptions()

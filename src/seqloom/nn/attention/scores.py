@@ -1,83 +1,94 @@
-"""Attentions that differ in their score alone."""
+"""Attention scores: dot-product, scaled dot-product, general (bilinear), additive attention."""
 
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from ...errors import ModelError
-from .base import Queries, Scored, Scores, Seen
-from .options import Attending
+from .base import KeyValues, Queries, Scores, SingleHeadAttention
+from .options import AttentionOptions
 
 
-class Dot(Scored):
-    """The product of state and memory (Luong et al., 2015): e_ts = h_t · m_s."""
+class DotAttention(SingleHeadAttention):
+    """Dot-product attention (Luong et al., 2015): e_ts = h_t · m_s."""
 
     @classmethod
-    def made(cls, memory: int, query: int, attending: Attending) -> "Dot":
-        if memory != query:
+    def from_options(
+        cls, value_size: int, query_size: int, attention_options: AttentionOptions
+    ) -> "DotAttention":
+        if value_size != query_size:
             raise ModelError(
                 "M200",
-                f"{attending.attention!r} multiplies states {query} wide with places {memory} wide",
+                f"attention = {attention_options.attention} needs states of one size: the decoder"
+                f" has {query_size}, the encoder {value_size}",
                 help=["--set model.attention=general   has a matrix between them"],
             )
         return cls()
 
-    def scores(self, queries: Queries, seen: Seen) -> Scores:
-        return queries @ seen.keys.transpose(1, 2)
+    def scores(self, queries: Queries, source: KeyValues) -> Scores:
+        return queries @ source.keys.transpose(1, 2)
 
 
-class Scaled(Dot):
-    """The same, kept small in wide states (Vaswani et al., 2017): e_ts = h_t · m_s / √d."""
+class ScaledDotAttention(DotAttention):
+    """Scaled dot-product attention (Vaswani et al., 2017): e_ts = h_t · m_s / √d.
 
-    def scores(self, queries: Queries, seen: Seen) -> Scores:
-        return super().scores(queries * queries.shape[-1] ** -0.5, seen)
+    Unscaled products grow with √d and saturate the softmax.
+    """
+
+    def scores(self, queries: Queries, source: KeyValues) -> Scores:
+        return super().scores(queries * queries.shape[-1] ** -0.5, source)
 
 
-class General(Scored):
-    """A matrix between state and memory (Luong et al., 2015): e_ts = h_t · W m_s."""
+class GeneralAttention(SingleHeadAttention):
+    """General (bilinear) attention (Luong et al., 2015): e_ts = h_t · W m_s."""
 
-    def __init__(self, memory: int, query: int) -> None:
+    def __init__(self, value_size: int, query_size: int) -> None:
         super().__init__()
-        self.key = nn.Linear(memory, query, bias=False)
+        self.key = nn.Linear(value_size, query_size, bias=False)
 
     @classmethod
-    def made(cls, memory: int, query: int, attending: Attending) -> "General":
-        return cls(memory, query)
+    def from_options(
+        cls, value_size: int, query_size: int, attention_options: AttentionOptions
+    ) -> "GeneralAttention":
+        return cls(value_size, query_size)
 
     def keys(
-        self, memory: Float[Tensor, "batch place memory"]
-    ) -> Float[Tensor, "batch place query"]:
-        """W m for every place of the memory."""
-        return self.key(memory)
+        self, encoder_outputs: Float[Tensor, "batch position value"]
+    ) -> Float[Tensor, "batch position query"]:
+        """W m at every source position."""
+        return self.key(encoder_outputs)
 
-    def scores(self, queries: Queries, seen: Seen) -> Scores:
-        return queries @ seen.keys.transpose(1, 2)
+    def scores(self, queries: Queries, source: KeyValues) -> Scores:
+        return queries @ source.keys.transpose(1, 2)
 
 
-class Additive(Scored):
-    """A small network scores every pair (Bahdanau et al., 2015).
+class AdditiveAttention(SingleHeadAttention):
+    """Additive (MLP) attention (Bahdanau et al., 2015).
 
     e_ts = v · tanh(W₁ m_s + W₂ h_t)
     """
 
-    takes = frozenset({"attention_width"})
+    own_options = frozenset({"attention_width"})
 
-    def __init__(self, memory: int, query: int, hidden: int) -> None:
+    def __init__(self, value_size: int, query_size: int, hidden_size: int) -> None:
         super().__init__()
-        self.key = nn.Linear(memory, hidden)
-        self.query = nn.Linear(query, hidden, bias=False)
-        self.score = nn.Linear(hidden, 1, bias=False)
+        self.key = nn.Linear(value_size, hidden_size)
+        self.query = nn.Linear(query_size, hidden_size, bias=False)
+        self.score = nn.Linear(hidden_size, 1, bias=False)
 
     @classmethod
-    def made(cls, memory: int, query: int, attending: Attending) -> "Additive":
-        return cls(memory, query, attending.attention_width)
+    def from_options(
+        cls, value_size: int, query_size: int, attention_options: AttentionOptions
+    ) -> "AdditiveAttention":
+        return cls(value_size, query_size, attention_options.attention_width)
 
     def keys(
-        self, memory: Float[Tensor, "batch place memory"]
-    ) -> Float[Tensor, "batch place hidden"]:
-        """W₁ m for every place of the memory."""
-        return self.key(memory)
+        self, encoder_outputs: Float[Tensor, "batch position value"]
+    ) -> Float[Tensor, "batch position hidden"]:
+        """W₁ m at every source position."""
+        return self.key(encoder_outputs)
 
-    def scores(self, queries: Queries, seen: Seen) -> Scores:
-        mixed = seen.keys[:, None] + self.query(queries)[:, :, None]
-        found: Tensor = self.score(mixed.tanh_()).squeeze(-1)
-        return found
+    def scores(self, queries: Queries, source: KeyValues) -> Scores:
+        # (batch, time, place, hidden) is the largest array of a decoder: tanh works in place on it.
+        mixed = source.keys[:, None] + self.query(queries)[:, :, None]
+        scores: Tensor = self.score(mixed.tanh_()).squeeze(-1)
+        return scores

@@ -1,17 +1,17 @@
-"""Recurrent cells, by the names recipes use: a new cell adds a file and two lines here."""
+"""Recurrent cells by the names recipes use: a new cell adds a file, and its name here."""
 
 from typing import Literal
 
 from .base import Cell, State
-from .elman import Context, Elman
+from .elman import ContextRNN, Elman
 from .gru import GRU, GRUSimple
-from .lstm import LSTM, Carousel, LSTMPeephole, LSTMSimple
+from .lstm import LSTM, ConstantErrorCarousel, LSTMPeephole, LSTMSimple
 from .minimal import MinGRU, MinLSTM
 
 CELLS: dict[str, type[Cell]] = {
     "elman": Elman,
-    "context": Context,
-    "carousel": Carousel,
+    "context": ContextRNN,
+    "carousel": ConstantErrorCarousel,
     "lstm-simple": LSTMSimple,
     "lstm": LSTM,
     "lstm-peephole": LSTMPeephole,

@@ -1,50 +1,50 @@
-"""Long short-term memory in the steps of its history.
-
-The constant error carousel.
-"""
+"""LSTM cells: the constant error carousel, without and with a forget gate, with peepholes."""
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from ...trace import record
-from ..kernels import compiled_pays, unroll_lstm, unroll_minimal
-from .base import AllProducts, Cell, Mask, Outputs, Products, Recur, State
-from .options import Wiring
+from ..kernels import unroll_lstm, unroll_minimal, use_compiled
+from .base import AllProducts, Cell, Mask, Outputs, Products, RecurrentProduct, State
+from .options import RNNOptions
 
-_ONLY = "it only adds up what comes in"
+_ONLY = "it only accumulates its inputs"
 
 
-class Carousel(Cell):
-    """The constant error carousel (Hochreiter, 1991): a linear unit that feeds itself by weight 1.
+class ConstantErrorCarousel(Cell):
+    """Constant error carousel (Hochreiter, 1991): a linear unit with a self-connection of weight 1.
 
     h' = h + W x + b
 
-    ∂h'/∂h is the identity: no gradient fades, and nothing is ever forgotten.
+    ∂h'/∂h is the identity: gradients do not vanish, and nothing is forgotten.
     """
 
     products = 1
     recurrent = 0
-    refuses = {"zoneout": _ONLY, "recurrent_dropout": _ONLY, "start": "it has no matrix U"}
+    unsupported = {"zoneout": _ONLY, "recurrent_dropout": _ONLY, "start": "it has no matrix U"}
 
-    def stretch(self) -> float:
+    def jacobian_bound(self) -> float:
         return 1.0
 
-    def step(self, a: Products, state: State, recur: Recur) -> State:
+    def step(self, a: Products, state: State, recur: RecurrentProduct) -> State:
         return (state[0] + a,)
 
-    def unrolled(self, a: AllProducts, state: State, mask: Mask = None) -> Outputs:
-        """A running sum."""
+    def unroll_products(self, a: AllProducts, state: State, mask: Mask = None) -> Outputs:
+        """A cumulative sum."""
         outputs = unroll_minimal(a, state[0])
         return outputs, (outputs[:, -1],)
 
 
-LARGE = 1 << 15  # numbers of all outputs, from which on torch's kernel is not the quickest,
-MANY = 8  # and sequences: the compiled unroll shares these among threads, torch the numbers of each
+# When the compiled unroll replaces torch's kernel in training. It gives each thread sequences of
+# its own, which pays from so many sequences and so many output values on; torch splits each product
+# among the threads, and waits for all of them at every step.
+MIN_OUTPUTS = 1 << 15
+MIN_SEQUENCES = 8
 
 
 class LSTMSimple(Cell):
-    """Long short-term memory as it was first, without forgetting (Hochreiter & Schmidhuber, 1997).
+    """LSTM without a forget gate, as first published (Hochreiter & Schmidhuber, 1997).
 
     i, o = σ(W x + b + U h)          input and output gates
     g    = tanh(W x + b + U h)       candidate
@@ -55,7 +55,7 @@ class LSTMSimple(Cell):
     tensors = 2
     products = 3
 
-    def step(self, a: Products, state: State, recur: Recur) -> State:
+    def step(self, a: Products, state: State, recur: RecurrentProduct) -> State:
         h, c = state
         i, g, o = (a + recur(h)).chunk(3, dim=-1)
         i, o = i.sigmoid(), o.sigmoid()
@@ -64,12 +64,12 @@ class LSTMSimple(Cell):
         c = c + i * g.tanh()
         return o * c.tanh(), c
 
-    def unrolled(self, a: AllProducts, state: State, mask: Mask = None) -> Outputs:
-        return _unrolled(self, a, state, mask, None)
+    def unroll_products(self, a: AllProducts, state: State, mask: Mask = None) -> Outputs:
+        return _unroll(self, a, state, mask, None)
 
 
 class LSTM(Cell):
-    """Long short-term memory with a forget gate (Gers et al., 2000).
+    """Long short-term memory (LSTM) with a forget gate (Gers et al., 2000).
 
     i, f, o = σ(W x + b + U h)       input, forget and output gates
     g       = tanh(W x + b + U h)    candidate
@@ -79,10 +79,10 @@ class LSTM(Cell):
 
     tensors = 2
     products = 4
-    keeps, lets_in = 1, 0
-    takes = frozenset({"forget_bias", "span"})
+    forget_block, input_block = 1, 0
+    own_options = frozenset({"forget_bias", "span"})
 
-    def step(self, a: Products, state: State, recur: Recur) -> State:
+    def step(self, a: Products, state: State, recur: RecurrentProduct) -> State:
         h, c = state
         i, f, g, o = (a + recur(h)).chunk(4, dim=-1)
         i, f, o = i.sigmoid(), f.sigmoid(), o.sigmoid()
@@ -91,27 +91,27 @@ class LSTM(Cell):
         c = f * c + i * g.tanh()
         return o * c.tanh(), c
 
-    def quick(self, x: Float[Tensor, "batch time inputs"], state: State) -> Outputs:
-        """Torch's kernel, except where the compiled unroll is quicker."""
+    def unroll(self, x: Float[Tensor, "batch time inputs"], state: State) -> Outputs:
+        """Torch's fused kernel, except where the compiled unroll is faster."""
         assert self.recur is not None  # noqa: S101 - for the type checker
         h, c = state
-        large = len(x) >= MANY and h.numel() * x.shape[1] >= LARGE
-        if large and torch.is_grad_enabled() and compiled_pays(x, h):
-            return super().quick(x, state)
+        large = len(x) >= MIN_SEQUENCES and h.numel() * x.shape[1] >= MIN_OUTPUTS
+        if large and torch.is_grad_enabled() and use_compiled(x, h):
+            return super().unroll(x, state)
         bias = self.read.bias
         weights = [self.read.weight, self.recur.weight, bias, torch.zeros_like(bias)]
         grad = torch.is_grad_enabled()
         outputs, h, c = torch.lstm(x, (h[None], c[None]), weights, True, 1, 0.0, grad, False, True)
         return outputs, (h[0], c[0])
 
-    def unrolled(self, a: AllProducts, state: State, mask: Mask = None) -> Outputs:
-        return _unrolled(self, a, state, mask, None)
+    def unroll_products(self, a: AllProducts, state: State, mask: Mask = None) -> Outputs:
+        return _unroll(self, a, state, mask, None)
 
 
 class LSTMPeephole(LSTM):
-    """An LSTM whose gates see the memory (Gers & Schmidhuber, 2000).
+    """LSTM with peephole connections (Gers & Schmidhuber, 2000).
 
-    i, f = σ(W x + b + U h + P c)    input and forget gates see the old memory
+    i, f = σ(W x + b + U h + P c)    input and forget gates see the old cell state
     g    = tanh(W x + b + U h)       candidate
     c'   = f ⊙ c + i ⊙ g
     o    = σ(W x + b + U h + P c')   the output gate sees the new one
@@ -120,39 +120,41 @@ class LSTMPeephole(LSTM):
     P is a full matrix for each gate, or by option a diagonal one: P c = p ⊙ c.
     """
 
-    takes = frozenset({"forget_bias", "span", "peepholes"})
+    own_options = frozenset({"forget_bias", "span", "peepholes"})
 
-    def build(self, wiring: Wiring) -> None:
-        width = (self.hidden,) if wiring.peepholes == "diagonal" else (self.hidden, self.hidden)
-        self.peep = nn.Parameter(torch.empty(3, *width))  # of the gates i, f and o
+    def build(self, rnn_options: RNNOptions) -> None:
+        width = (
+            (self.hidden,) if rnn_options.peepholes == "diagonal" else (self.hidden, self.hidden)
+        )
+        self.peep = nn.Parameter(torch.empty(3, *width))  # P of the gates i, f and o
 
-    def step(self, a: Products, state: State, recur: Recur) -> State:
+    def step(self, a: Products, state: State, recur: RecurrentProduct) -> State:
         h, c = state
         i, f, g, o = (a + recur(h)).chunk(4, dim=-1)
-        i = (i + self.seen(c, 0)).sigmoid()
-        f = (f + self.seen(c, 1)).sigmoid()
+        i = (i + self.peephole(c, 0)).sigmoid()
+        f = (f + self.peephole(c, 1)).sigmoid()
         c = f * c + i * g.tanh()
-        o = (o + self.seen(c, 2)).sigmoid()
+        o = (o + self.peephole(c, 2)).sigmoid()
         for name, gate in (("input", i), ("forget", f), ("output", o)):
             record(self, f"gate.{name}", gate)
         return o * c.tanh(), c
 
-    def seen(self, c: Tensor, gate: int) -> Tensor:
+    def peephole(self, c: Tensor, gate: int) -> Tensor:
         """P c of one gate."""
         p = self.peep[gate]
         return c @ p.t() if p.dim() > 1 else c * p
 
-    def quick(self, x: Float[Tensor, "batch time inputs"], state: State) -> Outputs:
-        return self.unrolled(self.read_all(x), state)
+    def unroll(self, x: Float[Tensor, "batch time inputs"], state: State) -> Outputs:
+        return self.unroll_products(self.input_products(x), state)
 
-    def unrolled(self, a: AllProducts, state: State, mask: Mask = None) -> Outputs:
-        return _unrolled(self, a, state, mask, self.peep)
+    def unroll_products(self, a: AllProducts, state: State, mask: Mask = None) -> Outputs:
+        return _unroll(self, a, state, mask, self.peep)
 
 
-def _unrolled(
+def _unroll(
     cell: Cell, a: Tensor, state: State, mask: Tensor | None, peep: Tensor | None
 ) -> Outputs:
     assert cell.recur is not None  # noqa: S101 - for the type checker
     h, c = state
-    outputs, memory = unroll_lstm(a, cell.recur.weight, h, c, mask, peep)
-    return outputs, (outputs[:, -1], memory)
+    outputs, last = unroll_lstm(a, cell.recur.weight, h, c, mask, peep)
+    return outputs, (outputs[:, -1], last)

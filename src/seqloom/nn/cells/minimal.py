@@ -1,40 +1,40 @@
-"""Cells whose gates see only the input, so that a sequence is trained by a parallel scan."""
+"""minGRU and minLSTM: the gates see the input only, so that training is a parallel scan."""
 
 from torch import Tensor
 
 from ...trace import record
 from ..kernels import unroll_minimal
-from .base import AllProducts, Cell, Mask, Outputs, Products, Recur, State
+from .base import AllProducts, Cell, Mask, Outputs, Products, RecurrentProduct, State
 
-_SCAN = "it is trained by a parallel scan, where nothing may hang on the state before"
-_REFUSES = {"zoneout": _SCAN, "recurrent_dropout": _SCAN, "skip": _SCAN, "start": "it has no U"}
+_SCAN = "it is trained by a parallel scan, where nothing may depend on the previous state"
+_UNSUPPORTED = {"zoneout": _SCAN, "recurrent_dropout": _SCAN, "skip": _SCAN, "start": "it has no U"}
 
 
 class MinGRU(Cell):
-    """The minimal GRU (Feng et al., 2024).
+    """Minimal GRU, minGRU (Feng et al., 2024).
 
-    z  = σ(W x + b)                  how much is new
+    z  = σ(W x + b)                  update gate: how much is new
     n  = W x + b                     candidate
     h' = (1 - z) ⊙ h + z ⊙ n
     """
 
     products = 2
     recurrent = 0
-    refuses = _REFUSES
+    unsupported = _UNSUPPORTED
 
-    def step(self, a: Products, state: State, recur: Recur) -> State:
+    def step(self, a: Products, state: State, recur: RecurrentProduct) -> State:
         z, n = a.chunk(2, dim=-1)
         z = z.sigmoid()
         record(self, "gate.update", z)
         return ((1 - z) * state[0] + z * n,)
 
-    def unrolled(self, a: AllProducts, state: State, mask: Mask = None) -> Outputs:
+    def unroll_products(self, a: AllProducts, state: State, mask: Mask = None) -> Outputs:
         outputs = unroll_minimal(a, state[0])
         return outputs, (outputs[:, -1],)
 
 
 class MinLSTM(Cell):
-    """The minimal LSTM (Feng et al., 2024).
+    """Minimal LSTM, minLSTM (Feng et al., 2024), with normalised gates.
 
     f, i = σ(W x + b)                forget and input gates
     n    = W x + b                   candidate
@@ -43,20 +43,20 @@ class MinLSTM(Cell):
 
     products = 3
     recurrent = 0
-    keeps, lets_in = 0, 1
-    takes = frozenset({"forget_bias", "span"})
-    refuses = _REFUSES
+    forget_block, input_block = 0, 1
+    own_options = frozenset({"forget_bias", "span"})
+    unsupported = _UNSUPPORTED
 
-    def step(self, a: Products, state: State, recur: Recur) -> State:
-        keep, new = self._shares(a)
+    def step(self, a: Products, state: State, recur: RecurrentProduct) -> State:
+        keep, new = self._normalised(a)
         return (keep * state[0] + new,)
 
-    def unrolled(self, a: AllProducts, state: State, mask: Mask = None) -> Outputs:
+    def unroll_products(self, a: AllProducts, state: State, mask: Mask = None) -> Outputs:
         outputs = unroll_minimal(a, state[0])
         return outputs, (outputs[:, -1],)
 
-    def _shares(self, a: Tensor) -> tuple[Tensor, Tensor]:
-        """What is kept of the state, and what is added to it."""
+    def _normalised(self, a: Tensor) -> tuple[Tensor, Tensor]:
+        """f / (f + i), and i / (f + i) ⊙ n, which is added to the state."""
         f, i, n = a.chunk(3, dim=-1)
         f, i = f.sigmoid(), i.sigmoid()
         record(self, "gate.forget", f)

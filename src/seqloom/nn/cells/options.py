@@ -1,4 +1,4 @@
-"""How the cells of a recurrence are made and joined: the options every recurrent model shares."""
+"""Options of recurrent layers, shared by all models with a recurrent cell."""
 
 from dataclasses import dataclass, fields
 from typing import Literal
@@ -7,32 +7,35 @@ from ...errors import ModelError
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wiring:
-    """How the cells of a recurrence are made and joined.
+class RNNOptions:
+    """Options of the recurrent cells and of how they are stacked.
 
     Args:
-        activation: The bend of elman and of context.
-        forget_bias: What the bias of the gate that keeps the state starts at, the forget gate of an
-            LSTM or the update gate of a GRU: high, it remembers from the first day; 0 leaves it to
-            chance like the other biases.
-        span: Up to how many steps the units of a gated cell remember at first, spread from two on:
-            the biases of the gate that keeps are drawn for it, those of an LSTM's input gate
-            against it (Tallec & Ollivier, 2018); 0 leaves it to forget_bias.
-        peepholes: What the gates of lstm-peephole see of the memory: all of it, or their own unit.
-        reset: Whether a GRU's reset gate works before or after the product with U.
-        start: Where the recurrent matrices start: small random numbers, a rotation, or the identity
-            with small input weights and no bias (Le et al., 2015).
-        join: How two directions become one: side by side, each half as wide, or as a sum.
-        initial_state: Whether the first state is zero or learned.
-        first_bias: Whether the first step has biases of its own.
-        skip: Over how many steps a shortcut through time reaches, with a matrix of its own; 0 is
-            none.
-        residual: Whether each layer above the first adds its input to its output.
-        recurrent_dropout: The share of numbers dropped from the state before the product with U,
-            the same ones at every step of a sequence.
-        zoneout: The share of numbers of a state that stay as they were, drawn at every step.
-        layer_norm: Whether the products W x and U h are normalised, each gate by itself.
-        tied: Whether all layers of the same shape share one cell.
+        activation: Activation function of `elman` and `context` cells.
+        forget_bias: Initial bias of the forget gate of an LSTM or the update gate of a GRU; 1.0 is
+            common, and helps to remember from the start; 0 initialises it at random.
+        span: Chrono initialisation (Tallec & Ollivier, 2018): the longest time dependency, in
+            steps. The forget-gate biases start at log u, u uniform up to the span, the input-gate
+            biases of an LSTM at -log u; 0 disables it.
+        peepholes: Peephole connections of `lstm-peephole`: a full matrix for each gate, or
+            diagonal, each unit seeing its own cell state alone.
+        reset: Whether a GRU applies its reset gate after or before the product with U.
+        start: Initialisation of the recurrent matrices: uniform, orthogonal, or the identity with
+            small input weights and no bias (Le et al., 2015).
+        join: How the outputs of two directions are merged: concatenated, each half as wide, or
+            summed.
+        initial_state: Whether the initial state is zero or learned.
+        first_bias: Whether the first step has a bias of its own.
+        skip: Skip connection through time: each step also reads the output of so many steps
+            before, by a matrix of its own; 0 disables it.
+        residual: Residual connections: each layer above the first adds its input to its output.
+        recurrent_dropout: Dropout rate of the state before the product with U, one mask for all
+            steps of a sequence (Gal & Ghahramani, 2016).
+        zoneout: Zoneout rate (Krueger et al., 2017): the fraction of units that keep their state,
+            sampled at every step.
+        layer_norm: Layer normalisation of the products W x and U h, each gate by itself (Ba et
+            al., 2016).
+        tied: Share one cell among all layers of the same shape.
     """
 
     activation: Literal["tanh", "sigmoid", "relu"] = "tanh"
@@ -54,42 +57,42 @@ class Wiring:
     def __post_init__(self) -> None:
         for name in ("recurrent_dropout", "zoneout"):
             if not 0 <= getattr(self, name) < 1:
-                raise ModelError("M124", f"{name} must be at least 0 and below 1")
+                raise ModelError("M124", f"{name} must be in [0, 1) (got {getattr(self, name):g})")
         if self.span and (self.span < 3 or self.forget_bias):
             raise ModelError(
                 "M124",
-                f"span = {self.span}: it must be 3 or more, and forget_bias 0",
-                help=["--set model.span=0   leave it to forget_bias"],
+                f"span = {self.span}: expected 3 or more, with forget_bias = 0",
+                help=["--set model.span=0   no chrono initialisation"],
             )
         if self.skip == 1 or self.skip < 0:
             raise ModelError(
                 "M124",
-                f"skip = {self.skip}: a shortcut must reach over two steps or more",
-                help=["--set model.skip=0   no shortcut"],
+                f"skip = {self.skip}: a skip connection spans two steps or more",
+                help=["--set model.skip=0   no skip connection"],
             )
 
-    def chosen(self) -> set[str]:
+    def non_default(self) -> set[str]:
         """The options that differ from their defaults."""
         return {field.name for field in fields(self) if getattr(self, field.name) != field.default}
 
 
-PLAIN = Wiring()
-SPECIAL = frozenset(
+DEFAULT_RNN_OPTIONS = RNNOptions()
+CELL_OPTIONS = frozenset(
     {"activation", "forget_bias", "span", "peepholes", "reset"}
-)  # only some cells have it
+)  # of some cells only: a cell lists those it has in `own_options`
 
 
-def refuse_impossible(
-    name: str, takes: frozenset[str], refuses: dict[str, str], wiring: Wiring
+def check_cell_options(
+    name: str, own: frozenset[str], unsupported: dict[str, str], rnn_options: RNNOptions
 ) -> None:
-    """Say which chosen option a cell cannot have, and why."""
-    for option in sorted(wiring.chosen()):
-        reason = refuses.get(option)
-        if option in SPECIAL - takes:
+    """Raise an error for an option that the cell does not have, with the reason."""
+    for option in sorted(rnn_options.non_default()):
+        reason = unsupported.get(option)
+        if option in CELL_OPTIONS - own:
             reason = f"it has no {option.replace('_', ' ')}"
         if reason:
             raise ModelError(
                 "M124",
-                f"{name!r} cannot have {option} = {getattr(wiring, option)}: {reason}",
+                f"{name!r} cannot have {option} = {getattr(rnn_options, option)}: {reason}",
                 help=[f"leave {option} out, or choose another cell"],
             )

@@ -1,1 +1,1 @@
-"""Output layers of forecasters: distributions over what is next in time."""
+"""Forecasting with neural networks: windows, predictive distributions and output layers."""

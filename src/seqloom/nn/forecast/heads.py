@@ -1,4 +1,4 @@
-"""From states to the numbers that give the distributions of what comes next."""
+"""Output layers of forecasters: recursive (next step) and direct (all steps of the horizon)."""
 
 import torch
 from jaxtyping import Float
@@ -7,8 +7,8 @@ from torch import Tensor, nn
 from ...signature import Series
 
 
-class NextStep(nn.Module):
-    """The next row, from the state after each: W h + b."""
+class NextStepOutput(nn.Module):
+    """Output layer of recursive forecasts: the parameters of the next row, W h + b."""
 
     def __init__(self, hidden: int, width: int, count: int) -> None:
         super().__init__()
@@ -16,15 +16,15 @@ class NextStep(nn.Module):
         self.told = nn.Linear(hidden, width * count)
 
     def forward(
-        self, states: Float[Tensor, "*place hidden"]
-    ) -> Float[Tensor, "*place width count"]:
+        self, states: Float[Tensor, "*shape hidden"]
+    ) -> Float[Tensor, "*shape width count"]:
         return self.told(states).unflatten(-1, self.shape)
 
 
-class AllSteps(nn.Module):
-    """All rows of a horizon, from the last state h and the inputs u_k of each step.
+class DirectOutput(nn.Module):
+    """Output layer of direct forecasts: the parameters of all rows of the horizon at once.
 
-    p_k = W_k h + b_k + V tanh(A h + B u_k + c)          without the second part if none is known
+    p_k = W_k h + b_k + V tanh(A h + B u_k + c)     h: last state, u_k: covariates of step k, if any
     """
 
     def __init__(self, hidden: int, space: Series, horizon: int, count: int) -> None:
@@ -40,12 +40,12 @@ class AllSteps(nn.Module):
     def forward(
         self,
         state: Float[Tensor, "batch hidden"],
-        known: Float[Tensor, "batch ahead inputs"],
+        covariates: Float[Tensor, "batch ahead inputs"],
     ) -> Float[Tensor, "batch ahead width count"]:
-        """As many steps as there are inputs of."""
-        ahead = known.shape[1]
-        told: Tensor = self.told(state).unflatten(-1, self.shape)[:, :ahead]
+        """As many steps as there are covariates of."""
+        ahead = covariates.shape[1]
+        parameters: Tensor = self.told(state).unflatten(-1, self.shape)[:, :ahead]
         if self.hide is None or self.raised is None:
-            return told
-        both = torch.cat([state[:, None].expand(-1, ahead, -1), known], dim=-1)
-        return told + self.raised(self.hide(both).tanh()).unflatten(-1, self.shape[1:])
+            return parameters
+        inputs = torch.cat([state[:, None].expand(-1, ahead, -1), covariates], dim=-1)
+        return parameters + self.raised(self.hide(inputs).tanh()).unflatten(-1, self.shape[1:])

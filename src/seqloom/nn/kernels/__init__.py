@@ -1,14 +1,15 @@
-"""Whole unrolls as one autograd function each: the quick twins of the cells.
+"""Fast unrolls of recurrent cells: one autograd function for all time steps of a sequence.
 
-No graph is kept per step. Forward, every step is one matrix product added to W x + b and a few
-operations in place. Backward, the steps run from right to left, and the gradient of a weight is one
-product at the end. The equation in the cell is the truth; tests hold these to it, forward and
-backward.
+No autograd graph is kept per step. Forward, every step is one matrix product added to W x + b and
+a few operations in place. Backward (backpropagation through time), the steps run in reverse, and
+the gradient of a weight is one product at the end. The reference implementation is the equation in
+the cell; tests hold these unrolls to it, forward and backward.
 
-Each unroll stands here twice: its steps written in torch, for all numbers and options, and
-compiled, for what training mostly is: many steps of several sequences in float32.
+Each unroll exists twice: in torch operations (`autograd*`), for all dtypes, sizes and options, and
+compiled by Numba (`compiled`, `numba/`), for what training mostly is: many steps of several
+sequences in float32. `dispatch` chooses.
 """
 
-from .dispatch import compiled_pays, unroll_elman, unroll_gru, unroll_lstm, unroll_minimal
+from .dispatch import unroll_elman, unroll_gru, unroll_lstm, unroll_minimal, use_compiled
 
-__all__ = ["compiled_pays", "unroll_elman", "unroll_gru", "unroll_lstm", "unroll_minimal"]
+__all__ = ["unroll_elman", "unroll_gru", "unroll_lstm", "unroll_minimal", "use_compiled"]

@@ -1,8 +1,10 @@
-"""Unrolls whose steps are compiled: the same autograd functions, for float32 and many steps.
+"""Unrolls as autograd functions over Numba kernels, for float32 and many steps.
 
-What can be done for all steps at once is left to torch: the products of the input before, the
-gradients of the weights after. Only the steps themselves run in `kernels`, each thread taking its
-own sequences through all of them.
+What can be done for all steps at once is left to torch, whose large products are as fast: W x + b
+before, the gradients of the weights after. Only the steps themselves run in the kernels, where
+each thread takes sequences of its own through all of them.
+
+The kernels allocate nothing: all arrays, also their scratch memory, are made here.
 """
 
 from typing import Any
@@ -14,20 +16,21 @@ from torch.autograd.function import once_differentiable
 
 from .autograd import weight_gradient
 from .numba import elman, gru, lstm, minimal
-from .numba.matmul import in_panels
+from .numba.matmul import pack_panels
 
 
 class CompiledElman(Function):
-    """h' = φ(a + U h) over all steps."""
+    """Elman RNN: h' = φ(a + U h) over all steps."""
 
     @staticmethod
     def forward(ctx: Any, a: Tensor, weight: Tensor, first: Tensor, activation: str) -> Tensor:
         batch, time, hidden = a.shape
         states = _states(a, first)
         ctx.fields = {"time": time, "hidden": hidden, "kind": elman.KINDS[activation]}
-        room = torch.empty_like(first)
-        panels = in_panels(weight.t())
-        elman.forward(batch, h=states, weight=panels, room=room, **_laid("a", a), **ctx.fields)
+        scratch = torch.empty_like(first)
+        panels = pack_panels(weight.t())
+        fields = {**ctx.fields, **_strided("a", a)}
+        elman.forward(batch, h=states, weight=panels, scratch=scratch, **fields)
         ctx.save_for_backward(weight, states)
         return states[1:].transpose(0, 1)
 
@@ -36,16 +39,16 @@ class CompiledElman(Function):
     def backward(ctx: Any, outer: Tensor) -> tuple[Tensor | None, ...]:
         weight, states = ctx.saved_tensors
         grad, dh = torch.empty_like(states[1:]), torch.empty_like(states[0])
-        outer = _in_rows(outer)
-        fields = {**ctx.fields, **_laid("outer", outer)}
-        elman.backward(len(dh), h=states, grad=grad, dh=dh, weight=in_panels(weight), **fields)
+        outer = _contiguous_rows(outer)
+        fields = {**ctx.fields, **_strided("outer", outer)}
+        elman.backward(len(dh), h=states, grad=grad, dh=dh, weight=pack_panels(weight), **fields)
         return grad.transpose(0, 1), weight_gradient(grad, states[:-1]), dh, None
 
 
 class CompiledGRU(Function):
-    """h' = (1 - z) ⊙ n + z ⊙ h over all steps; blocks in the order (r,) z, n.
+    """GRU: h' = (1 - z) ⊙ n + z ⊙ h over all steps; blocks in the order (r,) z, n.
 
-    The gates take the place of `a` in memory.
+    The gates overwrite `a`.
     """
 
     @staticmethod
@@ -56,20 +59,21 @@ class CompiledGRU(Function):
         hidden = first.shape[-1]
         gates, states = a.detach(), _states(a, first)
         kept = a.new_empty(time if reset == "after" else 0, batch, hidden)
-        at_once = wide - hidden if reset == "before" else wide
+        # With the reset before the product, that of the candidate must wait for the reset gate.
+        first_product = wide - hidden if reset == "before" else wide
         more = {"bias": bias.contiguous()} if bias is not None else {}
-        late = in_panels(weight[at_once:].t()) if reset == "before" else kept
+        late = pack_panels(weight[first_product:].t()) if reset == "before" else kept
         blocks, kind = wide // hidden, gru.KINDS[reset]
         ctx.fields = {"time": time, "hidden": hidden, "blocks": blocks, "kind": kind}
         gru.forward(
             batch,
             h=states,
             kept=kept,
-            weight=in_panels(weight[:at_once].t()),
+            weight=pack_panels(weight[:first_product].t()),
             late_weight=late,
-            room=a.new_empty(batch, wide),
-            more_room=torch.empty_like(first, memory_format=torch.contiguous_format),
-            **_laid("a", gates),
+            scratch=a.new_empty(batch, wide),
+            more_scratch=torch.empty_like(first, memory_format=torch.contiguous_format),
+            **_strided("a", gates),
             **ctx.fields,
             **more,
         )
@@ -86,8 +90,8 @@ class CompiledGRU(Function):
         early = len(weight) if simple else len(weight) - hidden
         grad = states.new_empty(len(states) - 1, batch, len(weight))
         late = states.new_empty(0 if simple else len(grad), batch, hidden)
-        dh, room, more_room = (torch.empty_like(states[0]) for _ in range(3))
-        outer = _in_rows(outer)
+        dh, scratch, more_scratch = (torch.empty_like(states[0]) for _ in range(3))
+        outer = _contiguous_rows(outer)
         gru.backward(
             batch,
             h=states,
@@ -95,28 +99,28 @@ class CompiledGRU(Function):
             grad=grad,
             late=late,
             dh=dh,
-            weight=in_panels(weight[:early]),
-            late_weight=late if simple else in_panels(weight[early:]),
-            room=room,
-            more_room=more_room,
-            **_laid("a", gates),
-            **_laid("outer", outer),
+            weight=pack_panels(weight[:early]),
+            late_weight=late if simple else pack_panels(weight[early:]),
+            scratch=scratch,
+            more_scratch=more_scratch,
+            **_strided("a", gates),
+            **_strided("outer", outer),
             **ctx.fields,
         )
         d_weight = torch.empty_like(weight, memory_format=torch.contiguous_format)
         weight_gradient(grad[..., :early], states[:-1], out=d_weight[:early])
         if ctx.reset == "after":
             weight_gradient(late, states[:-1], out=d_weight[early:])
-        elif ctx.reset == "before":  # U was multiplied with r ⊙ h
+        elif ctx.reset == "before":  # U was multiplied with r ⊙ h, which the kernel left in `late`
             weight_gradient(grad[..., early:], late, out=d_weight[early:])
         d_bias = late.sum((0, 1)) if ctx.reset == "after" else None
         return grad.transpose(0, 1), d_weight, d_bias, dh, None
 
 
 class CompiledLSTM(Function):
-    """c' = f ⊙ c + i ⊙ g, h' = o ⊙ tanh(c') over all steps; gates in the order i, (f,) g, o.
+    """LSTM: c' = f ⊙ c + i ⊙ g, h' = o ⊙ tanh(c') over all steps; gates in the order i, (f,) g, o.
 
-    The gates take the place of `a` in memory.
+    The gates overwrite `a`; `kept` holds tanh(c') for the backward pass.
     """
 
     @staticmethod
@@ -125,55 +129,55 @@ class CompiledLSTM(Function):
     ) -> tuple[Tensor, Tensor]:
         batch, time, wide = a.shape
         hidden = h.shape[-1]
-        gates, outputs, memory = a.detach(), _states(a, h), _states(a, c)
+        gates, outputs, cells = a.detach(), _states(a, h), _states(a, c)
         kept = a.new_empty(time, batch, hidden)
         fields = {"time": time, "hidden": hidden, "blocks": wide // hidden}
         ctx.fields = {**fields, "kind": lstm.KINDS[0 if peep is None else peep.dim()]}
         lstm.forward(
             batch,
             h=outputs,
-            c=memory,
+            c=cells,
             kept=kept,
-            weight=in_panels(weight.t()),
-            room=a.new_empty(batch, wide),
-            **_laid("a", gates),
+            weight=pack_panels(weight.t()),
+            scratch=a.new_empty(batch, wide),
+            **_strided("a", gates),
             **_peepholes(peep, back=False),
             **ctx.fields,
         )
-        ctx.save_for_backward(weight, gates, outputs, memory, kept, peep)
-        return outputs[1:].transpose(0, 1), memory[-1].clone()
+        ctx.save_for_backward(weight, gates, outputs, cells, kept, peep)
+        return outputs[1:].transpose(0, 1), cells[-1].clone()
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, outer: Tensor, dc: Tensor) -> tuple[Tensor | None, ...]:
-        weight, gates, outputs, memory, kept, peep = ctx.saved_tensors
+        weight, gates, outputs, cells, kept, peep = ctx.saved_tensors
         grad = kept.new_empty(*kept.shape[:2], len(weight))
         dc = dc.clone(memory_format=torch.contiguous_format)
-        dh, room = torch.empty_like(dc), torch.empty_like(dc)
-        outer = _in_rows(outer)
+        dh, scratch = torch.empty_like(dc), torch.empty_like(dc)
+        outer = _contiguous_rows(outer)
         lstm.backward(
             len(dc),
-            c=memory,
+            c=cells,
             kept=kept,
             grad=grad,
             dh=dh,
             dc=dc,
-            weight=in_panels(weight),
-            room=room,
-            **_laid("a", gates),
-            **_laid("outer", outer),
+            weight=pack_panels(weight),
+            scratch=scratch,
+            **_strided("a", gates),
+            **_strided("outer", outer),
             **_peepholes(peep, back=True),
             **ctx.fields,
         )
         d_weight = weight_gradient(grad, outputs[:-1])
-        d_peep = None if peep is None else _peep_gradient(grad, memory, peep)
+        d_peep = None if peep is None else _peep_gradient(grad, cells, peep)
         return grad.transpose(0, 1), d_weight, dh, dc, d_peep
 
 
 class CompiledMinimal(Function):
-    """h' = (1 - z) ⊙ h + z ⊙ n over all steps; blocks z, n, or f, i, n with z = i / (f + i).
+    """minGRU, minLSTM: h' = (1 - z) ⊙ h + z ⊙ n over all steps.
 
-    With one block it is h' = h + n.
+    Blocks z, n, or f, i, n with z = i / (f + i); with one block it is h' = h + n.
     """
 
     @staticmethod
@@ -182,7 +186,7 @@ class CompiledMinimal(Function):
         hidden = first.shape[-1]
         states = _states(a, first)
         ctx.fields = {"time": time, "hidden": hidden, "blocks": wide // hidden}
-        minimal.forward(batch, h=states, **_laid("a", a), **ctx.fields)
+        minimal.forward(batch, h=states, **_strided("a", a), **ctx.fields)
         ctx.save_for_backward(a, states)
         return states[1:].transpose(0, 1)
 
@@ -191,32 +195,32 @@ class CompiledMinimal(Function):
     def backward(ctx: Any, outer: Tensor) -> tuple[Tensor, Tensor]:
         a, states = ctx.saved_tensors
         grad = a.new_empty(a.shape[1], a.shape[0], a.shape[2])
-        dh, room = torch.empty_like(states[0]), torch.empty_like(states[0])
-        outer = _in_rows(outer)
-        fields = {**ctx.fields, **_laid("a", a), **_laid("outer", outer)}
-        minimal.backward(len(dh), h=states, grad=grad, dh=dh, room=room, **fields)
+        dh, scratch = torch.empty_like(states[0]), torch.empty_like(states[0])
+        outer = _contiguous_rows(outer)
+        fields = {**ctx.fields, **_strided("a", a), **_strided("outer", outer)}
+        minimal.backward(len(dh), h=states, grad=grad, dh=dh, scratch=scratch, **fields)
         return grad.transpose(0, 1), dh
 
 
 def _states(a: Tensor, first: Tensor) -> Tensor:
-    """Room for the states of all steps, behind the first one."""
-    found = a.new_empty(a.shape[1] + 1, *first.shape)
-    found[0] = first
-    return found
+    """Memory for the states of all steps, (time + 1, batch, hidden), with the initial state."""
+    states = a.new_empty(a.shape[1] + 1, *first.shape)
+    states[0] = first
+    return states
 
 
-def _laid(name: str, x: Tensor) -> dict[str, Tensor | int]:
-    """Where the numbers of a batch of sequences lie, as the kernels ask for it."""
+def _strided(name: str, x: Tensor) -> dict[str, Tensor | int]:
+    """A (batch, time, features) array with its strides: the kernels read any order of the two."""
     return {name: x, f"{name}_row": x.stride(0), f"{name}_step": x.stride(1)}
 
 
-def _in_rows(x: Tensor) -> Tensor:
-    """The same, the numbers of each step side by side."""
+def _contiguous_rows(x: Tensor) -> Tensor:
+    """The same with contiguous features: vector loads need that."""
     return x if x.stride(-1) == 1 else x.contiguous()
 
 
 def _peepholes(peep: Tensor | None, back: bool) -> dict[str, Tensor | int]:
-    """The peepholes' weights, for the way there or, transposed, for the way back."""
+    """The peephole weights for the forward pass, or, transposed, for the backward pass."""
     if peep is None:
         return {}
     if peep.dim() == 2:
@@ -224,18 +228,18 @@ def _peepholes(peep: Tensor | None, back: bool) -> dict[str, Tensor | int]:
     early, late = peep[:2].flatten(0, 1), peep[2]
     if not back:
         early, late = early.t(), late.t()
-    return {"early_weight": in_panels(early), "late_weight": in_panels(late)}
+    return {"early_weight": pack_panels(early), "late_weight": pack_panels(late)}
 
 
-def _peep_gradient(grad: Tensor, memory: Tensor, peep: Tensor) -> Tensor:
-    """The input and forget gates saw the old memory, the output gate the new one."""
-    found = torch.empty_like(peep, memory_format=torch.contiguous_format)
-    hidden = memory.shape[-1]
+def _peep_gradient(grad: Tensor, cells: Tensor, peep: Tensor) -> Tensor:
+    """∂L/∂P; the input and forget gates saw the old cell state, the output gate the new one."""
+    total = torch.empty_like(peep, memory_format=torch.contiguous_format)
+    hidden = cells.shape[-1]
     if peep.dim() == 3:
-        weight_gradient(grad[..., : 2 * hidden], memory[:-1], out=found[:2].flatten(0, 1))
-        weight_gradient(grad[..., 3 * hidden :], memory[1:], out=found[2])
-        return found
+        weight_gradient(grad[..., : 2 * hidden], cells[:-1], out=total[:2].flatten(0, 1))
+        weight_gradient(grad[..., 3 * hidden :], cells[1:], out=total[2])
+        return total
     parts = grad.unflatten(-1, (-1, hidden))
-    for place, (gate, seen) in enumerate(((0, memory[:-1]), (1, memory[:-1]), (3, memory[1:]))):
-        torch.sum(parts[:, :, gate] * seen, (0, 1), out=found[place])
-    return found
+    for row, (gate, c) in enumerate(((0, cells[:-1]), (1, cells[:-1]), (3, cells[1:]))):
+        torch.sum(parts[:, :, gate] * c, (0, 1), out=total[row])
+    return total

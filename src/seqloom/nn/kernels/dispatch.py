@@ -1,4 +1,4 @@
-"""Which way an unroll is taken: by compiled steps where these are quicker, else by torch's."""
+"""Dispatch of unrolls: compiled kernels where they are faster, torch operations otherwise."""
 
 from functools import cache
 
@@ -9,15 +9,16 @@ from .autograd import ElmanUnroll, MinimalUnroll, SumUnroll
 from .autograd_gru import GRUUnroll
 from .autograd_lstm import LSTMUnroll
 
-STEPS = 8  # fewer are not worth bringing matrices into order
-NARROW = 16  # numbers of a state: no machine's compiled products take fewer at once
+MIN_STEPS = 8  # below, packing the matrices into panels costs more than the steps gain
+MIN_HIDDEN = 16  # two vectors of eight float32: no machine's compiled tiles are narrower
 
 
 def unroll_elman(
     a: Tensor, weight: Tensor, first: Tensor, mask: Tensor | None, activation: str
 ) -> Tensor:
-    """h' = φ(a + U (m ⊙ h)) over all steps."""
-    if mask is None and compiled_pays(a, first):
+    """Elman RNN: h' = φ(a + U (m ⊙ h)) over all steps."""
+    # The compiled kernels have no recurrent dropout: a mask goes to torch, here and below.
+    if mask is None and use_compiled(a, first):
         from .compiled import CompiledElman  # noqa: PLC0415 - Numba takes a second to import
 
         return CompiledElman.apply(a, weight, first, activation)
@@ -27,8 +28,8 @@ def unroll_elman(
 def unroll_gru(
     a: Tensor, weight: Tensor, bias: Tensor | None, first: Tensor, mask: Tensor | None, reset: str
 ) -> Tensor:
-    """h' = (1 - z) ⊙ n + z ⊙ h over all steps; `a` is used up."""
-    if mask is None and compiled_pays(a, first):
+    """GRU: h' = (1 - z) ⊙ n + z ⊙ h over all steps; `a` is overwritten."""
+    if mask is None and use_compiled(a, first):
         from .compiled import CompiledGRU  # noqa: PLC0415
 
         return CompiledGRU.apply(a, weight, bias, first, reset)
@@ -38,8 +39,8 @@ def unroll_gru(
 def unroll_lstm(
     a: Tensor, weight: Tensor, h: Tensor, c: Tensor, mask: Tensor | None, peep: Tensor | None
 ) -> tuple[Tensor, Tensor]:
-    """Outputs of all steps, and the last memory; `a` is used up."""
-    if mask is None and compiled_pays(a, h):
+    """LSTM: the outputs of all steps, and the last cell state; `a` is overwritten."""
+    if mask is None and use_compiled(a, h):
         from .compiled import CompiledLSTM  # noqa: PLC0415
 
         return CompiledLSTM.apply(a, weight, h, c, peep)
@@ -47,8 +48,8 @@ def unroll_lstm(
 
 
 def unroll_minimal(a: Tensor, first: Tensor) -> Tensor:
-    """h' = (1 - z) ⊙ h + z ⊙ n over all steps, or, where `a` has no gate, h + n."""
-    if compiled_pays(a, first):
+    """minGRU, minLSTM: h' = (1 - z) ⊙ h + z ⊙ n over all steps; h + n where `a` has no gate."""
+    if use_compiled(a, first):
         from .compiled import CompiledMinimal  # noqa: PLC0415
 
         return CompiledMinimal.apply(a, first)
@@ -56,16 +57,19 @@ def unroll_minimal(a: Tensor, first: Tensor) -> Tensor:
     return kind.apply(a, first)
 
 
-def compiled_pays(x: Tensor, first: Tensor) -> bool:
-    """Whether the steps of these sequences can be compiled, and are worth it."""
+def use_compiled(x: Tensor, first: Tensor) -> bool:
+    """Whether the compiled kernels can unroll these sequences, and are faster.
+
+    They read float32 with contiguous features, and take at least one tile of columns at a time.
+    """
     hidden = first.shape[-1]
-    many = x.shape[1] >= STEPS and hidden >= NARROW and x.dtype == torch.float32
-    return many and x.stride(-1) == 1 and hidden >= _at_once()
+    many = x.shape[1] >= MIN_STEPS and hidden >= MIN_HIDDEN and x.dtype == torch.float32
+    return many and x.stride(-1) == 1 and hidden >= _tile_columns()
 
 
 @cache
-def _at_once() -> int:
-    """How many numbers the compiled products take at once on this machine."""
+def _tile_columns() -> int:
+    """Columns that the compiled products compute at once on this machine."""
     from .numba.matmul import COLUMNS  # noqa: PLC0415 - Numba takes a second to import
 
     return COLUMNS

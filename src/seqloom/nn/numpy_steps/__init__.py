@@ -1,10 +1,11 @@
-"""Single steps of recurrences and of Transformers in NumPy: twins without torch's cost.
+"""Single steps of RNNs and Transformers in NumPy: the fast path of streaming and decoding.
 
-A call of torch costs more than the arithmetic of one step at batch 1. The twins work on the same
-weights, arranged once, and give what the readable steps give; tests compare them.
+A call of torch costs more than the arithmetic of one step at batch size 1. These classes work on
+the same weights, laid out once, and give what the reference steps in torch give; tests compare
+them.
 """
 
-from .recurrence import QuickRecurrence
-from .transformer import QuickDecoder, QuickStack
+from .recurrence import NumpyRNN
+from .transformer import NumpyTransformer, NumpyTransformerDecoder
 
-__all__ = ["QuickDecoder", "QuickRecurrence", "QuickStack"]
+__all__ = ["NumpyRNN", "NumpyTransformer", "NumpyTransformerDecoder"]

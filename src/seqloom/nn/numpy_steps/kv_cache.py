@@ -1,7 +1,7 @@
-"""Keys and values that grow by one place at a time, as values, without being copied each time.
+"""Key-value cache in NumPy: it grows by one position at a time, without being copied each time.
 
-The twin of `nn.growing`, with an arrangement of its own: what belongs to one key or value of one
-sequence lies together, so that a product with it runs through memory in one go.
+The counterpart of `nn/transformer/kv_cache`, with another memory layout: all positions of one key
+or value of one sequence are contiguous, so that a product with them reads memory in order.
 """
 
 from threading import Lock
@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-_CLAIMING = Lock()
-ROOM = 16  # places a store has at least
+_RESERVING = Lock()
+MIN_POSITIONS = 16  # capacity that a new store has at least
 
 
-class Store:
-    """Room for more places than are taken; `values` is (*batch, part, room, width).
+class CacheStore:
+    """Memory for more positions than are used; `values` is (*batch, part, capacity, width).
 
-    The first rows of a store are one themselves, and share the count of places with all of them.
+    The first rows of a store are a store themselves, and share the count of positions with it.
     """
 
     def __init__(
@@ -27,72 +27,81 @@ class Store:
 
     @property
     def taken(self) -> int:
-        """How many places somebody has written."""
+        """Number of positions that have been written."""
         return self.count[0]
 
     @taken.setter
-    def taken(self, places: int) -> None:
-        self.count[0] = places
+    def taken(self, positions: int) -> None:
+        self.count[0] = positions
 
-    def first(self, rows: int) -> "Store":
-        """The room of the first sequences of a batch."""
-        return Store(self.values[:rows], self.count)
+    def first(self, rows: int) -> "CacheStore":
+        """The store of the first sequences of a batch."""
+        return CacheStore(self.values[:rows], self.count)
 
-    def rows(self, places: int) -> "Grown":
-        """The first places, as a value of a state."""
-        found = self.values[..., :places, :].swapaxes(-3, -2).view(Grown)
-        found.store = self
-        return found
+    def rows(self, positions: int) -> "CacheRows":
+        """The first positions, as part of a state."""
+        view = self.values[..., :positions, :].swapaxes(-3, -2).view(CacheRows)
+        view.store = self
+        return view
 
 
-class Grown(np.ndarray):
-    """(*batch, place, part, width): the beginning of a store, or an array like any other."""
+class CacheRows(np.ndarray):
+    """(*batch, position, part, width): the beginning of a store, or an array like any other.
 
-    store: Store | None = None
+    A state is a value: nobody who holds one may see it change. Yet appending must not copy. So an
+    array remembers the store it is the beginning of, and whoever appends first takes the next
+    position there.
+    """
+
+    store: CacheStore | None = None
 
     def __getitem__(self, which: Any) -> Any:
-        """Some of a batch, with room to grow: what a search asks for; or any part of the array.
+        """Rows of a batch, with capacity to grow, as beam search selects them; or any index.
 
-        The first of a batch are not copied: those that stay when others leave.
+        The first rows, [:n], are not copied: those that stay when others are finished.
         """
-        if self.store is not None and self.ndim == 4 and _is_beginning(which):
+        if self.store is not None and self.ndim == 4 and _is_prefix(which):
             return self.store.first(which.stop).rows(self.shape[1])
         if self.ndim == 4 and isinstance(which, np.ndarray):
-            _, places, parts, width = self.shape
+            _, positions, parts, width = self.shape
             order = np.flatnonzero(which) if which.dtype == bool else which
-            store = _empty((len(order),), parts, max(ROOM, places + places // 2), width, self.dtype)
+            capacity = max(MIN_POSITIONS, positions + positions // 2)
+            store = _allocate((len(order),), parts, capacity, width, self.dtype)
             values = np.asarray(self).swapaxes(1, 2)
-            for place, row in enumerate(order.tolist()):  # an index would copy everything twice
-                store.values[place, :, :places] = values[row]
-            store.taken = places
-            return store.rows(places)
+            for place, row in enumerate(order.tolist()):  # an index array would copy twice
+                store.values[place, :, :positions] = values[row]
+            store.taken = positions
+            return store.rows(positions)
         return np.asarray(self)[which]
 
 
-def claimed(rows: np.ndarray, most: int) -> Store:
-    """A store that begins with these rows and has one more place, for the caller alone to write.
+def reserve_position(rows: np.ndarray, most: int) -> CacheStore:
+    """A store that begins with these rows and has one more position, for the caller to write.
 
-    The next place of the rows' own store, unless somebody who went on from the same rows has it:
-    then they are copied. So nothing that was given out before can change.
+    The next position of the rows' own store, unless another continuation of the same rows has it
+    already: then they are copied. So nothing that was handed out before can change.
     """
-    *batch, places, parts, width = rows.shape
+    *batch, positions, parts, width = rows.shape
     store = getattr(rows, "store", None)
-    with _CLAIMING:
-        if store is not None and store.taken == places < store.values.shape[-2]:
+    with _RESERVING:
+        if store is not None and store.taken == positions < store.values.shape[-2]:
             store.taken += 1
             return store
-    room = max(places + 1, min(most, max(ROOM, 2 * places)))
-    store = _empty(tuple(batch), parts, room, width, rows.dtype)
-    store.values[..., :places, :] = np.asarray(rows).swapaxes(-3, -2)
-    store.taken = places + 1
+    # Doubling the capacity makes the copies cost a constant per position on average.
+    capacity = max(positions + 1, min(most, max(MIN_POSITIONS, 2 * positions)))
+    store = _allocate(tuple(batch), parts, capacity, width, rows.dtype)
+    store.values[..., :positions, :] = np.asarray(rows).swapaxes(-3, -2)
+    store.taken = positions + 1
     return store
 
 
-def _empty(batch: tuple[int, ...], parts: int, room: int, width: int, kind: Any) -> Store:
-    return Store(np.empty((*batch, parts, room, width), dtype=kind))
+def _allocate(
+    batch: tuple[int, ...], parts: int, capacity: int, width: int, kind: Any
+) -> CacheStore:
+    return CacheStore(np.empty((*batch, parts, capacity, width), dtype=kind))
 
 
-def _is_beginning(which: Any) -> bool:
+def _is_prefix(which: Any) -> bool:
     """Whether an index is [:n]."""
     is_slice = isinstance(which, slice) and which.start is None and which.step is None
     return is_slice and which.stop is not None and which.stop >= 0

@@ -1,4 +1,4 @@
-"""From the states so far to one for the whole, kept up to date state by state.
+"""Running pooling in NumPy: mean, max, last or attention over a stream, updated state by state.
 
 Sums are kept in double precision: a stream may go on for millions of steps.
 """
@@ -8,19 +8,19 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from ..pooling import Pooling
-from .base import Row, Rows, array_of
+from .base import Row, Rows, to_array
 
 
 @runtime_checkable
 class RunningPool(Protocol):
-    """What a pooling has to remember of the states it has seen."""
+    """Pooling over the states so far, with what it must remember of them."""
 
     def begin(self) -> Rows:
-        """Before any state."""
+        """What is remembered before the first state."""
         ...
 
-    def step(self, output: Row, end: Row, memory: Rows) -> tuple[Row, Rows]:
-        """The pooled state with one more, and what is remembered."""
+    def step(self, output: Row, final: Row, past: Rows) -> tuple[Row, Rows]:
+        """The pooled vector with one more state, and what is remembered."""
         ...
 
 
@@ -33,19 +33,19 @@ class _Last:
     def begin(self) -> Rows:
         return ()
 
-    def step(self, output: Row, end: Row, memory: Rows) -> tuple[Row, Rows]:
-        return output, memory
+    def step(self, output: Row, final: Row, past: Rows) -> tuple[Row, Rows]:
+        return output, past
 
 
-class _Ends(_Last):
-    """What the top layer itself ended with."""
+class _Final(_Last):
+    """The final state of the top layer, before a residual connection."""
 
-    def step(self, output: Row, end: Row, memory: Rows) -> tuple[Row, Rows]:
-        return end, memory
+    def step(self, output: Row, final: Row, past: Rows) -> tuple[Row, Rows]:
+        return final, past
 
 
 class _Mean:
-    """The sum so far and how many it is of."""
+    """The mean: the sum so far, and the number of states."""
 
     def __init__(self, pooling: Pooling, hidden: int) -> None:
         self.hidden = hidden
@@ -53,13 +53,13 @@ class _Mean:
     def begin(self) -> Rows:
         return np.zeros(self.hidden), np.zeros(1)
 
-    def step(self, output: Row, end: Row, memory: Rows) -> tuple[Row, Rows]:
-        total, count = memory[0] + output, memory[1] + 1
+    def step(self, output: Row, final: Row, past: Rows) -> tuple[Row, Rows]:
+        total, count = past[0] + output, past[1] + 1
         return (total / count).astype(output.dtype), (total, count)
 
 
 class _Max:
-    """The largest of each number so far."""
+    """The maximum of each component so far."""
 
     def __init__(self, pooling: Pooling, hidden: int) -> None:
         self.hidden = hidden
@@ -67,24 +67,27 @@ class _Max:
     def begin(self) -> Rows:
         return (np.full(self.hidden, -np.inf, np.float32),)
 
-    def step(self, output: Row, end: Row, memory: Rows) -> tuple[Row, Rows]:
-        largest = np.maximum(memory[0], output)
+    def step(self, output: Row, final: Row, past: Rows) -> tuple[Row, Rows]:
+        largest = np.maximum(past[0], output)
         return largest, (largest,)
 
 
 class _Attentive:
-    """Σ e^s h and Σ e^s, both times e^{-m}, where m is the largest score s so far."""
+    """Attention pooling by an online softmax: Σ e^(s-m) h and Σ e^(s-m), m: largest score so far.
+
+    When m grows, both sums are rescaled; so no exponential overflows.
+    """
 
     def __init__(self, pooling: Pooling, hidden: int) -> None:
-        summary: Any = pooling.attention
-        self.hide, self.bias = array_of(summary.hide.weight), array_of(summary.hide.bias)
-        self.score, self.hidden = array_of(summary.score.weight)[0], hidden
+        attention: Any = pooling.attention
+        self.hide, self.bias = to_array(attention.hide.weight), to_array(attention.hide.bias)
+        self.score, self.hidden = to_array(attention.score.weight)[0], hidden
 
     def begin(self) -> Rows:
         return np.zeros(self.hidden), np.zeros(1), np.full(1, -np.inf)
 
-    def step(self, output: Row, end: Row, memory: Rows) -> tuple[Row, Rows]:
-        total, weight, largest = memory
+    def step(self, output: Row, final: Row, past: Rows) -> tuple[Row, Rows]:
+        total, weight, largest = past
         score = np.float64(self.score @ np.tanh(self.hide @ output + self.bias))
         now = np.maximum(largest, score)
         old, new = np.exp(largest - now), np.exp(score - now)
@@ -94,7 +97,7 @@ class _Attentive:
 
 _KINDS: dict[str, type[_Last] | type[_Mean] | type[_Max] | type[_Attentive]] = {
     "last": _Last,
-    "ends": _Ends,
+    "ends": _Final,
     "mean": _Mean,
     "max": _Max,
     "attentive": _Attentive,
@@ -102,5 +105,5 @@ _KINDS: dict[str, type[_Last] | type[_Mean] | type[_Max] | type[_Attentive]] = {
 
 
 def running_pool(pooling: Pooling, hidden: int) -> RunningPool:
-    """The twin of a pooling."""
+    """The running version of a pooling layer."""
     return _KINDS[pooling.kind](pooling, hidden)

@@ -1,8 +1,8 @@
-"""One thread for NumPy's products of few rows.
+"""One BLAS thread for NumPy's matrix products of few rows.
 
-A product of one row takes some microseconds. Shared among threads it is hardly quicker on an idle
-machine, and ten times as slow where others keep a core busy: each product then waits until its
-second thread has its turn.
+A product of one row takes some microseconds. Split among threads it is hardly faster on an idle
+machine, and ten times as slow where other processes keep a core busy: each product then waits until
+its second thread is scheduled.
 """
 
 from collections.abc import Iterator
@@ -12,15 +12,16 @@ from threading import Lock
 
 from threadpoolctl import LibController, ThreadpoolController
 
-FEW = 8  # rows: about the candidates of one source; of many, products gain by being shared
+MAX_ROWS = 8  # about the candidates of one beam; products of more rows gain by threads
 _INSIDE = Lock()
 
 
 @contextmanager
-def one_thread() -> Iterator[None]:
-    """Inside, NumPy's products are not shared among threads.
+def single_thread() -> Iterator[None]:
+    """Inside, NumPy's products run in one thread.
 
-    The setting is the whole process's: who comes while another is inside leaves it alone.
+    The setting is that of the whole process: a thread that comes while another is inside leaves it
+    alone, so that the number of threads from before is restored once, and by the right one.
     """
     if not _INSIDE.acquire(blocking=False):
         yield
@@ -38,12 +39,12 @@ def one_thread() -> Iterator[None]:
 
 @cache
 def _libraries() -> tuple[LibController, ...]:
-    """What NumPy takes products with; to look for it takes a millisecond."""
+    """The BLAS libraries of this process; finding them takes a millisecond, so they are cached."""
     return tuple(ThreadpoolController().select(user_api="blas").lib_controllers)
 
 
 def _set(threads: list[int]) -> None:
     for library, count in zip(_libraries(), threads, strict=True):
         library.set_num_threads(count)
-        # Newer versions let one thread alone set it, until that one says that it is done.
+        # In newer versions the thread that set it may set it again, until it releases it.
         getattr(library, "clear_controlling_thread", lambda: None)()

@@ -1,4 +1,4 @@
-"""What every output layer can do: from vectors to a distribution over targets."""
+"""The output layer: base class, from hidden states to logits and a distribution over targets."""
 
 from abc import ABC, abstractmethod
 
@@ -9,54 +9,54 @@ from torch import Tensor, nn
 from ...batch import Sequences
 
 
-class Output(nn.Module, ABC):
-    """A distribution over targets at each position, made from a vector there."""
+class OutputLayer(nn.Module, ABC):
+    """An output layer: a distribution over targets at each position, from the state there."""
 
     @abstractmethod
     def log_probs(
         self, states: Float[Tensor, "batch time width"], target: Sequences
     ) -> Float[Tensor, "batch time"]:
-        """Log-probability, or log of the density, of each single target; 0 where there is none."""
+        """Log-probability (or log-density) of each target; 0 at padding."""
 
     @abstractmethod
     def loss(
         self, states: Float[Tensor, "batch time width"], target: Sequences, smoothing: float = 0.0
     ) -> Float[Tensor, ""]:
-        """Nats per real target."""
+        """The training loss in nats per real target, with label smoothing."""
 
     @abstractmethod
     def best(
         self, states: Float[Tensor, "batch time width"], lengths: Int[np.ndarray, " batch"]
-    ) -> tuple[Shaped[Tensor, "batch time *numbers"], Float[np.ndarray, " batch"]]:
-        """The likeliest targets of each sequence, and their log-probability together."""
+    ) -> tuple[Shaped[Tensor, "batch time *features"], Float[np.ndarray, " batch"]]:
+        """The most probable targets of each sequence, and their joint log-probability."""
 
     @abstractmethod
-    def chances(
+    def probabilities(
         self, states: Float[Tensor, "batch time width"], lengths: Int[np.ndarray, " batch"]
     ) -> Float[np.ndarray, "batch time classes"] | None:
-        """How likely each target is at each position, given the source; None of real numbers."""
+        """Marginal probability of each class at each position; None for real values."""
 
-    def log_chances(
+    def class_log_probs(
         self, states: Float[Tensor, "batch time width"], lengths: Int[np.ndarray, " batch"]
     ) -> Float[Tensor, "batch time classes"]:
-        """Log of `chances`, or the likeliest real numbers, in a form that gradients pass through.
+        """Log of `probabilities` (for real values the means), with gradients.
 
-        It is what calling the layer gives, where places do not depend on each other.
+        Where positions are independent it is what calling the layer gives.
         """
-        found: Tensor = self(states)
-        return found
+        log_probs: Tensor = self(states)
+        return log_probs
 
-    def ranked(
+    def n_best(
         self,
         states: Float[Tensor, "batch time width"],
         lengths: Int[np.ndarray, " batch"],
         count: int,
     ) -> list[list[tuple[Int[np.ndarray, " _"], float]]]:
-        """The likeliest few sequences of labels with their log-probabilities, the best first."""
+        """The n most probable label sequences with their log-probabilities, the best first."""
         raise TypeError(f"{type(self).__name__} does not rank sequences of labels")
 
     def log_prob(
         self, states: Float[Tensor, "batch time width"], target: Sequences
     ) -> Float[Tensor, " batch"]:
-        """Log-probability of each sequence of targets."""
+        """Log-probability of each target sequence."""
         return self.log_probs(states, target).sum(-1)

@@ -1,4 +1,4 @@
-"""From vectors to distributions over symbols or real numbers."""
+"""Output layers: softmax, adaptive softmax, sigmoid (multi-label), Gaussian; CRF in `crf`."""
 
 import math
 
@@ -8,24 +8,24 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, logsigmoid
 
-from ...batch import Sequences, mask_of
+from ...batch import Sequences, length_mask
 from ...errors import ModelError
 from ...signature import Bits, Columns, Labels, Series, Space, Tokens, Vectors
-from ...statistical.hmm.chain import Lattice, Places
+from ...statistical.hmm.chain import EmissionScores, LinearChain
 from ...statistical.hmm.compiled import best_paths
-from ..embedding import as_known
-from ..token_options import PLAIN_ENDS, Ends
-from .base import Output as Output
-from .crf import Chain
+from ..embedding import replace_unknown
+from ..token_options import DEFAULT_TOKEN_OPTIONS, TokenOptions
+from .base import OutputLayer as OutputLayer
+from .crf import CRFOutput
 from .cross_entropy import chunked_cross_entropy, rows_at_once
-from .options import PLAIN_AIMS, Aims, limit
+from .options import DEFAULT_LOSS_OPTIONS, LossOptions, constrain_rows
 
 
-class Symbols(Output):
-    """A categorical distribution at each position: softmax(W h + b).
+class SoftmaxOutput(OutputLayer):
+    """Softmax output layer: a categorical distribution at each position, softmax(W h + b).
 
-    A target that is the unknown symbol of a source, numbered from `size` on, counts as UNKNOWN.
-    In the loss, and there alone, some symbols may weigh more than others.
+    A target from `size` on, a numbered unknown token of the source, counts as UNKNOWN. `weights`
+    are class weights, which are used in the loss alone.
     """
 
     weights: Float[Tensor, " size"] | None
@@ -34,38 +34,39 @@ class Symbols(Output):
         self,
         width: int,
         size: int,
-        aims: Aims = PLAIN_AIMS,
+        loss_options: LossOptions = DEFAULT_LOSS_OPTIONS,
         weights: Float[Tensor, " size"] | None = None,
     ) -> None:
         super().__init__()
-        self.scores = limit(nn.Linear(width, size), aims)
+        self.scores = constrain_rows(nn.Linear(width, size), loss_options)
         self.register_buffer("weights", weights, persistent=False)
 
-    def forward(self, states: Float[Tensor, "*place width"]) -> Float[Tensor, "*place size"]:
-        """Log-probabilities of all symbols."""
+    def forward(self, states: Float[Tensor, "*shape width"]) -> Float[Tensor, "*shape size"]:
+        """Log-probabilities of all tokens."""
         return self.scores(states).log_softmax(-1)
 
     def log_probs(
         self, states: Float[Tensor, "batch time width"], target: Sequences
     ) -> Float[Tensor, "batch time"]:
-        """Log-probability of each target symbol, a few rows at a time; 0 where there is none."""
+        """Log-probability of each target token, a few rows at a time; 0 at padding."""
         real, right = _real(states, target)
-        right = as_known(right, self.scores.out_features)
+        right = replace_unknown(right, self.scores.out_features)
         count = rows_at_once(self.scores.out_features)
-        pieces = zip(real.split(count), right.split(count), strict=True)
-        found = [-cross_entropy(self.scores(h), y, reduction="none") for h, y in pieces]
-        return _placed(torch.cat(found) if found else states.new_zeros(0), target)
+        chunks = zip(real.split(count), right.split(count), strict=True)
+        parts = [-cross_entropy(self.scores(h), y, reduction="none") for h, y in chunks]
+        return _padded(torch.cat(parts) if parts else states.new_zeros(0), target)
 
     def loss(
         self, states: Float[Tensor, "batch time width"], target: Sequences, smoothing: float = 0.0
     ) -> Float[Tensor, ""]:
-        """Nats per real target symbol; padded places are never multiplied.
+        """Cross-entropy in nats per real target token; no logits are computed at padding.
 
-        With smoothing ε the right symbol counts 1 - ε and all share ε (Szegedy et al., 2016).
+        Label smoothing ε: the right token has 1 - ε, and ε is spread evenly over all tokens
+        (Szegedy et al., 2016).
         """
         real, right = _real(states, target)
-        right = as_known(right, self.scores.out_features)
-        if self.weights is not None:  # labels are few: their scores fit into memory
+        right = replace_unknown(right, self.scores.out_features)
+        if self.weights is not None:  # labels are few: their logits fit into memory
             nats = cross_entropy(
                 self.scores(real), right, reduction="none", label_smoothing=smoothing
             )
@@ -75,35 +76,37 @@ class Symbols(Output):
     def best(
         self, states: Float[Tensor, "batch time width"], lengths: Int[np.ndarray, " batch"]
     ) -> tuple[Int[Tensor, "batch time"], Float[np.ndarray, " batch"]]:
-        """The likeliest symbol at each position, and the log-probability of all."""
-        found = self(states).max(dim=-1)
-        return found.indices, _summed(found.values, lengths)
+        """The most probable token at each position, and their joint log-probability."""
+        best = self(states).max(dim=-1)
+        return best.indices, _sequence_sums(best.values, lengths)
 
-    def chances(
+    def probabilities(
         self, states: Float[Tensor, "batch time width"], lengths: Int[np.ndarray, " batch"]
     ) -> Float[np.ndarray, "batch time classes"]:
-        """How likely each symbol is at each position."""
+        """The probability of each token at each position."""
         return self(states).exp().numpy()
 
-    def ranked(
+    def n_best(
         self,
         states: Float[Tensor, "batch time width"],
         lengths: Int[np.ndarray, " batch"],
         count: int,
     ) -> list[list[tuple[Int[np.ndarray, " _"], float]]]:
-        """The likeliest few sequences: paths through a lattice in which all moves are free."""
+        """The n most probable sequences: paths of a chain in which all transitions score 0."""
         size = self.scores.out_features
-        free = Lattice.of(np.zeros(size), np.zeros((size, size)), np.zeros(size))
-        return best_paths(free, Places.of(self(states).double().numpy(), lengths), count)
+        free = LinearChain.first_order(np.zeros(size), np.zeros((size, size)), np.zeros(size))
+        return best_paths(
+            free, EmissionScores.from_padded(self(states).double().numpy(), lengths), count
+        )
 
 
-class AdaptiveSymbols(Output):
-    """A categorical distribution in two steps (Grave et al., 2017).
+class AdaptiveSoftmaxOutput(OutputLayer):
+    """Adaptive softmax (Grave et al., 2017): frequent tokens, and clusters of rarer ones.
 
-    p(w | h) = p(w) among the frequent symbols,  or  p(cluster | h) p(w | cluster, h)
+    p(w | h) = p(w) among the frequent tokens,  or  p(cluster | h) p(w | cluster, h)
 
-    A cluster of rarer symbols is scored from a smaller vector: the n-th from width / 4ⁿ numbers.
-    Only the clusters that occur are multiplied while training.
+    The n-th cluster has a projection to width / 4ⁿ dimensions. In training only the clusters that
+    occur in a batch are computed.
     """
 
     def __init__(self, width: int, size: int, cuts: list[int]) -> None:
@@ -111,70 +114,71 @@ class AdaptiveSymbols(Output):
         if cuts[-1] >= size - 1:
             raise ModelError(
                 "M124",
-                f"adaptive = {','.join(map(str, cuts))}: there are only {size:,} symbols",
-                help=["leave adaptive out: the vocabulary is small enough"],
+                f"adaptive_softmax = {list(cuts)}: the vocabulary has only {size:,} tokens",
+                help=["leave adaptive_softmax out: the vocabulary is small enough"],
             )
         if width < 4 ** len(cuts):
             raise ModelError(
                 "M124",
-                f"adaptive has {len(cuts)} cuts: states must be at least {4 ** len(cuts)} wide",
-                help=["fewer cuts", f"--set model.hidden={4 ** len(cuts)}"],
+                f"adaptive_softmax has {len(cuts)} cutoffs: hidden_size must be at least"
+                f" {4 ** len(cuts)}",
+                help=["fewer cutoffs", f"--set model.hidden_size={4 ** len(cuts)}"],
             )
         self.parts = nn.AdaptiveLogSoftmaxWithLoss(width, size, cuts)
 
-    def forward(self, states: Float[Tensor, "*place width"]) -> Float[Tensor, "*place size"]:
-        """Log-probabilities of all symbols."""
+    def forward(self, states: Float[Tensor, "*shape width"]) -> Float[Tensor, "*shape size"]:
+        """Log-probabilities of all tokens."""
         return self.parts.log_prob(states.flatten(0, -2)).unflatten(0, states.shape[:-1])
 
     def log_probs(
         self, states: Float[Tensor, "batch time width"], target: Sequences
     ) -> Float[Tensor, "batch time"]:
-        """Log-probability of each target symbol; 0 where there is none."""
+        """Log-probability of each target token; 0 at padding."""
         real, right = _real(states, target)
-        right = as_known(right, self.parts.n_classes)
-        return _placed(self.parts(real, right).output, target)
+        right = replace_unknown(right, self.parts.n_classes)
+        return _padded(self.parts(real, right).output, target)
 
     def loss(
         self, states: Float[Tensor, "batch time width"], target: Sequences, smoothing: float = 0.0
     ) -> Float[Tensor, ""]:
-        """Nats per real target symbol; to smooth would be to multiply all clusters."""
+        """Nats per real target token; label smoothing would need all clusters, so there is none."""
         return -self.log_probs(states, target).sum() / int(target.lengths.sum())
 
     def best(
         self, states: Float[Tensor, "batch time width"], lengths: Int[np.ndarray, " batch"]
     ) -> tuple[Int[Tensor, "batch time"], Float[np.ndarray, " batch"]]:
-        """The likeliest symbol at each position, and the log-probability of all."""
-        found = self(states).max(dim=-1)
-        return found.indices, _summed(found.values, lengths)
+        """The most probable token at each position, and their joint log-probability."""
+        best = self(states).max(dim=-1)
+        return best.indices, _sequence_sums(best.values, lengths)
 
-    def chances(
+    def probabilities(
         self, states: Float[Tensor, "batch time width"], lengths: Int[np.ndarray, " batch"]
     ) -> Float[np.ndarray, "batch time classes"]:
-        """How likely each symbol is at each position."""
+        """The probability of each token at each position."""
         return self(states).exp().numpy()
 
 
-class Numbers(Output):
-    """A Normal distribution of variance 1 at each position, around W h + b.
+class GaussianOutput(OutputLayer):
+    """Linear regression output: a Gaussian with unit variance around W h + b at each position.
 
-    log p(y | h) = -½ ‖y - W h - b‖² - ½ n log 2π      n numbers in a vector
+    log p(y | h) = -½ ‖y - W h - b‖² - ½ n log 2π      vectors of n components
 
-    To make it likely is to make the squared error small.
+    Maximum likelihood is then least squares.
     """
 
-    def __init__(self, width: int, numbers: int) -> None:
+    def __init__(self, width: int, size: int) -> None:
         super().__init__()
-        self.mean = nn.Linear(width, numbers)
-        self.constant = 0.5 * numbers * math.log(2 * math.pi)
+        self.mean = nn.Linear(width, size)
+        self.constant = 0.5 * size * math.log(2 * math.pi)
 
-    def forward(self, states: Float[Tensor, "*place width"]) -> Float[Tensor, "*place numbers"]:
+    def forward(self, states: Float[Tensor, "*shape width"]) -> Float[Tensor, "*shape features"]:
         """The means."""
         return self.mean(states)
 
     def log_probs(
         self, states: Float[Tensor, "batch time width"], target: Sequences
     ) -> Float[Tensor, "batch time"]:
-        """Log of the density of each target vector; 0 where there is none."""
+        """Log-density of each target vector; 0 at padding."""
         values, mask = torch.from_numpy(target.values), torch.from_numpy(target.mask)
         errors = (values - self(states)).square().sum(-1) / 2 + self.constant
         return -(errors * mask)
@@ -182,120 +186,128 @@ class Numbers(Output):
     def loss(
         self, states: Float[Tensor, "batch time width"], target: Sequences, smoothing: float = 0.0
     ) -> Float[Tensor, ""]:
-        """Nats per real target vector; there are no other symbols that smoothing could favour."""
+        """Nats per real target vector; label smoothing is for classes only."""
         return -self.log_prob(states, target).sum() / int(target.lengths.sum())
 
     def best(
         self, states: Float[Tensor, "batch time width"], lengths: Int[np.ndarray, " batch"]
-    ) -> tuple[Float[Tensor, "batch time numbers"], Float[np.ndarray, " batch"]]:
-        """The mean at each position, and the log of the density of all."""
+    ) -> tuple[Float[Tensor, "batch time features"], Float[np.ndarray, " batch"]]:
+        """The mean at each position, and their joint log-density."""
         means = self(states)
         return means, -self.constant * lengths.astype(np.float64)
 
-    def chances(
+    def probabilities(
         self, states: Float[Tensor, "batch time width"], lengths: Int[np.ndarray, " batch"]
     ) -> None:
-        """Numbers have densities, not chances."""
+        """Real values have densities, not probabilities."""
 
 
-class Decisions(Output):
-    """Yes or no for each label by itself, so that any number of them is right.
+class SigmoidOutput(OutputLayer):
+    """Sigmoid output layer for multi-label targets: independent Bernoulli variables.
 
     p(y | h) = Π_k σ(s_k)^{y_k} (1 - σ(s_k))^{1 - y_k}          s = W h + b
     """
 
-    def __init__(self, width: int, size: int, aims: Aims = PLAIN_AIMS) -> None:
+    def __init__(
+        self, width: int, size: int, loss_options: LossOptions = DEFAULT_LOSS_OPTIONS
+    ) -> None:
         super().__init__()
-        self.scores = limit(nn.Linear(width, size), aims)
+        self.scores = constrain_rows(nn.Linear(width, size), loss_options)
 
-    def forward(self, states: Float[Tensor, "*place width"]) -> Float[Tensor, "*place size"]:
-        """Log of the odds of each yes."""
+    def forward(self, states: Float[Tensor, "*shape width"]) -> Float[Tensor, "*shape size"]:
+        """The logits: log-odds of each label."""
         return self.scores(states)
 
     def log_probs(
         self, states: Float[Tensor, "batch time width"], target: Sequences
     ) -> Float[Tensor, "batch time"]:
-        """Log-probability of the decisions at each place; 0 where there are none."""
-        odds = self(states)
-        right = torch.from_numpy(target.values).to(odds.dtype)
-        surprise = binary_cross_entropy_with_logits(odds, right, reduction="none").sum(-1)
-        return -(surprise * torch.from_numpy(target.mask))
+        """Log-probability of all labels at each position; 0 at padding."""
+        logits = self(states)
+        right = torch.from_numpy(target.values).to(logits.dtype)
+        # With logits: log σ of a sigmoid that rounds to 0 or 1 would be infinite.
+        nats = binary_cross_entropy_with_logits(logits, right, reduction="none").sum(-1)
+        return -(nats * torch.from_numpy(target.mask))
 
     def loss(
         self, states: Float[Tensor, "batch time width"], target: Sequences, smoothing: float = 0.0
     ) -> Float[Tensor, ""]:
-        """Nats per place; with smoothing ε the right decision counts 1 - ε/2, the other ε/2."""
+        """Binary cross-entropy, nats per position; label smoothing ε makes targets ε/2, 1 - ε/2."""
         right = torch.from_numpy(target.values) * (1 - smoothing) + smoothing / 2
-        surprise = binary_cross_entropy_with_logits(self(states), right, reduction="none").sum(-1)
-        return (surprise * torch.from_numpy(target.mask)).sum() / int(target.lengths.sum())
+        nats = binary_cross_entropy_with_logits(self(states), right, reduction="none").sum(-1)
+        return (nats * torch.from_numpy(target.mask)).sum() / int(target.lengths.sum())
 
     def best(
         self, states: Float[Tensor, "batch time width"], lengths: Int[np.ndarray, " batch"]
     ) -> tuple[Float[Tensor, "batch time labels"], Float[np.ndarray, " batch"]]:
-        """The likelier decision for each label, and the log-probability of all."""
-        odds = self(states)
-        return (odds > 0).float(), _summed(logsigmoid(odds.abs()).sum(-1), lengths)
+        """The labels with a probability above ½, and the joint log-probability of all decisions."""
+        logits = self(states)
+        return (logits > 0).float(), _sequence_sums(logsigmoid(logits.abs()).sum(-1), lengths)
 
-    def chances(
+    def probabilities(
         self, states: Float[Tensor, "batch time width"], lengths: Int[np.ndarray, " batch"]
     ) -> Float[np.ndarray, "batch time labels"]:
-        """How likely each yes is."""
+        """The probability of each label."""
         return self(states).sigmoid().numpy()
 
-    def log_chances(
+    def class_log_probs(
         self, states: Float[Tensor, "batch time width"], lengths: Int[np.ndarray, " batch"]
     ) -> Float[Tensor, "batch time labels"]:
-        """Log of how likely each yes is."""
+        """The log-probability of each label."""
         return logsigmoid(self(states))
 
 
 def output_layer(
-    space: Space, width: int, ends: Ends = PLAIN_ENDS, aims: Aims = PLAIN_AIMS
-) -> Output:
-    """The distribution that fits a target space."""
-    weights = aims.weights(space)
-    if aims != PLAIN_AIMS and (ends.cuts() or ends.chain or isinstance(space, Vectors)):
+    space: Space,
+    width: int,
+    token_options: TokenOptions = DEFAULT_TOKEN_OPTIONS,
+    loss_options: LossOptions = DEFAULT_LOSS_OPTIONS,
+) -> OutputLayer:
+    """The output layer for a target space."""
+    weights = loss_options.class_weights(space)
+    if loss_options != DEFAULT_LOSS_OPTIONS and (
+        token_options.cuts() or token_options.crf or isinstance(space, Vectors)
+    ):
         raise ModelError(
             "M324",
-            "smoothing, balance and max_norm are for answers that are all scored alike: not for"
-            " real numbers, and not with adaptive or chain",
+            "label_smoothing, balance and max_norm are for a plain softmax or sigmoid: not for real"
+            " values, and not with adaptive_softmax or crf",
             help=["leave them out"],
         )
     match space:
-        case Labels() if ends.chain:
-            return Chain(width, space)
+        case Labels() if token_options.crf:
+            return CRFOutput(width, space)
         case Tokens(size) | Labels(size):
-            cuts = ends.cuts()
+            cuts = token_options.cuts()
             if cuts:
-                return AdaptiveSymbols(width, size, cuts)
-            return Symbols(width, size, aims, weights)
+                return AdaptiveSoftmaxOutput(width, size, cuts)
+            return SoftmaxOutput(width, size, loss_options, weights)
         case Bits(size):
-            return Decisions(width, size, aims)
-        case Vectors(numbers):
-            return Numbers(width, numbers)
+            return SigmoidOutput(width, size, loss_options)
+        case Vectors(size):
+            return GaussianOutput(width, size)
         case Columns() | Series():
-            raise TypeError(f"{space} can be read, not written")
+            raise TypeError(f"{space} is an input space, not a target space")
 
 
 def _real(
     states: Float[Tensor, "batch time width"], target: Sequences
 ) -> tuple[Float[Tensor, "rows width"], Int[Tensor, " rows"]]:
-    """The states at real places, and what is right there."""
-    if (target.lengths == target.values.shape[1]).all():  # nothing is padded: no copy
+    """The states and the targets at real positions."""
+    if (target.lengths == target.values.shape[1]).all():  # no padding: no copy
         return states.flatten(0, 1), torch.from_numpy(target.values).flatten()
     mask = target.mask
     return states[torch.from_numpy(mask)], torch.from_numpy(target.values[mask])
 
 
-def _summed(
+def _sequence_sums(
     log_probs: Float[Tensor, "batch time"], lengths: Int[np.ndarray, " batch"]
 ) -> Float[np.ndarray, " batch"]:
-    """What real places come to together."""
-    real = mask_of(lengths, log_probs.shape[1])
+    """Sums over the real positions of each sequence."""
+    real = length_mask(lengths, log_probs.shape[1])
     return (log_probs.numpy() * real).sum(1).astype(np.float64)
 
 
-def _placed(found: Float[Tensor, " rows"], target: Sequences) -> Float[Tensor, "batch time"]:
-    """Numbers of real places back where they belong; 0 elsewhere."""
+def _padded(rows: Float[Tensor, " rows"], target: Sequences) -> Float[Tensor, "batch time"]:
+    """Values at real positions, put back into (batch, time); 0 at padding."""
     mask = torch.from_numpy(target.mask)
-    return found.new_zeros(mask.shape).masked_scatter(mask, found)
+    return rows.new_zeros(mask.shape).masked_scatter(mask, rows)

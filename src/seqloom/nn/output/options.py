@@ -1,4 +1,4 @@
-"""What descent aims at beside the right answer: the options that all who give labels share."""
+"""Options of the training loss: label smoothing, class weights, max-norm constraint."""
 
 from dataclasses import dataclass
 from typing import Any, cast
@@ -13,31 +13,36 @@ from ...signature import Labels, Space
 
 
 @dataclass(frozen=True, kw_only=True)
-class Aims:
-    """What descent aims at beside the right answer.
+class LossOptions:
+    """Options of the training loss and of the output layer's weights.
 
     Args:
-        smoothing: How much of each right answer's weight is spread over all answers in training;
-            reported figures are always the true ones.
-        balance: How far rare labels are made up for in training: 0 leaves them as they are, with 1
-            all examples of a label weigh together as much as those of any other.
-        max_norm: The longest the weights of a label's score may be, as 3; 0 is no limit.
+        label_smoothing: Label smoothing (Szegedy et al., 2016): the fraction of each target's
+            probability that is spread over all classes in training; reported losses are without it.
+        balance: Class weights against imbalance: each class weighs n^-balance for its n examples; 0
+            disables it, with 1 all classes have the same total weight.
+        max_norm: Max-norm constraint on the output weights of each label, as 3 (Kim, 2014); 0
+            disables it.
     """
 
-    smoothing: float = 0.0
+    label_smoothing: float = 0.0
     balance: float = 0.0
     max_norm: float = 0.0
 
     def __post_init__(self) -> None:
-        if not 0 <= self.smoothing < 1:
-            raise ModelError("M324", "smoothing must be at least 0 and below 1")
+        if not 0 <= self.label_smoothing < 1:
+            raise ModelError(
+                "M324", f"label_smoothing must be in [0, 1) (got {self.label_smoothing:g})"
+            )
         if not 0 <= self.balance <= 1:
-            raise ModelError("M324", "balance must be from 0 to 1")
+            raise ModelError("M324", f"balance must be in [0, 1] (got {self.balance:g})")
         if self.max_norm < 0:
-            raise ModelError("M324", "max_norm must not be negative; 0 is no limit")
+            raise ModelError(
+                "M324", f"max_norm must not be negative (got {self.max_norm:g}); 0 disables it"
+            )
 
-    def weights(self, space: Space) -> Float[Tensor, " classes"] | None:
-        """How much an example of each label weighs; over all examples the mean is 1.
+    def class_weights(self, space: Space) -> Float[Tensor, " classes"] | None:
+        """Class weights; their mean over all examples is 1.
 
         w_c ∝ n_c^{-β}          n_c examples of the label c;  β = balance
         """
@@ -46,38 +51,38 @@ class Aims:
         if not isinstance(space, Labels) or not space.counts:
             raise ModelError(
                 "M325",
-                f"balance = {self.balance:g}: nobody counted how often each answer comes",
+                f"balance = {self.balance:g} needs the frequency of each label, which is not known",
                 help=["leave balance out: it is for single labels of a file"],
             )
         counts = torch.tensor(space.counts, dtype=torch.float64).clamp(min=1)
-        even = counts**-self.balance
-        return (even * counts.sum() / (counts * even).sum()).float()
+        weights = counts**-self.balance
+        return (weights * counts.sum() / (counts * weights).sum()).float()
 
 
-class Limited(nn.Module):
-    """Rows no longer than c: w min(1, c / ‖w‖) (Kim, 2014)."""
+class MaxNorm(nn.Module):
+    """Max-norm constraint on the rows of a matrix: w min(1, c / ‖w‖) (Kim, 2014)."""
 
-    def __init__(self, longest: float) -> None:
+    def __init__(self, limit: float) -> None:
         super().__init__()
-        self.longest = longest
+        self.limit = limit
 
     def forward(self, weight: Float[Tensor, "rows width"]) -> Float[Tensor, "rows width"]:
-        length = weight.norm(dim=1, keepdim=True).clamp(min=torch.finfo(weight.dtype).tiny)
-        return weight * (self.longest / length).clamp(max=1)
+        norm = weight.norm(dim=1, keepdim=True).clamp(min=torch.finfo(weight.dtype).tiny)
+        return weight * (self.limit / norm).clamp(max=1)
 
 
-def learned(scores: nn.Linear) -> Tensor:
-    """The weights as descent moves them, before any limit."""
+def unconstrained_weight(scores: nn.Linear) -> Tensor:
+    """The weights that the optimizer updates, before a max-norm constraint."""
     if not is_parametrized(scores):
         return scores.weight
     return cast(Any, scores.parametrizations).weight.original
 
 
-def limit(scores: nn.Linear, aims: Aims) -> nn.Linear:
-    """The layer with its rows limited, where they are to be."""
-    if aims.max_norm:
-        register_parametrization(scores, "weight", Limited(aims.max_norm))
+def constrain_rows(scores: nn.Linear, loss_options: LossOptions) -> nn.Linear:
+    """The layer, with the max-norm constraint if there is one."""
+    if loss_options.max_norm:
+        register_parametrization(scores, "weight", MaxNorm(loss_options.max_norm))
     return scores
 
 
-PLAIN_AIMS = Aims()
+DEFAULT_LOSS_OPTIONS = LossOptions()

@@ -1,4 +1,4 @@
-"""Attention with several heads: every place looks in several ways at once."""
+"""Multi-head attention of Transformers: self-attention and cross-attention."""
 
 from typing import NamedTuple
 
@@ -8,25 +8,25 @@ from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
 from ...trace import is_watched, record
-from .positions import turned
+from .positions import rotate
 
 
-class Sight(NamedTuple):
-    """What places may see, and where they stand."""
+class AttentionPattern(NamedTuple):
+    """Which positions attend to which (the attention mask), and their rotary positions."""
 
-    causal: bool = False  # none may see what comes after it
-    mask: Bool[Tensor, "*batch query key"] | None = None  # true where a place may look
-    turns: Complex[Tensor, "time half"] | None = None  # rotary positions
+    causal: bool = False  # no position attends to later ones
+    mask: Bool[Tensor, "*batch query key"] | None = None  # true where a position may attend
+    rotations: Complex[Tensor, "time half"] | None = None  # rotary positions
 
 
-class Heads(nn.Module):
-    """Queries look at keys and find values, in several ways at once (Vaswani et al., 2017).
+class TransformerAttention(nn.Module):
+    """Multi-head scaled dot-product attention (Vaswani et al., 2017).
 
-    α = softmax(q kᵀ / √d)          for each head, d numbers wide, over the places it may see
-    y = V [α₁ v₁; …; α_H v_H]       what the heads found, joined and mixed
+    α = softmax(q kᵀ / √d)          for each head of size d, over the positions it may attend to
+    y = V [α₁ v₁; …; α_H v_H]       the heads concatenated, and projected
 
-    Torch's fused kernel computes it; the equations as they stand do when somebody watches. With
-    `biases` every product has a vector added.
+    Torch's fused kernel computes it. While `watch` records, the equations run as they stand: the
+    kernel does not return the weights. With `biases` every projection has a bias.
     """
 
     def __init__(self, width: int, heads: int, biases: bool = False) -> None:
@@ -34,39 +34,40 @@ class Heads(nn.Module):
         self.heads = heads
         self.join = nn.Linear(width, width, bias=biases)
 
-    def look(
+    def attend(
         self,
-        queries: Float[Tensor, "batch time heads numbers"],
-        keys: Float[Tensor, "batch place heads numbers"],
-        values: Float[Tensor, "batch place heads numbers"],
-        sight: Sight,
+        queries: Float[Tensor, "batch time heads head_size"],
+        keys: Float[Tensor, "batch position heads head_size"],
+        values: Float[Tensor, "batch position heads head_size"],
+        pattern: AttentionPattern,
     ) -> Float[Tensor, "batch time width"]:
-        """What each query finds."""
+        """The output at each query position."""
         q, k, v = queries.transpose(1, 2), keys.transpose(1, 2), values.transpose(1, 2)
         if is_watched():
-            found = self._seen(q, k, v, sight)
+            context = self._reference(q, k, v, pattern)
         else:
-            found = scaled_dot_product_attention(
-                q, k, v, attn_mask=sight.mask, is_causal=sight.causal and sight.mask is None
+            # is_causal without a mask lets torch choose kernels that never compute the upper half.
+            context = scaled_dot_product_attention(
+                q, k, v, attn_mask=pattern.mask, is_causal=pattern.causal and pattern.mask is None
             )
-        return self.join(found.transpose(1, 2).flatten(2))
+        return self.join(context.transpose(1, 2).flatten(2))
 
-    def _seen(self, q: Tensor, k: Tensor, v: Tensor, sight: Sight) -> Tensor:
-        """The readable twin."""
+    def _reference(self, q: Tensor, k: Tensor, v: Tensor, pattern: AttentionPattern) -> Tensor:
+        """The reference implementation, which records the weights."""
         scores = q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5
-        if sight.mask is not None:
-            scores = scores.masked_fill(~sight.mask, -torch.inf)
-        elif sight.causal:
+        if pattern.mask is not None:
+            scores = scores.masked_fill(~pattern.mask, -torch.inf)
+        elif pattern.causal:
             past = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
             scores = scores.masked_fill(~past, -torch.inf)
         weights = scores.softmax(-1)
         return record(self, "attention", weights) @ v
 
 
-class SelfAttention(Heads):
-    """Every place looks at all it may see of its own sequence.
+class SelfAttention(TransformerAttention):
+    """Self-attention: every position attends to those of its own sequence that it may see.
 
-    q, k, v = W x        query, key and value of each place
+    q, k, v = W x        query, key and value of each position
     """
 
     def __init__(self, width: int, heads: int, biases: bool = False) -> None:
@@ -74,21 +75,21 @@ class SelfAttention(Heads):
         self.read = nn.Linear(width, 3 * width, bias=biases)
 
     def products(
-        self, x: Float[Tensor, "batch time width"], turns: Complex[Tensor, "time half"] | None
+        self, x: Float[Tensor, "batch time width"], rotations: Complex[Tensor, "time half"] | None
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries, keys and values: each (batch, time, heads, numbers)."""
+        """Queries, keys and values: each (batch, time, heads, head size)."""
         parts = self.read(x).unflatten(-1, (3, self.heads, -1))
-        if turns is None:
+        if rotations is None:
             queries, keys, values = parts.unbind(2)
             return queries, keys, values
-        queries, keys = turned(parts[:, :, :2], turns).unbind(2)
+        queries, keys = rotate(parts[:, :, :2], rotations).unbind(2)
         return queries, keys, parts[:, :, 2]
 
 
-class CrossAttention(Heads):
-    """Every place of a target looks at the source, whose keys and values are computed once.
+class CrossAttention(TransformerAttention):
+    """Cross-attention: every target position attends to the source (encoder-decoder attention).
 
-    q = A x,   k, v = B m        of the target's places x and the source's m
+    q = A x,   k, v = B m        target states x, encoder outputs m; k and v are computed once
     """
 
     def __init__(self, width: int, heads: int, biases: bool = False) -> None:
@@ -98,12 +99,13 @@ class CrossAttention(Heads):
 
     def queries(
         self, x: Float[Tensor, "batch time width"]
-    ) -> Float[Tensor, "batch time heads numbers"]:
+    ) -> Float[Tensor, "batch time heads head_size"]:
         """A x."""
         return self.ask(x).unflatten(-1, (self.heads, -1))
 
-    def known(
-        self, memory: Float[Tensor, "batch place width"]
-    ) -> Float[Tensor, "batch 2 heads place numbers"]:
+    def keys_values(
+        self, encoder_outputs: Float[Tensor, "batch position width"]
+    ) -> Float[Tensor, "batch 2 heads position head_size"]:
         """The keys and the values of a source."""
-        return self.read(memory).unflatten(-1, (2, self.heads, -1)).permute(0, 2, 3, 1, 4)
+        keys_values = self.read(encoder_outputs).unflatten(-1, (2, self.heads, -1))
+        return keys_values.permute(0, 2, 3, 1, 4)

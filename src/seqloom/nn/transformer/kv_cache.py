@@ -1,4 +1,4 @@
-"""Rows that grow by one place at a time, as values, without being copied each time."""
+"""KV cache (keys and values) in torch: it grows by one position at a time, without copies."""
 
 from threading import Lock
 
@@ -6,51 +6,56 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-_CLAIMING = Lock()
+_RESERVING = Lock()
+MIN_POSITIONS = 16  # capacity that a new cache has at least
 
 
-def grown(
-    rows: Float[Tensor, "batch place *rest"], most: int
+def append_position(
+    rows: Float[Tensor, "batch position *rest"], most: int
 ) -> Float[Tensor, "batch longer *rest"]:
-    """The rows and one more place at the end, for the caller to write.
+    """The rows and one more position at the end, for the caller to write.
 
-    What is given out is the beginning of a longer store. The next place is taken from what lies
-    hidden behind the rows, so nothing that was given out before can change. A place behind all
-    others counts how many are taken: whoever goes on from the same rows a second time sees that
-    the next one is gone, and copies.
+    A state is a value: what was handed out may not change. Yet appending must not copy. So a cache
+    is the beginning of longer memory, and whoever appends first takes the next position there. A
+    hidden position behind all others counts how many are taken: another continuation of the same
+    rows sees that the next one is gone, and copies.
 
     Args:
-        rows: What there is.
-        most: How many places there will ever be.
+        rows: The cache so far.
+        most: The largest number of positions there will ever be.
     """
     taken = rows.shape[1]
-    with _CLAIMING:
+    with _RESERVING:
         if (count := _count(rows)) is not None and int(count) == taken:
             count.fill_(taken + 1)
             return rows.as_strided((len(rows), taken + 1, *rows.shape[2:]), rows.stride())
-    found = empty(rows, taken + 1, min(most, max(16, 2 * taken)))
-    found[:, :taken] = rows
-    return found
+    longer = allocate(rows, taken + 1, min(most, max(MIN_POSITIONS, 2 * taken)))
+    longer[:, :taken] = rows
+    return longer
 
 
-def empty(
+def allocate(
     like: Float[Tensor, "batch _ *rest"], places: int, room: int
 ) -> Float[Tensor, "batch {places} *rest"]:
-    """So many places to be written, the beginning of a store that has room for `room` of them."""
+    """Memory for so many positions, the beginning of a cache with capacity for `room` of them."""
     batch, _, *rest = like.shape
     store = like.new_empty(batch, max(room, places) + 1, *rest)
-    store[:1, -1:].view(-1)[:1] = places
+    store[:1, -1:].view(-1)[:1] = places  # the count, in the first element of the hidden position
     return store[:, :places]
 
 
 def _count(rows: Tensor) -> Tensor | None:
-    """How many places of the store are taken; None where the rows are not the start of a store."""
-    whole, place = rows.stride(0), rows.stride(1)
-    if whole < (rows.shape[1] + 2) * max(1, place):  # no room for the next place and the count
+    """The count of taken positions; None where the rows are not the beginning of a cache.
+
+    A tensor cannot carry an attribute through torch's operations, so strides and the size of the
+    storage tell: rows further apart than their length, at the beginning of a storage of whole rows.
+    """
+    whole, position = rows.stride(0), rows.stride(1)
+    if whole < (rows.shape[1] + 2) * max(1, position):  # no capacity for the next and the count
         return None
     size = whole * rows.element_size()
-    room = rows.untyped_storage().nbytes()
-    # The first rows of a store are one themselves: they share the count with all of them.
-    if rows.storage_offset() or room % size or room < len(rows) * size:
+    storage = rows.untyped_storage().nbytes()
+    # The first rows of a cache are a cache themselves: they share the count with all of them.
+    if rows.storage_offset() or storage % size or storage < len(rows) * size:
         return None
-    return torch.as_strided(rows, (), (), whole - place)
+    return torch.as_strided(rows, (), (), whole - position)

@@ -1,1 +1,1 @@
-"""The addresses of the web API and the pages, one noun a file."""
+"""FastAPI routers of the REST API and of the pages, one file per resource."""

@@ -1,4 +1,4 @@
-"""Runs side by side: on the same examples, and on one input."""
+"""Compare runs: on the same examples, and on one input."""
 
 import asyncio
 import contextlib
@@ -12,72 +12,73 @@ from ...experiments.compare import compare
 from ...model import Search
 from ...runs.run import Run
 from ..model_cache import Stamp, stamp_of
-from ..predict import must_be_short, predict
+from ..predict import check_length, predict
 from ..problems import problem_of
-from ..schemas.model_responses import ComparedAnswers, Comparison
-from ..schemas.requests import Compared, ComparedInputs
-from ..state import Here, Json, Studio
+from ..schemas.model_responses import CompareInputsResponse, CompareResponse
+from ..schemas.requests import CompareInputsRequest, CompareRequest
+from ..state import Json, Studio, StudioDep
 
 router = APIRouter(prefix="/api/v1", tags=["compare"])
-EXAMPLES = 500  # that are judged where nobody says how many
-SHOWN = ("surprise", "next")
+EXAMPLES = 500  # default number of evaluated examples
+INPUT_VIEWS = ("surprise", "next")
 COSTS = ("learned", "bytes", "training_seconds", "milliseconds_per_example")
 
 
-@router.post("/compare", response_model=Comparison)
-async def side_by_side(asked: Compared, studio: Here) -> Response:
-    """Which run is better, by how much and where: on the test part of the first.
+@router.post("/compare", response_model=CompareResponse)
+async def compare_runs(body: CompareRequest, studio: StudioDep) -> Response:
+    """Compare runs on the test set of the first: which is better, by how much and where.
 
-    500 examples are judged, unless `limit` says otherwise.
+    500 examples are evaluated, unless `limit` says otherwise.
     """
-    names = list(dict.fromkeys(asked.runs))
+    names = list(dict.fromkeys(body.runs))
     stamps = await asyncio.to_thread(_stamps, studio, names)
-    key = ("compare", tuple(names), stamps, asked.limit, asked.beam)
-    return Json(await studio.gate.run_kept(key, lambda: _compared(studio, names, asked)))
+    key = ("compare", tuple(names), stamps, body.limit, body.beam)
+    return Json(await studio.work_queue.run_cached(key, lambda: _comparison(studio, names, body)))
 
 
-@router.post("/compare:inputs", response_model=ComparedAnswers)
-async def one_input(asked: ComparedInputs, studio: Here) -> Response:
-    """The same input through several runs: what each answers, and what surprises it."""
-    must_be_short(asked.text, studio.limits.looked)
-    names = list(dict.fromkeys(asked.runs))
-    await asyncio.to_thread(lambda: [studio.shelf.folder(name) for name in names])
-    found = [await studio.gate.run(_answered, studio, name, asked) for name in names]
-    return Json({"text": asked.text, "runs": found})
+@router.post("/compare:inputs", response_model=CompareInputsResponse)
+async def compare_inputs(body: CompareInputsRequest, studio: StudioDep) -> Response:
+    """Run several models on the same input: output, surprisal and next-token probabilities."""
+    check_length(body.text, studio.limits.looked)
+    names = list(dict.fromkeys(body.runs))
+    await asyncio.to_thread(lambda: [studio.run_store.folder(name) for name in names])
+    rows = [await studio.work_queue.run(_run_output, studio, name, body) for name in names]
+    return Json({"text": body.text, "runs": rows})
 
 
 def _stamps(studio: Studio, names: list[str]) -> tuple[Stamp, ...]:
-    return tuple(stamp_of(name, studio.shelf.folder(name)) for name in names)
+    return tuple(stamp_of(name, studio.run_store.folder(name)) for name in names)
 
 
-def _compared(studio: Studio, names: list[str], asked: Compared) -> dict[str, Any]:
-    """All runs at once: their locks are taken in one order, so that nobody waits in a circle."""
+def _comparison(studio: Studio, names: list[str], body: CompareRequest) -> dict[str, Any]:
+    """Compare loaded runs; locks are taken in sorted order, so that requests cannot deadlock."""
     with contextlib.ExitStack() as stack:
         loaded: dict[str, Run] = {}
         for name in sorted(names):
-            folder = studio.shelf.folder(name)
-            loaded[name] = stack.enter_context(studio.loaded.use(name, folder))
+            folder = studio.run_store.folder(name)
+            loaded[name] = stack.enter_context(studio.model_cache.use(name, folder))
         runs = [loaded[name] for name in names]
-        search = Search(beam=asked.beam)
-        found = compare(runs, None, asked.limit or EXAMPLES, search).as_dict()
-    for name, row in zip(names, found["runs"], strict=True):
+        search = Search(beam=body.beam)
+        result = compare(runs, None, body.limit or EXAMPLES, search).as_dict()
+    for name, row in zip(names, result["runs"], strict=True):
         row["id"] = name
-    cost = [{"id": row["id"], **{key: row.get(key) for key in COSTS}} for row in found["runs"]]
-    return {**found, "cost": cost}
+    cost = [{"id": row["id"], **{key: row.get(key) for key in COSTS}} for row in result["runs"]]
+    return {**result, "cost": cost}
 
 
-def _answered(studio: Studio, name: str, asked: ComparedInputs) -> dict[str, Any]:
-    """What one run says; where it cannot answer, the others still can."""
-    told: dict[str, Any] = {"run": name, "output": None, "error": None, **dict.fromkeys(SHOWN)}
+def _run_output(studio: Studio, name: str, body: CompareInputsRequest) -> dict[str, Any]:
+    """The output of one run; an error of one run does not stop the others."""
+    row: dict[str, Any] = {"run": name, "output": None, "error": None}
+    row |= dict.fromkeys(INPUT_VIEWS)
     try:
-        with studio.loaded.use(name, studio.shelf.folder(name)) as run:
+        with studio.model_cache.use(name, studio.run_store.folder(name)) as run:
             limits = studio.limits, studio.scratch
-            answers = predict(run, [asked.text], asked.parameters, *limits)
-            told["output"] = answers["outputs"][0]
-            able = {kind.view for kind in run.views().shown}
-            for view in SHOWN:
-                if view in able:
-                    told[view] = run.inspect(asked.text, view=view).to_json()
+            result = predict(run, [body.text], body.parameters, *limits)
+            row["output"] = result["outputs"][0]
+            supported = {kind.view for kind in run.views().shown}
+            for view in INPUT_VIEWS:
+                if view in supported:
+                    row[view] = run.inspect(body.text, view=view).to_json()
     except SeqloomError as error:
-        told["error"] = problem_of(error)
-    return told
+        row["error"] = problem_of(error)
+    return row

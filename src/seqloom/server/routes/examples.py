@@ -1,7 +1,4 @@
-"""Examples: first trainings of about a minute, with data that is found or made.
-
-Examples for those who have no file at hand: their data, and how long they took here.
-"""
+"""Built-in examples: data sets, real or synthetic, with models that train in about a minute."""
 
 from typing import Annotated, Any
 
@@ -12,28 +9,30 @@ from ...examples import EXAMPLES, Example
 from ...runs.record import Record
 from ..datasets import DataSet
 from ..option_forms import warm_up
-from ..run_store import must_be_listed
-from ..schemas.model_responses import ExampleChosen, Examples
-from ..state import Here, Json, Studio
+from ..run_store import check_listed
+from ..schemas.model_responses import ExampleList, ExampleSetup
+from ..state import Json, Studio, StudioDep
 
 
-def listed(studio: Studio) -> list[dict[str, Any]]:
-    """Every example, with how long its models took on this machine, once all were trained."""
-    given = {str(one.path.resolve()): one.example for one in studio.datasets.all() if one.example}
-    folders = studio.shelf.folders().values()
-    done = [one for one in map(studio.shelf.record, folders) if one.state == "finished"]
+def example_rows(studio: Studio) -> list[dict[str, Any]]:
+    """All examples, with the measured training time on this machine, once all were trained."""
+    example_of = {
+        str(one.path.resolve()): one.example for one in studio.datasets.all() if one.example
+    }
+    folders = studio.run_store.folders().values()
+    done = [one for one in map(studio.run_store.record, folders) if one.state == "finished"]
     return [
         {
             **{key: value for key, value in one.as_dict().items() if key != "settings"},
-            "seconds": _seconds(one, done, given),
+            "seconds": _seconds(one, done, example_of),
         }
         for one in EXAMPLES.values()
     ]
 
 
-def chosen(studio: Studio, name: str) -> dict[str, Any]:
-    """The data of an example, as a data set, and what is to be trained on it."""
-    must_be_listed("example", name, EXAMPLES)
+def example_setup(studio: Studio, name: str) -> dict[str, Any]:
+    """Store the data of an example; its data set, task, models and settings."""
+    check_listed("example", name, EXAMPLES)
     example = EXAMPLES[name]
     data = _data(studio, example)
     return {
@@ -46,7 +45,7 @@ def chosen(studio: Studio, name: str) -> dict[str, Any]:
 
 
 def _data(studio: Studio, example: Example) -> DataSet | None:
-    """Its data set: made once, and then used again."""
+    """The data set of an example, stored once."""
     material = example.material()
     if material is None:
         return None
@@ -56,20 +55,21 @@ def _data(studio: Studio, example: Example) -> DataSet | None:
     return studio.datasets.add(example.file, material.content().encode(), example.name)
 
 
-def _seconds(example: Example, done: list[Record], given: dict[str, str]) -> float | None:
-    """How long all its models took together, the last time that each was trained."""
-    spent = {record.model: record.seconds() for record in done if _is_of(example, record, given)}
-    if not all(model in spent for model in example.models):
+def _seconds(example: Example, done: list[Record], example_of: dict[str, str]) -> float | None:
+    """The total training time of its models, from the last run of each."""
+    runs = [record for record in done if _is_of(example, record, example_of)]
+    seconds = {record.model: record.seconds() for record in runs}
+    if not all(model in seconds for model in example.models):
         return None
-    return sum(spent[model] for model in example.models)
+    return sum(seconds[model] for model in example.models)
 
 
-def _is_of(example: Example, record: Record, given: dict[str, str]) -> bool:
-    """Whether a run was trained on an example: on its data, or on questions drawn as its are."""
+def _is_of(example: Example, record: Record, example_of: dict[str, str]) -> bool:
+    """Whether a run was trained on an example: on its data set, or with its task settings."""
     if record.task != example.task:
         return False
     if example.file:
-        return given.get(str(record.recipe.data.get("train"))) == example.name
+        return example_of.get(str(record.recipe.data.get("train"))) == example.name
     wanted = {k: v for k, v in example.settings.items() if k.startswith("task.")}
     return all(record.settings().get(path) == value for path, value in wanted.items())
 
@@ -77,15 +77,15 @@ def _is_of(example: Example, record: Record, given: dict[str, str]) -> bool:
 router = APIRouter(prefix="/api/v1/examples", tags=["examples"])
 
 
-@router.get("", response_model=Examples)
-def examples(studio: Here) -> Response:
-    """Every example; `seconds` is what its models took on this machine, once they were trained."""
-    return Json({"examples": listed(studio)})
+@router.get("", response_model=ExampleList)
+def list_examples(studio: StudioDep) -> Response:
+    """All examples; `seconds` is the measured training time, once their models were trained."""
+    return Json({"examples": example_rows(studio)})
 
 
-@router.post("/{name}", response_model=ExampleChosen, status_code=201)
-def choose(name: Annotated[str, Path(max_length=100)], studio: Here) -> Response:
-    """Keep the data of an example as a data set, and say what is to be trained on it."""
-    found = chosen(studio, name)
+@router.post("/{name}", response_model=ExampleSetup, status_code=201)
+def prepare_example(name: Annotated[str, Path(max_length=100)], studio: StudioDep) -> Response:
+    """Store the data of an example as a data set; returns its task, models and settings."""
+    setup = example_setup(studio, name)
     studio.warm(warm_up)
-    return Json(found, 201)
+    return Json(setup, 201)

@@ -1,9 +1,4 @@
-"""Models: the runs that have weights, asked, streamed and looked into.
-
-Files that are made for one answer: written aside, sent piece by piece, and gone with it.
-
-Models in lists and in full: what they can be asked, and what can be seen inside them.
-"""
+"""Models (runs that have weights): list, describe, predict, generate, views, export."""
 
 import asyncio
 import contextlib
@@ -22,7 +17,7 @@ from starlette.responses import Response, StreamingResponse
 
 from ...data.text.vocabulary import LabelSet
 from ...errors import SeqloomError, StudioError
-from ...inspection.replay import rebuilt
+from ...inspection.replay import rebuild_view
 from ...metrics import METRICS
 from ...runs.package import pack
 from ...runs.record import to_json
@@ -31,35 +26,41 @@ from ...runs.splits import read_parts
 from ...signature import Form, Tokens
 from ...tasks import TASKS
 from ..model_cache import stamp_of
-from ..option_forms import form_of
-from ..predict import drawing, parameters_of, predict
+from ..option_forms import form_fields
+from ..predict import parameters_of, predict, stream_tokens
 from ..problems import problem_of
-from ..run_store import probes_of
-from ..schemas.model_responses import Answered, Card, ModelDetail, Models, ViewShown
-from ..schemas.requests import Asked, Looked, Prompted, Renamed
-from ..schemas.responses import Named
+from ..run_store import snapshots_of
+from ..schemas.model_responses import (
+    ModelCard,
+    ModelDetail,
+    ModelList,
+    PredictResponse,
+    ViewResponse,
+)
+from ..schemas.requests import GenerateRequest, PredictRequest, RenameRequest, ViewRequest
+from ..schemas.responses import RenameResponse
 from ..snippets import snippets
-from ..state import Here, Json, Studio
+from ..state import Json, Studio, StudioDep
 from ..training import delete, rename
-from ..views import DRAWN, drawn, kept_view, look
+from ..views import PICTURE_TYPES, compute_view, rendered, snapshot_view
 
-PIECE = 1 << 18
+CHUNK = 1 << 18
 
 
-def archived(studio: Studio, model: str, folder: Path) -> Response:
-    """A model as a zip file, to be saved."""
-    stamp_of(model, folder)  # told as for all else that needs weights
+def zip_response(studio: Studio, model: str, folder: Path) -> Response:
+    """A run folder as a zip file to download."""
+    stamp_of(model, folder)  # raises if there are no weights
     studio.scratch.mkdir(parents=True, exist_ok=True)
     name = re.sub(r"[^\w.-]+", "-", model)
-    with contextlib.ExitStack() as held:
-        # It has no name in the folder: whatever happens, nothing of it is left behind.
-        file = held.enter_context(tempfile.TemporaryFile(dir=studio.scratch))
+    with contextlib.ExitStack() as stack:
+        # An unnamed temporary file: whatever happens, nothing is left behind.
+        file = stack.enter_context(tempfile.TemporaryFile(dir=studio.scratch))
         pack(folder, file, name)
         size = file.seek(0, os.SEEK_END)
         file.seek(0)
-        held.pop_all()  # it is closed when it is sent
+        stack.pop_all()  # closed by _chunks once it is sent
     return StreamingResponse(
-        _pieces(file),
+        _chunks(file),
         media_type="application/zip",
         headers={
             "Content-Disposition": f"attachment; filename*=utf-8''{quote(name, safe='')}.zip",
@@ -68,31 +69,31 @@ def archived(studio: Studio, model: str, folder: Path) -> Response:
     )
 
 
-def _pieces(file: IO[bytes]) -> Iterator[bytes]:
+def _chunks(file: IO[bytes]) -> Iterator[bytes]:
     with file:
-        while piece := file.read(PIECE):
-            yield piece
+        while chunk := file.read(CHUNK):
+            yield chunk
 
 
-EXAMPLES, LONGEST, ROWS = 6, 200, 120
-READABLE = 20 << 20  # bytes of data that are read again to show examples
+EXAMPLES, MAX_LENGTH, ROWS = 6, 200, 120
+MAX_DATA_BYTES = 20 << 20  # larger files are not read again for example inputs
 
 
-def listed(studio: Studio) -> list[dict[str, Any]]:
-    """Every run that has weights, the newest first."""
+def model_rows(studio: Studio) -> list[dict[str, Any]]:
+    """All runs that have weights, newest first."""
     return [
-        row(studio, name, folder)
-        for name, folder in reversed(studio.shelf.folders().items())
-        if (folder / WEIGHTS).is_file() and studio.shelf.record(folder).state != "damaged"
+        model_row(studio, name, folder)
+        for name, folder in reversed(studio.run_store.folders().items())
+        if (folder / WEIGHTS).is_file() and studio.run_store.record(folder).state != "damaged"
     ]
 
 
-def row(studio: Studio, name: str, folder: Path) -> dict[str, Any]:
-    """A model in a list."""
-    record = studio.shelf.record(folder)
-    metric, best = record.headline, record.best
+def model_row(studio: Studio, name: str, folder: Path) -> dict[str, Any]:
+    """The summary of a model."""
+    record = studio.run_store.record(folder)
+    metric, best = record.primary_metric, record.best
     value = best[metric] if metric and best else None
-    is_listed = record.task in list(TASKS)  # another may be a Python file of the user's own
+    is_listed = record.task in list(TASKS)  # else it may be a Python file, which must not be run
     kind = TASKS[record.task] if is_listed else None
     return {
         "id": name,
@@ -104,21 +105,21 @@ def row(studio: Studio, name: str, folder: Path) -> dict[str, Any]:
         "metric_title": METRICS[metric].title if metric else None,
         "best": value,
         "best_shown": METRICS[metric].show(value) if metric and value is not None else None,
-        "size": record.learned(),
+        "size": record.num_parameters(),
         "bytes": record.weights_bytes(),
         "age": record.age(),
     }
 
 
-def exhibited(studio: Studio, name: str, run: Run, base: str) -> dict[str, Any]:
-    """A model in full."""
-    folder = studio.shelf.folder(name)
-    probes = probes_of(folder)
-    examples = _examples(run, probes["inputs"])
-    offered = run.views()
+def model_detail(studio: Studio, name: str, run: Run, base: str) -> dict[str, Any]:
+    """A loaded model in detail."""
+    folder = studio.run_store.folder(name)
+    snapshots = snapshots_of(folder)
+    examples = _examples(run, snapshots["inputs"])
+    views = run.views()
     first = {"inputs": examples[:1] or [""], "parameters": {}}
     return {
-        **row(studio, name, folder),
+        **model_row(studio, name, folder),
         "form": run.task.form.name.lower(),
         "folder": str(folder),
         "views": [
@@ -126,66 +127,66 @@ def exhibited(studio: Studio, name: str, run: Run, base: str) -> dict[str, Any]:
                 "view": kind.view,
                 "title": kind.title,
                 "about": kind.about,
-                "options": form_of(kind.options()),
+                "options": form_fields(kind.options()),
             }
-            for kind in offered.shown
+            for kind in views.shown
         ],
-        "missing": [{"view": kind.view, "title": kind.title} for kind in offered.missing],
+        "missing": [{"view": kind.view, "title": kind.title} for kind in views.missing],
         "examples": examples,
         "labels": _labels(run),
-        "symbols": _symbols(run),
+        "symbols": _vocabulary_size(run),
         "unit": _unit(run),
-        "probes": probes,
+        "probes": snapshots,
         "forecast": _forecast(run),
-        "parameters": form_of(parameters_of(run)),
+        "parameters": form_fields(parameters_of(run)),
         "snippets": snippets(base, quote(name), first, bool(studio.settings.token)),
     }
 
 
-def _examples(run: Run, probes: list[str]) -> list[str]:
-    """Inputs to try: what training was watched by, then some of the test part."""
-    found = [text for text in probes if text]
+def _examples(run: Run, snapshot_inputs: list[str]) -> list[str]:
+    """Example inputs: those of the training snapshots, then short ones of the test set."""
+    inputs = [text for text in snapshot_inputs if text]
     file = Path(str(run.recipe.data.get("train") or ""))
-    is_small = not run.task.roles or (file.is_file() and file.stat().st_size <= READABLE)
+    is_small = not run.task.roles or (file.is_file() and file.stat().st_size <= MAX_DATA_BYTES)
     if run.task.form is Form.FORECAST:
         return _last_rows(file) if is_small else []
     if is_small:
         try:
             parts = read_parts(run.task, run.recipe.build_data())
         except SeqloomError:
-            return found  # its data is gone
-        texts = [run.task.shown_question(one) for one in list(parts.test)[: 4 * EXAMPLES]]
-        found += sorted((text for text in texts if text.strip()), key=len)
-    short = [text for text in dict.fromkeys(found) if len(text) <= LONGEST]
-    return short[:EXAMPLES] or [text[:LONGEST] for text in found[:1]]
+            return inputs  # its data no longer exists
+        texts = [run.task.show_question(one) for one in list(parts.test)[: 4 * EXAMPLES]]
+        inputs += sorted((text for text in texts if text.strip()), key=len)
+    short = [text for text in dict.fromkeys(inputs) if len(text) <= MAX_LENGTH]
+    return short[:EXAMPLES] or [text[:MAX_LENGTH] for text in inputs[:1]]
 
 
 def _last_rows(file: Path) -> list[str]:
-    """The end of a table of series, with its heading, as a text that can be asked about."""
+    """The header and the last rows of a CSV file of time series, as an example input."""
     if file.suffix.lower() not in (".csv", ".tsv"):
         return []
-    heading, *rows = file.read_text(encoding="utf-8", errors="replace").splitlines() or [""]
-    return ["\n".join([heading, *rows[-ROWS:]]) + "\n"] if rows else []
+    header, *rows = file.read_text(encoding="utf-8", errors="replace").splitlines() or [""]
+    return ["\n".join([header, *rows[-ROWS:]]) + "\n"] if rows else []
 
 
 def _labels(run: Run) -> list[str] | None:
-    """All labels that it may answer, where answers are labels."""
+    """The labels of a classifier or tagger."""
     sets = [value for value in vars(run.task).values() if isinstance(value, LabelSet)]
     return list(sets[0].labels) if sets else None
 
 
-def _symbols(run: Run) -> int | None:
-    """How many symbols it knows, where it reads symbols."""
+def _vocabulary_size(run: Run) -> int | None:
+    """The size of the input vocabulary, if the input is tokens."""
     source = run.model.signature.source
     return source.size if isinstance(source, Tokens) else None
 
 
 def _unit(run: Run) -> str:
-    return str(getattr(run.task, "unit", "") or run.task.read_unit)
+    return str(getattr(run.task, "unit", "") or run.task.input_unit)
 
 
 def _forecast(run: Run) -> dict[str, Any] | None:
-    """How far it looks ahead, and at which numbers."""
+    """Forecast horizon, seasonal period and columns of a forecasting model."""
     if run.task.form is not Form.FORECAST:
         return None
     outline = getattr(run.task, "outline", None)
@@ -204,146 +205,148 @@ ModelId = Annotated[
 ]
 Responses = dict[int | str, dict[str, Any]]
 STREAM: Responses = {
-    200: {"content": {"text/event-stream": {}}, "description": "Symbols as they are drawn."}
+    200: {"content": {"text/event-stream": {}}, "description": "Tokens as they are sampled."}
 }
-ARCHIVE: Responses = {
-    200: {"content": {"application/zip": {}}, "description": "One folder: the run."}
-}
-PICTURES: Responses = {200: {"content": {kind: {} for kind in DRAWN}}}
+ARCHIVE: Responses = {200: {"content": {"application/zip": {}}, "description": "The run folder."}}
+PICTURES: Responses = {200: {"content": {kind: {} for kind in PICTURE_TYPES}}}
 T = TypeVar("T")
 
 
-@router.get("", response_model=Models)
-def models(studio: Here) -> Response:
-    """Every run that has weights, the newest first."""
-    return Json({"models": listed(studio)})
+@router.get("", response_model=ModelList)
+def list_models(studio: StudioDep) -> Response:
+    """All runs that have weights, newest first."""
+    return Json({"models": model_rows(studio)})
 
 
 @router.get("/{model}", response_model=ModelDetail)
-async def model(model: ModelId, studio: Here, request: Request) -> Response:
-    """All about a model: the views it has with their options, and inputs to try.
+async def get_model(model: ModelId, studio: StudioDep, request: Request) -> Response:
+    """A model in detail: its views with their options, inference options, example inputs.
 
-    This loads it, which takes a moment the first time.
+    This loads the model, so the first request takes a moment.
     """
     base = str(request.base_url) if request.scope.get("server") else "/"
-    return Json(await _with(studio, model, lambda run: exhibited(studio, model, run, base)))
+    return Json(
+        await _with_model(studio, model, lambda run: model_detail(studio, model, run, base))
+    )
 
 
-@router.get("/{model}/card", response_model=Card)
-def card(model: ModelId, studio: Here) -> Response:
-    """The model in words: what it learned from, how well, and its settings, as Markdown."""
-    path = studio.shelf.folder(model) / CARD
+@router.get("/{model}/card", response_model=ModelCard)
+def get_model_card(model: ModelId, studio: StudioDep) -> Response:
+    """The model card: training data, metrics and settings, as Markdown."""
+    path = studio.run_store.folder(model) / CARD
     if not path.is_file():
-        raise StudioError("S262", f"{model} has no card yet", status=409)
+        raise StudioError("S262", f"{model} has no model card yet", status=409)
     return Json({"markdown": path.read_text(encoding="utf-8", errors="replace")})
 
 
-@router.post("/{model}:rename", response_model=Named)
-def rename_model(model: ModelId, asked: Renamed, studio: Here) -> Response:
-    """Give a run another name, as `seqloom rename` does; refused while it is trained."""
-    return Json({"id": rename(studio, model, asked.name)})
+@router.post("/{model}:rename", response_model=RenameResponse)
+def rename_model(model: ModelId, body: RenameRequest, studio: StudioDep) -> Response:
+    """Rename a run, as `seqloom rename` does; refused while it is training."""
+    return Json({"id": rename(studio, model, body.name)})
 
 
 @router.get("/{model}/export", response_class=Response, responses=ARCHIVE)
-async def export(model: ModelId, studio: Here) -> Response:
-    """The model as one file to give away: what `seqloom export RUN -o NAME.zip` writes."""
-    folder = await asyncio.to_thread(studio.shelf.folder, model)
-    return await studio.gate.run(archived, studio, model, folder)
+async def export_model(model: ModelId, studio: StudioDep) -> Response:
+    """Export a model as a zip file, as `seqloom export RUN -o NAME.zip` does."""
+    folder = await asyncio.to_thread(studio.run_store.folder, model)
+    return await studio.work_queue.run(zip_response, studio, model, folder)
 
 
 @router.delete("/{model}", status_code=204)
-def delete_model(model: ModelId, studio: Here) -> Response:
-    """Delete the run with its weights."""
+def delete_model(model: ModelId, studio: StudioDep) -> Response:
+    """Delete a run with its weights."""
     delete(studio, model)
     return Response(status_code=204)
 
 
-@router.post("/{model}:predict", response_model=Answered)
-async def ask(model: ModelId, asked: Asked, studio: Here) -> Response:
-    """Answers to some inputs, each as `seqloom predict --json` gives it."""
+@router.post("/{model}:predict", response_model=PredictResponse)
+async def predict_inputs(model: ModelId, body: PredictRequest, studio: StudioDep) -> Response:
+    """Predict: run inference on several inputs, as `seqloom predict --json` does."""
 
     def work(run: Run) -> dict[str, Any]:
-        given = asked.inputs, asked.parameters
-        return {**predict(run, *given, studio.limits, studio.scratch), "model": model}
+        outputs = predict(run, body.inputs, body.parameters, studio.limits, studio.scratch)
+        return {**outputs, "model": model}
 
-    return Json(await _with(studio, model, work))
+    return Json(await _with_model(studio, model, work))
 
 
 @router.post("/{model}:stream", responses=STREAM, response_class=Response)
-async def stream(model: ModelId, asked: Prompted, studio: Here) -> Response:
-    """A text that goes on, symbol by symbol as it is drawn, as server-sent events.
+async def stream_text(model: ModelId, body: GenerateRequest, studio: StudioDep) -> Response:
+    """Generate text: continue a prompt token by token, as server-sent events (SSE).
 
-    `token` has the text, its probability and the five likeliest; `done` the whole text and why it
-    ended; `error` a problem. It ends when you leave.
+    `token` has the text of a token, its probability and the five most probable tokens; `done` the
+    whole text and why it ended; `error` problem details. It ends if the client disconnects.
     """
-    told = _drawn(studio, model, asked)
-    first = await anext(told)  # what is wrong from the start is no stream, but a problem
+    events = _token_events(studio, model, body)
+    first = await anext(events)  # before the response starts: early errors have a 4xx status
     return StreamingResponse(
-        _after(first, told), media_type="text/event-stream", headers={"Cache-Control": "no-cache"}
+        _chain(first, events), media_type="text/event-stream", headers={"Cache-Control": "no-cache"}
     )
 
 
-@router.post("/{model}/views/{view}", response_model=ViewShown, responses=PICTURES)
-async def show(
+@router.post("/{model}/views/{view}", response_model=ViewResponse, responses=PICTURES)
+async def get_view(
     model: ModelId,
-    view: Annotated[str, PathParam(max_length=60, description="The kind of view, as attention.")],
-    asked: Looked,
-    studio: Here,
+    view: Annotated[
+        str, PathParam(max_length=60, description="The name of the view, as attention.")
+    ],
+    body: ViewRequest,
+    studio: StudioDep,
     request: Request,
     step: Annotated[
-        int | None, Query(ge=0, le=2**53, description="As it was at this evaluation.")
+        int | None, Query(ge=0, le=2**53, description="From the snapshot of this step.")
     ] = None,
 ) -> Response:
-    """What happens inside a model while it reads a text: numbers, with a sentence about them.
+    """Compute a view of a model on an input: its data, with a caption.
 
-    Beside the text stand the options of the view, as layer, head, cell or at. With the header
-    `Accept: image/svg+xml`, `image/png` or `text/html` it comes as a drawing.
+    The options of the view are further fields, as layer, head, cell or at. With the header
+    `Accept: image/svg+xml`, `image/png` or `text/html` the response is a picture.
     """
-    folder = await asyncio.to_thread(studio.shelf.folder, model)
+    folder = await asyncio.to_thread(studio.run_store.folder, model)
     accept = request.headers.get("accept", "")
     if step is not None:
-        kept = await asyncio.to_thread(kept_view, folder, step, view, asked.text)
-        if not any(kind in accept for kind in DRAWN):
-            return Json(kept)
-        old = await asyncio.to_thread(lambda: drawn(rebuilt(kept), accept, studio.scratch))
-        return Response(old[0], media_type=old[1]) if old else Json(kept)
-    given = {"text": asked.text, "series": asked.series, **(asked.model_extra or {})}
+        saved = await asyncio.to_thread(snapshot_view, folder, step, view, body.text)
+        if not any(kind in accept for kind in PICTURE_TYPES):
+            return Json(saved)
+        old = await asyncio.to_thread(lambda: rendered(rebuild_view(saved), accept, studio.scratch))
+        return Response(old[0], media_type=old[1]) if old else Json(saved)
+    params = {"text": body.text, "series": body.series, **(body.model_extra or {})}
     file = None
-    if asked.dataset:
-        file = (await asyncio.to_thread(studio.datasets.find, asked.dataset)).path
+    if body.dataset:
+        file = (await asyncio.to_thread(studio.datasets.find, body.dataset)).path
 
     def work(run: Run) -> Response:
-        found = look(run, view, given, file, studio.limits, studio.scratch)
-        picture = drawn(found, accept, studio.scratch)
+        computed = compute_view(run, view, params, file, studio.limits, studio.scratch)
+        picture = rendered(computed, accept, studio.scratch)
         if picture is not None:
             return Response(picture[0], media_type=picture[1])
-        return Json({**found.to_json(), "model": model})
+        return Json({**computed.to_json(), "model": model})
 
-    return await _with(studio, model, work)
+    return await _with_model(studio, model, work)
 
 
-async def _with(studio: Studio, name: str, work: Callable[[Run], T]) -> T:
-    """Some work with a loaded model, in a thread."""
-    folder = await asyncio.to_thread(studio.shelf.folder, name)
+async def _with_model(studio: Studio, name: str, work: Callable[[Run], T]) -> T:
+    """Call a function with a loaded model, in a worker thread."""
+    folder = await asyncio.to_thread(studio.run_store.folder, name)
 
-    def loaded() -> T:
-        with studio.loaded.use(name, folder) as run:
+    def call() -> T:
+        with studio.model_cache.use(name, folder) as run:
             return work(run)
 
-    return await studio.gate.run(loaded)
+    return await studio.work_queue.run(call)
 
 
-async def _drawn(studio: Studio, name: str, asked: Prompted) -> AsyncIterator[bytes]:
-    """The events of a text as it is drawn."""
-    folder = await asyncio.to_thread(studio.shelf.folder, name)
-    began, text, ended = time.perf_counter(), "", None
+async def _token_events(studio: Studio, name: str, body: GenerateRequest) -> AsyncIterator[bytes]:
+    """The SSE frames of a generated text."""
+    folder = await asyncio.to_thread(studio.run_store.folder, name)
+    start, text, ended = time.perf_counter(), "", None
 
     def tokens() -> Iterator[dict[str, Any]]:
-        with studio.loaded.use(name, folder) as run:
-            yield from drawing(run, asked.prompt, asked.parameters, studio.limits)
+        with studio.model_cache.use(name, folder) as run:
+            yield from stream_tokens(run, body.prompt, body.parameters, studio.limits)
 
     try:
-        async for token in studio.gate.stream(tokens):
+        async for token in studio.work_queue.stream(tokens):
             text, ended = text + token["text"], token["ended"]
             yield _event("token", token)
     except SeqloomError as error:
@@ -351,11 +354,11 @@ async def _drawn(studio: Studio, name: str, asked: Prompted) -> AsyncIterator[by
             raise
         yield _event("error", problem_of(error))
         return
-    spent = round(1000 * (time.perf_counter() - began), 2)
-    yield _event("done", {"text": text, "ended": ended, "timing_ms": spent})
+    milliseconds = round(1000 * (time.perf_counter() - start), 2)
+    yield _event("done", {"text": text, "ended": ended, "timing_ms": milliseconds})
 
 
-async def _after(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+async def _chain(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     yield first
     async for event in rest:
         yield event

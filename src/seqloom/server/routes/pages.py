@@ -1,4 +1,4 @@
-"""The pages: one index.html for all of them, and the files it asks for."""
+"""The pages (a single-page application): index.html and its static files."""
 
 import hashlib
 from functools import cache, lru_cache
@@ -7,7 +7,7 @@ from pathlib import Path
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from ..problems import answer, nowhere
+from ..problems import error_response, no_such_path
 
 STATIC = Path(__file__).parents[2] / "studio"
 PAGES = ("data", "train", "run", "compare", "inside", "try", "serve", "models", "api", "help")
@@ -25,30 +25,30 @@ router = APIRouter(include_in_schema=False)
 
 @router.api_route("/static/{name:path}", methods=["GET", "HEAD"])
 def static(name: str, request: Request) -> Response:
-    """A file of the pages; names are looked up in the list of what there is."""
-    found = _files().get(name)
-    if found is None or not found.is_file():
-        _files.cache_clear()  # files may be new while the pages are being written
-        found = _files().get(name)
-    if found is None:
-        return answer(nowhere(request.scope["path"]))
-    return _file(found, request)
+    """A static file; names are looked up in a listing and never joined into a path."""
+    path = _files().get(name)
+    if path is None or not path.is_file():
+        _files.cache_clear()  # a new file, while the pages are being developed
+        path = _files().get(name)
+    if path is None:
+        return error_response(no_such_path(request.scope["path"]))
+    return _file_response(path, request)
 
 
 def page(request: Request) -> Response:
-    """The page, which reads from the address what to show; for all that is not somewhere else."""
+    """index.html, whose router shows the page of the URL; for all paths that no route has."""
     path: str = request.scope["path"].removeprefix("/")
     first = path.split("/")[0]
-    is_read = request.method in ("GET", "HEAD")
-    if not is_read or (first in ("api", "static") and path != "api"):
-        return answer(nowhere(request.scope["path"]))
+    is_get = request.method in ("GET", "HEAD")
+    if not is_get or (first in ("api", "static") and path != "api"):
+        return error_response(no_such_path(request.scope["path"]))
     is_page = path == "" or (first in PAGES and path.count("/") <= 1)
-    return _file(STATIC / "index.html", request, 200 if is_page else 404)
+    return _file_response(STATIC / "index.html", request, 200 if is_page else 404)
 
 
 @cache
 def _files() -> dict[str, Path]:
-    """Every file of the pages by its name."""
+    """All static files by name."""
     return {
         path.relative_to(STATIC).as_posix(): path
         for path in STATIC.rglob("*")
@@ -56,10 +56,10 @@ def _files() -> dict[str, Path]:
     }
 
 
-def _file(path: Path, request: Request, status: int = 200) -> Response:
-    """A file, or word that the browser's copy is still right."""
-    about = path.stat()
-    content, tag = _read(path, about.st_mtime_ns, about.st_size)
+def _file_response(path: Path, request: Request, status: int = 200) -> Response:
+    """A file, or 304 if the browser's cached copy is current (ETag)."""
+    status_info = path.stat()
+    content, tag = _read(path, status_info.st_mtime_ns, status_info.st_size)
     headers = {"Cache-Control": "no-cache", "ETag": tag}
     if status == 200 and tag in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
@@ -67,7 +67,7 @@ def _file(path: Path, request: Request, status: int = 200) -> Response:
 
 
 @lru_cache(maxsize=256)
-def _read(path: Path, changed: int, size: int) -> tuple[bytes, str]:
-    """A file's bytes and their fingerprint, read again when it has changed."""
+def _read(path: Path, mtime_ns: int, size: int) -> tuple[bytes, str]:
+    """The bytes of a file and their ETag; time and size are part of the cache key."""
     content = path.read_bytes()
     return content, f'"{hashlib.sha256(content).hexdigest()[:16]}"'

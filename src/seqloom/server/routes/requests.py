@@ -1,4 +1,4 @@
-"""Whether the server lives, what it does, and what was asked of it."""
+"""Health, version, status, error codes, and the request log."""
 
 import os
 import platform
@@ -10,37 +10,37 @@ from fastapi import APIRouter, Path
 from starlette.responses import Response
 
 from ...errors import pages, unknown
-from ..schemas.responses import CodePage, Health, Notes, Status, Version
+from ..schemas.responses import ErrorCodePage, Health, LoggedRequests, ServerStatus, VersionInfo
 from ..security import is_loopback
-from ..state import Here, Json
+from ..state import Json, StudioDep
 
 router = APIRouter(tags=["server"])
 
 
 @router.get("/healthz", response_model=Health)
 async def healthz() -> Response:
-    """Whether the server lives: always yes, if it answers."""
+    """Liveness check."""
     return Json({"status": "ok"})
 
 
 @router.get("/readyz", response_model=Health)
 async def readyz() -> Response:
-    """Whether it can work: models are loaded when they are first asked for, so always at once."""
+    """Readiness check: always ready, as models are loaded at their first request."""
     return Json({"status": "ready"})
 
 
-@router.get("/version", response_model=Version)
-async def versions() -> Response:
-    """What runs here."""
+@router.get("/version", response_model=VersionInfo)
+async def get_version() -> Response:
+    """Versions of Seqloom, Python and the API."""
     python = platform.python_version()
     return Json({"seqloom": version("seqloom"), "python": python, "api": "v1"})
 
 
-@router.get("/api/v1/status", response_model=Status)
-def status(studio: Here) -> Response:
-    """How the studio stands: what is training, what is loaded, who can reach it."""
-    rows, settings = studio.shelf.rows(), studio.settings
-    told: dict[str, Any] = {
+@router.get("/api/v1/status", response_model=ServerStatus)
+def get_status(studio: StudioDep) -> Response:
+    """Server status: running and queued runs, loaded models, address and limits."""
+    rows, settings = studio.run_store.rows(), studio.settings
+    content: dict[str, Any] = {
         "version": version("seqloom"),
         "runs_dir": str(settings.runs.resolve()),
         "running": [
@@ -49,26 +49,26 @@ def status(studio: Here) -> Response:
             if row["state"] == "running"
         ],
         "waiting": [row["id"] for row in rows if row["state"] == "waiting"],
-        "loaded": studio.loaded.ids(),
+        "loaded": studio.model_cache.ids(),
         "local": is_loopback(settings.host),
         "token": bool(settings.token),
         "threads": len(os.sched_getaffinity(0)),
         "address": f"http://{settings.host}:{settings.port}/",
         "limits": asdict(settings.limits),
     }
-    return Json(told)
+    return Json(content)
 
 
-@router.get("/api/v1/help/{code}", response_model=CodePage)
-def help_of(code: Annotated[str, Path(max_length=10)]) -> Response:
-    """The page of an error code: what it means, what to do, and why it is so."""
+@router.get("/api/v1/help/{code}", response_model=ErrorCodePage)
+def explain_code(code: Annotated[str, Path(max_length=10)]) -> Response:
+    """Explain an error code: what it means, how to fix it, and why it is an error."""
     known = pages()
     if code not in known:
         raise unknown("code", code, known)
     return Json(vars(known[code]))
 
 
-@router.get("/api/v1/requests", response_model=Notes)
-async def requests(studio: Here) -> Response:
-    """The last 50 requests to the web API: when, what, how long. Texts are not kept."""
-    return Json({"requests": studio.notebook.last()})
+@router.get("/api/v1/requests", response_model=LoggedRequests)
+async def list_requests(studio: StudioDep) -> Response:
+    """The last 50 API requests with status and time. Request bodies are not kept."""
+    return Json({"requests": studio.request_log.latest()})

@@ -1,7 +1,4 @@
-"""Runs: what they are, how they stand, and their events as they happen.
-
-One run in full, from its files and from what the job says that works on it.
-"""
+"""Runs: list, start, stop, resume, delete, and stream their training events."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -13,31 +10,31 @@ from fastapi import Path as PathParam
 from starlette.responses import Response, StreamingResponse
 
 from ...errors import SeqloomError
-from ...experiments.results import RESULT, read_climbed
+from ...experiments.results import RESULT, read_result
 from ...recipe import TABLES, Recipe
 from ...runs.card import metrics_in
 from ...runs.record import Record
 from ...runs.run import CHECKPOINT, EVENTS, RECIPE
-from ..event_stream import frames
-from ..jobs import Step
+from ..event_stream import sse_frames
+from ..jobs import JobStep
 from ..problems import problem_of_dict
-from ..run_store import probes_of, stands, waiting_row
-from ..schemas.requests import Resumed, Started, Stopped
-from ..schemas.responses import Begun, RunCommand, RunDetail, Runs, StateNow
-from ..snippets import gone, resuming, training
-from ..state import Here, Json, Studio
-from ..training import begin, delete, go_on, stop
+from ..run_store import run_state, snapshots_of, waiting_row
+from ..schemas.requests import ResumeRequest, StopRequest, TrainRequest
+from ..schemas.responses import RunCommand, RunDetail, RunList, StartedRuns, StopResponse
+from ..snippets import missing_files, resume_command, train_command
+from ..state import Json, Studio, StudioDep
+from ..training import delete, resume, start, stop
 
 RESUMABLE = ("stopped", "vanished", "crashed", "diverged", "finished")
 
 
-def described(studio: Studio, name: str, folder: Path, step: Step | None) -> dict[str, Any]:
-    """A run that has begun."""
-    record = studio.shelf.record(folder)
-    state, best = stands(record, step), record.best or {}
+def run_detail(studio: Studio, name: str, folder: Path, step: JobStep | None) -> dict[str, Any]:
+    """A run that has started, from its files and from its job."""
+    record = studio.run_store.record(folder)
+    state, best = run_state(record, step), record.best or {}
     recipe = record.recipe
     return {
-        **studio.shelf.row(name, folder, step),
+        **studio.run_store.row(name, folder, step),
         "recipe": {table: getattr(recipe, table) for table in TABLES},
         "toml": recipe.to_toml() if record.state != "damaged" else _text(folder),
         "start": record.start,
@@ -46,21 +43,21 @@ def described(studio: Studio, name: str, folder: Path, step: Step | None) -> dic
         "best_metrics": metrics_in(best),
         "test": _test(folder, step),
         "job": _job(step),
-        "resume_command": resuming(folder, studio.settings.runs),
+        "resume_command": resume_command(folder, studio.settings.runs),
         "error": _error(record, step, state),
         "can_resume": state in RESUMABLE and record.state != "damaged",
-        "checkpoint_step": _saved(record) if (folder / CHECKPOINT).exists() else None,
-        "probes": probes_of(folder),
+        "checkpoint_step": _checkpoint_step(record) if (folder / CHECKPOINT).exists() else None,
+        "probes": snapshots_of(folder),
         "folder": str(folder),
     }
 
 
-def waiting(studio: Studio, name: str, step: Step | None) -> dict[str, Any]:
-    """A run that has no folder yet: it waits, or it ended before it could begin."""
+def queued_run_detail(studio: Studio, name: str, step: JobStep | None) -> dict[str, Any]:
+    """A run without a folder: it is queued, or its process ended before it started."""
     if step is None:
-        raise studio.shelf.missing(name)
-    recipe = _ordered(step)
-    state = stands(None, step)
+        raise studio.run_store.not_found(name)
+    recipe = _recipe_of(step)
+    state = run_state(None, step)
     return {
         **waiting_row(name, step),
         "recipe": {table: getattr(recipe, table) for table in TABLES},
@@ -81,55 +78,55 @@ def waiting(studio: Studio, name: str, step: Step | None) -> dict[str, Any]:
 
 
 def command_of(studio: Studio, name: str) -> dict[str, Any]:
-    """What would train a run again; nothing for one that was made of others, not trained."""
-    folder, step = studio.shelf.known(name)
-    record = studio.shelf.record(folder) if folder is not None else None
+    """The command that trains a run again; empty for a converted run, which was not trained."""
+    folder, step = studio.run_store.find(name)
+    record = studio.run_store.record(folder) if folder is not None else None
     if record is not None and (record.state == "damaged" or record.start.get("converted")):
         return {"command": "", "missing": []}
     if record is None and step is None:
-        raise studio.shelf.missing(name)
-    recipe = record.recipe if record is not None else _ordered(cast(Step, step))
-    return {"command": training(recipe), "missing": gone(recipe)}
+        raise studio.run_store.not_found(name)
+    recipe = record.recipe if record is not None else _recipe_of(cast(JobStep, step))
+    return {"command": train_command(recipe), "missing": missing_files(recipe)}
 
 
-def problem_of_job(step: Step) -> dict[str, Any] | None:
-    """The error that ended a training, as a problem; None where it said nothing."""
-    told = step.error()
-    return None if told is None else problem_of_dict(told)
+def problem_of_job(step: JobStep) -> dict[str, Any] | None:
+    """The error that ended a training, as problem details; None if it printed no error."""
+    error = step.error()
+    return None if error is None else problem_of_dict(error)
 
 
-def _error(record: Record, step: Step | None, state: str) -> dict[str, Any] | None:
-    """What ended a run: divergence stands among its events, the rest in the log."""
+def _error(record: Record, step: JobStep | None, state: str) -> dict[str, Any] | None:
+    """The error that ended a run: divergence is an event, others are in the log of the job."""
     if state == "diverged" and record.events:
         return problem_of_dict(record.events[-1])
     return problem_of_job(step) if state == "crashed" and step is not None else None
 
 
-def _job(step: Step | None) -> dict[str, Any] | None:
+def _job(step: JobStep | None) -> dict[str, Any] | None:
     return None if step is None else {"log": step.log(), "exit_code": step.exit_code}
 
 
-def _test(folder: Path, step: Step | None) -> dict[str, Any] | None:
-    """How a run did on its test part: a rung or a fold keeps it, and so does a job."""
+def _test(folder: Path, step: JobStep | None) -> dict[str, Any] | None:
+    """Metrics on the test set: of a run of a ladder or of a fold, or of a job."""
     if (folder / RESULT).exists():
         try:
-            judged = read_climbed(folder)
+            kept = read_result(folder)
         except (SeqloomError, KeyError, TypeError, ValueError):
-            judged = None
-        if judged is not None:
-            return {name: vars(value) for name, value in judged.measured.items()}
+            kept = None
+        if kept is not None:
+            return {name: vars(value) for name, value in kept.measured.items()}
     result = step.result() if step is not None else None
     return result.get("test") if result else None
 
 
-def _saved(record: Record) -> int | None:
+def _checkpoint_step(record: Record) -> int | None:
     """The step of the last checkpoint."""
     steps = [event["step"] for event in record.events if event["kind"] == "checkpoint"]
     return steps[-1] if steps else None
 
 
-def _ordered(step: Step) -> Recipe:
-    """The recipe that a job was given."""
+def _recipe_of(step: JobStep) -> Recipe:
+    """The recipe of a job step."""
     try:
         return Recipe.read(step.folder / f"{step.stem}.toml")
     except SeqloomError:
@@ -137,7 +134,7 @@ def _ordered(step: Step) -> Recipe:
 
 
 def _text(folder: Path) -> str:
-    """A recipe that cannot be read, as it is."""
+    """The text of a recipe that cannot be parsed."""
     try:
         return (folder / RECIPE).read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -145,108 +142,106 @@ def _text(folder: Path) -> str:
 
 
 router = APIRouter(prefix="/api/v1/runs", tags=["runs"])
-RunId = Annotated[
-    str, PathParam(description="The id of a run, as the list has it.", max_length=200)
-]
+RunId = Annotated[str, PathParam(description="The id of a run, as listed.", max_length=200)]
 STREAM: dict[int | str, dict[str, Any]] = {
-    200: {"content": {"text/event-stream": {}}, "description": "Events as they happen."}
+    200: {"content": {"text/event-stream": {}}, "description": "Training events, live."}
 }
 
 
-@router.get("", response_model=Runs)
-def runs(studio: Here) -> Response:
-    """Every run, the newest first: those of the command line as well, and those that wait."""
-    return Json({"runs": studio.shelf.rows()})
+@router.get("", response_model=RunList)
+def list_runs(studio: StudioDep) -> Response:
+    """All runs, newest first, including queued runs and those of the command line."""
+    return Json({"runs": studio.run_store.rows()})
 
 
-@router.post("", response_model=Begun, status_code=201)
-def begin_runs(asked: Started, studio: Here) -> Response:
-    """Train one recipe or several, one after another, in a process that outlives the server.
+@router.post("", response_model=StartedRuns, status_code=201)
+def start_runs(body: TrainRequest, studio: StudioDep) -> Response:
+    """Train one or several recipes in order, in a process that outlives the server.
 
-    All recipes are checked first. The ids of the runs are known at once; `events` can be listened
-    to before training has begun.
+    All recipes are validated first. The ids of the runs are returned at once; their `events` can be
+    streamed before training has started.
     """
-    return Json(begin(studio, asked), 201)
+    return Json(start(studio, body), 201)
 
 
-@router.post("/{run}:stop", response_model=StateNow, status_code=202)
-def stop_run(run: RunId, asked: Stopped, studio: Here) -> Response:
-    """Stop as Ctrl-C does: the step is finished, all is saved, and it can go on later."""
-    state = stop(studio, run, discard=asked.discard)
-    return Json({"id": run, "state": "discarded" if asked.discard else state}, 202)
+@router.post("/{run}:stop", response_model=StopResponse, status_code=202)
+def stop_run(run: RunId, body: StopRequest, studio: StudioDep) -> Response:
+    """Stop training as Ctrl-C does: finish the step and save a checkpoint, to be resumed later."""
+    state = stop(studio, run, discard=body.discard)
+    return Json({"id": run, "state": "discarded" if body.discard else state}, 202)
 
 
-@router.post("/{run}:resume", response_model=Begun, status_code=201)
-def resume_run(run: RunId, asked: Resumed, studio: Here) -> Response:
-    """Go on from the last checkpoint, exactly as if it had never been stopped."""
-    return Json(go_on(studio, run, asked.settings), 201)
+@router.post("/{run}:resume", response_model=StartedRuns, status_code=201)
+def resume_run(run: RunId, body: ResumeRequest, studio: StudioDep) -> Response:
+    """Resume from the last checkpoint; the result is the same as without the interruption."""
+    return Json(resume(studio, run, body.settings), 201)
 
 
 @router.delete("/{run}", status_code=204)
-def delete_run(run: RunId, studio: Here) -> Response:
-    """Delete a run that is not being trained, with its weights."""
+def delete_run(run: RunId, studio: StudioDep) -> Response:
+    """Delete a run that is not training, with its weights."""
     delete(studio, run)
     return Response(status_code=204)
 
 
 @router.get("/{run}", response_model=RunDetail)
-def run(run: RunId, studio: Here) -> Response:
-    """All about one run: its recipe, how it stands, what ended it, how to go on."""
-    folder, step = studio.shelf.known(run)
+def get_run(run: RunId, studio: StudioDep) -> Response:
+    """A run in detail: recipe, state, metrics, error, and the command to resume it."""
+    folder, step = studio.run_store.find(run)
     if folder is None:
-        return Json(waiting(studio, run, step))
-    return Json(described(studio, run, folder, step))
+        return Json(queued_run_detail(studio, run, step))
+    return Json(run_detail(studio, run, folder, step))
 
 
 @router.get("/{run}/command", response_model=RunCommand)
-def command(run: RunId, studio: Here) -> Response:
-    """The command that would train it again, with every setting that is not as it would be anyway.
+def get_train_command(run: RunId, studio: StudioDep) -> Response:
+    """The command that trains a run again, with every option that differs from its default.
 
-    It needs the model's own defaults, so it is asked for by itself: the first time takes a moment.
+    This imports the class of the model for its defaults, so the first request takes a moment.
     """
     return Json(command_of(studio, run))
 
 
 @router.get("/{run}/events", responses=STREAM, response_class=Response)
-async def events(
+async def stream_events(
     run: RunId,
-    studio: Here,
+    studio: StudioDep,
     after: Annotated[
-        int, Query(ge=0, le=2**53, description="Begin after the line of this number.")
+        int, Query(ge=0, le=2**53, description="Start after the line of this number.")
     ] = 0,
     kinds: Annotated[
-        str, Query(max_length=200, description="Only these kinds: eval,sample,end")
+        str, Query(max_length=200, description="Only these kinds of events: eval,sample,end")
     ] = "",
     last_event_id: Annotated[str, Header(max_length=100)] = "",
 ) -> Response:
-    """The story of training as server-sent events, as far as it goes and then live.
+    """Training events as server-sent events (SSE): all past events, then live ones.
 
-    The id of an event is the number of its line in events.jsonl: who comes back with
-    Last-Event-ID, or `after`, misses nothing and hears nothing twice. An event `state` without an
-    id tells how the run stands: at the beginning, when that changes, and after the last line.
+    The id of an event is its line number in events.jsonl: a client that reconnects with
+    Last-Event-ID, or `after`, gets every later event exactly once. An event `state` without an id
+    has the state of the run: at the start, when it changes, and after the last line.
     """
     if last_event_id.isascii() and last_event_id.isdigit():
         after = int(last_event_id[:18])
     wanted = {kind for kind in kinds.split(",") if kind}
-    told = _told(studio, run, after, wanted)
-    first = await anext(told)  # so that a run that is not there is a 404, and no stream
+    frames = _frames(studio, run, after, wanted)
+    first = await anext(frames)  # before the response starts: an unknown run must be a 404
     return StreamingResponse(
-        _with(first, told),
+        _chain(first, frames),
         media_type="text/event-stream",
         headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"},
     )
 
 
-async def _told(studio: Studio, run: str, after: int, kinds: set[str]) -> AsyncIterator[bytes]:
-    """The frames of one listener, from the tail that all listeners share."""
-    folder, _ = await asyncio.to_thread(studio.shelf.known, run)
+async def _frames(studio: Studio, run: str, after: int, kinds: set[str]) -> AsyncIterator[bytes]:
+    """The SSE frames for one client, from the event stream that all clients share."""
+    folder, _ = await asyncio.to_thread(studio.run_store.find, run)
     path = (folder or studio.settings.runs / run) / EVENTS
-    async with studio.tails.of(path, lambda: studio.shelf.state(run)) as tail:
-        async for frame in frames(tail, after, kinds, studio.is_closing):
+    async with studio.event_streams.subscribe(path, lambda: studio.run_store.state(run)) as stream:
+        async for frame in sse_frames(stream, after, kinds, studio.is_closing):
             yield frame
 
 
-async def _with(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+async def _chain(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     yield first
     async for frame in rest:
         yield frame

@@ -1,1 +1,1 @@
-"""Schemas of requests and responses."""
+"""Pydantic schemas of requests and responses."""

@@ -1,67 +1,67 @@
-"""What the web API answers of models and data, field by field; the rest is in `answers`."""
+"""Response schemas (pydantic) for models, data sets, comparisons and examples."""
 
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from .responses import Open, Opt, Probes, Problem
+from .responses import ExtensibleResponse, OptionField, Problem, Snapshots
 
 
-class DataSetRow(BaseModel):
-    """A file that was given to the studio."""
+class DataSetInfo(BaseModel):
+    """An uploaded file."""
 
     id: str
     name: str
     bytes: int
     created: float
-    example: str = Field("", description="The example that it came with.")
+    example: str = Field("", description="The built-in example that it belongs to.")
 
 
-class DataSets(BaseModel):
-    """Every data set, the newest first."""
+class DataSetList(BaseModel):
+    """All data sets, newest first."""
 
-    datasets: list[DataSetRow]
+    datasets: list[DataSetInfo]
 
 
-class NextStep(BaseModel):
-    """What to train, so that the file is read in the same way."""
+class SuggestedTraining(BaseModel):
+    """The task and the data settings for training on this file."""
 
     task: str
     settings: dict[str, Any]
 
 
-class SeenSymbol(BaseModel):
-    """One symbol, and whether training will know it."""
+class TokenPreview(BaseModel):
+    """A token, and whether it is in the vocabulary."""
 
     text: str
     known: bool
 
 
-class SampleRow(BaseModel):
-    """A row as a model will see it."""
+class RowPreview(BaseModel):
+    """A tokenized row."""
 
     line: int
-    symbols: dict[str, list[SeenSymbol]] = Field(description="By role.")
-    more: dict[str, int] = Field(description="How many symbols are left out, by role.")
+    symbols: dict[str, list[TokenPreview]] = Field(description="Tokens, by role.")
+    more: dict[str, int] = Field(description="Number of tokens that are not listed, by role.")
     label: str | list[str] | None
 
 
-class DataReport(Open):
-    """What was found in a file."""
+class DataReport(ExtensibleResponse):
+    """The check of a data set."""
 
-    dataset: DataSetRow
-    report: dict[str, Any] = Field(description="What `seqloom check --json` prints.")
-    rows: list[SampleRow] = Field(description="The first 20, as a model will see them.")
-    lengths: dict[str, list[dict[str, Any]]] = Field(description="How many are how long, by role.")
-    ok: bool = Field(description="Whether training is open.")
-    reason: str | None = Field(description="Why it is closed, in words.")
-    next: NextStep
-    remedy: dict[str, Any] | None = Field(description="A way of reading that would help.")
-    tasks: list[str] = Field(description="The three tasks it is most likely meant for.")
+    dataset: DataSetInfo
+    report: dict[str, Any] = Field(description="As `seqloom check --json` prints it.")
+    rows: list[RowPreview] = Field(description="The first 20 rows, tokenized.")
+    lengths: dict[str, list[dict[str, Any]]] = Field(description="Histogram of lengths, by role.")
+    ok: bool = Field(description="Whether training is possible.")
+    reason: str | None = Field(description="Why training is not possible.")
+    next: SuggestedTraining
+    remedy: dict[str, Any] | None = Field(description="Data settings that would help.")
+    tasks: list[str] = Field(description="The three most likely tasks.")
 
 
-class ModelRow(BaseModel):
-    """A model in a list."""
+class ModelSummary(BaseModel):
+    """Summary of a model."""
 
     id: str
     task: str
@@ -72,95 +72,97 @@ class ModelRow(BaseModel):
     metric_title: str | None
     best: float | None
     best_shown: str | None
-    size: int | None = Field(description="How many numbers it learned.")
+    size: int | None = Field(description="Number of parameters.")
     bytes: int
     age: float
 
 
-class Models(BaseModel):
-    """Every run that has weights, the newest first."""
+class ModelList(BaseModel):
+    """All runs that have weights, newest first."""
 
-    models: list[ModelRow]
+    models: list[ModelSummary]
 
 
-class ViewOffer(BaseModel):
-    """A view that a model has."""
+class ViewInfo(BaseModel):
+    """A view that a model supports."""
 
     view: str
     title: str
     about: str
-    options: list[Opt]
+    options: list[OptionField]
 
 
-class ViewName(BaseModel):
-    """A view that a model lacks."""
+class MissingView(BaseModel):
+    """A view that a model does not support."""
 
     view: str
     title: str
 
 
-class Ahead(BaseModel):
-    """How far a model of series looks ahead, and at which numbers."""
+class ForecastInfo(BaseModel):
+    """Forecast horizon and columns of a forecasting model."""
 
     horizon: int
     period: int
     columns: list[str]
-    known: list[str] = Field(description="Columns whose future it has to be told.")
+    known: list[str] = Field(
+        description="Columns whose future values must be given (known covariates)."
+    )
 
 
-class ModelDetail(ModelRow):
-    """All about a model."""
+class ModelDetail(ModelSummary):
+    """A model in detail."""
 
-    folder: str = Field(description="Where it is, as the command line calls it.")
-    views: list[ViewOffer] = Field(description="In the order in which a page shows them.")
-    missing: list[ViewName]
-    examples: list[str] = Field(description="Inputs to try.")
+    folder: str = Field(description="The run folder, as for the command line.")
+    views: list[ViewInfo] = Field(description="In the order of the page.")
+    missing: list[MissingView]
+    examples: list[str] = Field(description="Example inputs.")
     labels: list[str] | None
-    symbols: int | None = Field(description="How many symbols it knows.")
+    symbols: int | None = Field(description="Vocabulary size.")
     unit: str
-    probes: Probes
-    forecast: Ahead | None
-    parameters: list[Opt] = Field(description="What can be set where it is asked.")
+    probes: Snapshots
+    forecast: ForecastInfo | None
+    parameters: list[OptionField] = Field(description="Inference options.")
     snippets: dict[str, str] = Field(description="curl, python and javascript.")
 
 
-class Card(BaseModel):
-    """A model in words."""
+class ModelCard(BaseModel):
+    """A model card."""
 
     markdown: str
 
 
-class Usage(BaseModel):
-    """How much was read."""
+class PredictUsage(BaseModel):
+    """Size of the input."""
 
     inputs: int
     symbols: int
 
 
-class Answered(BaseModel):
-    """Answers, in the order of the inputs."""
+class PredictResponse(BaseModel):
+    """Predictions, in the order of the inputs."""
 
     outputs: list[dict[str, Any]] = Field(
         description="As `seqloom predict --json` prints them: input, output, log_prob, "
-        "probability, probabilities, nbest. A text that goes on: input, text, ended, symbols."
+        "probability, probabilities, nbest. Generated text: input, text, ended, symbols."
     )
     model: str
     timing_ms: float
-    usage: Usage
+    usage: PredictUsage
 
 
-class ViewShown(Open):
-    """A view: numbers, and a sentence computed from them."""
+class ViewResponse(ExtensibleResponse):
+    """A view: its data, and a caption computed from them."""
 
     view: str
     version: int
     model: str
-    caption: str = Field(description="What there is to see, in one sentence.")
+    caption: str = Field(description="What it shows, in one sentence.")
     notes: list[str]
 
 
-class Comparison(Open):
-    """Runs side by side, as `seqloom compare --json` prints them."""
+class CompareResponse(ExtensibleResponse):
+    """A comparison of runs, as `seqloom compare --json` prints it."""
 
     task: str
     examples: str
@@ -170,51 +172,59 @@ class Comparison(Open):
     metric: str
     verdict: str
     notes: list[str]
-    where: dict[str, Any] = Field(description="By length, label, and known or unknown symbols.")
-    cost: list[dict[str, Any]] = Field(description="Of each run: size, bytes, seconds, ms.")
+    where: dict[str, Any] = Field(
+        description="By length, by label, and by known and unknown tokens."
+    )
+    cost: list[dict[str, Any]] = Field(
+        description="Of each run: parameters, bytes, training seconds, ms per example."
+    )
 
 
-class RunAnswer(Open):
-    """What one run says to an input."""
+class RunPrediction(ExtensibleResponse):
+    """The output of one run for an input."""
 
     run: str
     output: dict[str, Any] | None
-    surprise: dict[str, Any] | None = Field(description="The view of that name, if it has it.")
-    next: dict[str, Any] | None = Field(description="The view of that name, if it has it.")
+    surprise: dict[str, Any] | None = Field(description="The view of that name, if supported.")
+    next: dict[str, Any] | None = Field(description="The view of that name, if supported.")
     error: Problem | None
 
 
-class ComparedAnswers(BaseModel):
-    """The same input through several runs."""
+class CompareInputsResponse(BaseModel):
+    """The outputs of several runs for the same input."""
 
     text: str
-    runs: list[RunAnswer]
+    runs: list[RunPrediction]
 
 
-class ExampleRow(BaseModel):
-    """A first training."""
+class ExampleInfo(BaseModel):
+    """A built-in example."""
 
     name: str
     title: str
-    sentence: str = Field(description="What there is to see.")
+    sentence: str = Field(description="What it shows.")
     task: str
     source: Literal["real", "made"]
-    about_data: str = Field(description="Where its data comes from.")
+    about_data: str = Field(description="The source of its data.")
     models: list[str]
-    seconds: float | None = Field(description="What all its models took here, once measured.")
+    seconds: float | None = Field(
+        description="Measured training time of all its models on this machine."
+    )
 
 
-class Examples(BaseModel):
-    """Every example."""
+class ExampleList(BaseModel):
+    """All examples."""
 
-    examples: list[ExampleRow]
+    examples: list[ExampleInfo]
 
 
-class ExampleChosen(BaseModel):
-    """An example whose data is ready."""
+class ExampleSetup(BaseModel):
+    """An example whose data set is stored."""
 
-    dataset: str | None = Field(description="The id of its data; none: the task makes its own.")
+    dataset: str | None = Field(
+        description="The id of its data set; null if the task generates its data."
+    )
     task: str
     models: list[str] = Field(description="From simple to large.")
     settings: dict[str, dict[str, Any]] = Field(description="By model, as table.key.")
-    common: dict[str, Any] = Field(description="Those that all models share.")
+    common: dict[str, Any] = Field(description="Settings that all models share.")

@@ -1,147 +1,147 @@
-"""What the web API answers, field by field: the description at /openapi.json is made of this."""
+"""Response schemas (pydantic); /openapi.json is generated from them."""
 
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ..run_store import State
+from ..run_store import RunState
 
 
-class Open(BaseModel):
-    """An answer that may have further fields."""
+class ExtensibleResponse(BaseModel):
+    """A response that may have additional fields."""
 
     model_config = ConfigDict(extra="allow")
 
 
-class Place(BaseModel):
-    """Where in a file something is wrong."""
+class FileLocation(BaseModel):
+    """The location of an error in a file."""
 
     file: str
     line: int | None = None
 
 
 class Problem(BaseModel):
-    """What went wrong (RFC 9457), in the words of the command line."""
+    """Problem details of an error (RFC 9457), with the message of the command line."""
 
-    type: str = Field(description="The page of the code.")
+    type: str = Field(description="The help page of the error code.")
     title: str
     status: int
-    detail: str = Field(description="The whole text as the command line prints it.")
-    code: str = Field(description="Such as D011; `seqloom explain CODE` tells all about it.")
-    problem: str = Field(description="One sentence.")
-    place: Place | None = None
-    notes: list[str] = Field(default=[], description="What else is good to know.")
-    help: list[str] = Field(default=[], description="What can be done.")
+    detail: str = Field(description="The full message as the command line prints it.")
+    code: str = Field(description="Error code, such as D011; see `seqloom explain CODE`.")
+    problem: str = Field(description="The error in one sentence.")
+    place: FileLocation | None = None
+    notes: list[str] = Field(default=[], description="Further information.")
+    help: list[str] = Field(default=[], description="Suggested fixes.")
     errors: list[dict[str, Any]] = Field(
-        default=[], description="Every place of the request that does not fit: loc and msg."
+        default=[], description="Every invalid field of the request: loc and msg."
     )
 
 
 class Health(BaseModel):
-    """Whether the server lives."""
+    """Liveness and readiness."""
 
     status: str = "ok"
 
 
-class Version(BaseModel):
-    """What runs here."""
+class VersionInfo(BaseModel):
+    """Versions of Seqloom, Python and the API."""
 
     seqloom: str
     python: str
     api: str = "v1"
 
 
-class Running(BaseModel):
-    """A training that is under way."""
+class RunningTraining(BaseModel):
+    """A run that is training."""
 
     id: str
     progress: float | None
 
 
-class Status(BaseModel):
-    """How the studio stands: what the strip at the bottom of every page says."""
+class ServerStatus(BaseModel):
+    """Server status, as in the status bar of every page."""
 
     version: str
-    runs_dir: str = Field(description="Where the runs are.")
-    running: list[Running]
-    waiting: list[str] = Field(description="Runs that wait for others before them.")
-    loaded: list[str] = Field(description="Models that are in memory, the last used first.")
-    local: bool = Field(description="Only this computer can reach the server.")
-    token: bool = Field(description="A token is needed.")
-    threads: int = Field(description="Processors that a training may use.")
+    runs_dir: str = Field(description="The folder of runs.")
+    running: list[RunningTraining]
+    waiting: list[str] = Field(description="Queued runs.")
+    loaded: list[str] = Field(description="Loaded models, most recently used first.")
+    local: bool = Field(description="Whether only this computer can reach the server.")
+    token: bool = Field(description="Whether a token is required.")
+    threads: int = Field(description="CPU cores available for training.")
     address: str
-    limits: dict[str, float] = Field(description="How much a request may bring, and how long.")
+    limits: dict[str, float] = Field(description="Limits on requests.")
 
 
-class RunRow(BaseModel):
-    """A run in a list."""
+class RunSummary(BaseModel):
+    """Summary of a run."""
 
     id: str = Field(description="The name of its folder; climb~5-gram is 5-gram in climb.")
     name: str
     task: str
     model: str
-    state: State
-    progress: float | None = Field(description="The share of training that is done.")
-    metric: str | None = Field(description="The most telling metric of its task.")
+    state: RunState
+    progress: float | None = Field(description="Fraction of training that is done.")
+    metric: str | None = Field(description="The main metric of its task.")
     metric_title: str | None
-    best: float | None = Field(description="The best it had on validation.")
+    best: float | None = Field(description="Best validation value of the metric.")
     best_shown: str | None
-    curve: list[float] = Field(description="The metric at each evaluation, thinned.")
-    age: float = Field(description="Seconds since anything last happened.")
-    seconds: float = Field(description="How long it was trained.")
-    learned: int | None = Field(description="How many numbers it learned.")
+    curve: list[float] = Field(description="The metric at each evaluation, downsampled.")
+    age: float = Field(description="Seconds since the last event.")
+    seconds: float = Field(description="Training time.")
+    learned: int | None = Field(description="Number of parameters.")
     has_weights: bool
 
 
-class Runs(BaseModel):
-    """Every run, the newest first."""
+class RunList(BaseModel):
+    """All runs, newest first."""
 
-    runs: list[RunRow]
+    runs: list[RunSummary]
 
 
-class Probes(BaseModel):
-    """What was asked of a model at its evaluations, for a time-lapse."""
+class Snapshots(BaseModel):
+    """Training snapshots: views of fixed inputs, saved at each evaluation."""
 
     steps: list[int]
     inputs: list[str]
-    views: list[str] = Field(description="The views that were kept of them.")
+    views: list[str] = Field(description="The views that were saved of each input.")
 
 
-class JobState(BaseModel):
-    """What the process of a training has said, where the studio has started it."""
+class JobOutput(BaseModel):
+    """Log and exit code of a training process that the studio has started."""
 
     log: list[str] = Field(description="The last 20 lines.")
     exit_code: int | None
 
 
-class RunDetail(RunRow):
-    """All about one run."""
+class RunDetail(RunSummary):
+    """A run in detail."""
 
     recipe: dict[str, dict[str, Any]] = Field(description="The tables data, task, model, training.")
     toml: str
-    start: dict[str, Any] = Field(description="What was said at the start: sizes, versions.")
+    start: dict[str, Any] = Field(description="The start event: sizes, versions.")
     evaluations: int
     best_step: int | None
     best_metrics: dict[str, float | None] = Field(description="All metrics at the best step.")
-    test: dict[str, Any] | None = Field(description="On the test part, where it was measured.")
-    job: JobState | None
+    test: dict[str, Any] | None = Field(description="Metrics on the test set, if evaluated.")
+    job: JobOutput | None
     resume_command: str
-    error: Problem | None = Field(description="What ended it, where something has.")
+    error: Problem | None = Field(description="The error that ended it.")
     can_resume: bool
-    checkpoint_step: int | None = Field(description="From where it would go on.")
-    probes: Probes
+    checkpoint_step: int | None = Field(description="The step of the last checkpoint.")
+    probes: Snapshots
     folder: str
 
 
 class RunCommand(BaseModel):
-    """The command that would train a run again."""
+    """The command that trains a run again."""
 
-    command: str = Field(description="`seqloom train …`; empty where a run was not trained.")
-    missing: list[str] = Field(description="Files that it names and that are no longer there.")
+    command: str = Field(description="`seqloom train …`; empty if the run was not trained.")
+    missing: list[str] = Field(description="Files of the command that no longer exist.")
 
 
-class Note(BaseModel):
-    """A request that was answered."""
+class LoggedRequest(BaseModel):
+    """A logged request."""
 
     t: float
     method: str
@@ -151,101 +151,104 @@ class Note(BaseModel):
     model: str | None
 
 
-class Notes(BaseModel):
-    """The last requests, the newest first."""
+class LoggedRequests(BaseModel):
+    """The last requests, newest first."""
 
-    requests: list[Note]
+    requests: list[LoggedRequest]
 
 
-class Begun(BaseModel):
-    """Trainings that were begun."""
+class StartedRuns(BaseModel):
+    """Runs that were started."""
 
     job: str
     runs: list[str] = Field(description="The ids of the runs, in order.")
 
 
-class StateNow(BaseModel):
-    """How a run stood when it was asked to stop."""
+class StopResponse(BaseModel):
+    """The state of a run when it was stopped."""
 
     id: str
     state: str
 
 
-class Named(BaseModel):
-    """What a run is called now."""
+class RenameResponse(BaseModel):
+    """The new id of a renamed run."""
 
     id: str
 
 
-class Opt(BaseModel):
-    """One setting, as a field of a form."""
+class OptionField(BaseModel):
+    """An option as a form field."""
 
     name: str
     kind: Literal["whole", "number", "truth", "text", "choice"]
-    choices: list[str] = Field(description="The words to choose from, where only some will do.")
-    default: bool | int | float | str | None
+    choices: list[str] = Field(description="The allowed values, if only some are.")
+    default: bool | int | float | str | list[int | str] | None
     help: str
 
 
-class TaskRow(BaseModel):
-    """A task: what models are trained for."""
+class TaskInfo(BaseModel):
+    """A task that models can be trained for."""
 
     name: str
     summary: str
-    verb: str = Field(description="The command that uses a model of this task.")
+    verb: str = Field(description="The inference command for models of this task.")
     form: str
-    roles: list[str] = Field(description="The columns of its file; none: it makes its own data.")
-    headline: str = Field(description="The metric that chooses the best step.")
+    roles: list[str] = Field(description="The columns of its file; none if its data is synthetic.")
+    headline: str = Field(description="The metric that selects the best checkpoint.")
     headline_title: str
-    options: list[Opt]
+    options: list[OptionField]
 
 
-class Tasks(BaseModel):
-    """Every task."""
+class TaskList(BaseModel):
+    """All tasks."""
 
-    tasks: list[TaskRow]
+    tasks: list[TaskInfo]
 
 
-class ModelChoice(BaseModel):
-    """A model that can do a task."""
+class TrainableModel(BaseModel):
+    """A model that can be trained for a task."""
 
     name: str
     summary: str
-    is_baseline: bool = Field(description="Others are only measured by it.")
+    is_baseline: bool = Field(description="Whether it is a baseline for other models.")
     learns: Literal["counting", "passes", "gradients"]
-    options: list[Opt]
+    learns_by: str = Field(description="The training method, such as: EM (Baum-Welch).")
+    options: list[OptionField]
 
 
-class ModelChoices(BaseModel):
-    """The models of a task, from simple to large, and all that can be set."""
+class TrainableModels(BaseModel):
+    """The models of a task, from simple to large, and all options."""
 
-    models: list[ModelChoice]
-    training: list[Opt]
-    data: list[Opt]
-    recipes: list[str] = Field(description="Recipes for this task that come with Seqloom.")
+    models: list[TrainableModel]
+    training: list[OptionField]
+    data: list[OptionField]
+    recipes: list[str] = Field(description="Recipes for this task that are shipped with Seqloom.")
 
 
 class CheckedRecipe(BaseModel):
-    """A recipe that is right, in every form."""
+    """A valid recipe."""
 
     toml: str = Field(description="With every default written out.")
     short_toml: str = Field(description="Only what differs from the defaults.")
-    command: str = Field(description="The command that does the same.")
+    command: str = Field(description="The equivalent command.")
     problems: list[str]
     tables: dict[str, dict[str, Any]]
 
 
-class Estimated(BaseModel):
-    """How long a training would take on this machine."""
+class TrainingTimeEstimate(BaseModel):
+    """Estimated training time on this machine."""
 
-    seconds: float | None = Field(description="With reading and judging; null where not known.")
+    seconds: float | None = Field(
+        description="Including data loading and evaluation; null if unknown."
+    )
     words: str = Field(description="Such as: about 4 min, instant, not known.")
-    reason: str = Field(description="Why it is not known.")
-    problem: Problem | None = Field(description="The error that training would end with.")
+    reason: str = Field(description="Why it is unknown.")
+    problem: Problem | None = Field(description="The error that training would raise.")
 
 
-class CodePage(BaseModel):
-    """What `seqloom explain CODE` tells."""
+class ErrorCodePage(BaseModel):
+    """The explanation of an error code (`seqloom explain CODE`)."""
 
     code: str
     title: str

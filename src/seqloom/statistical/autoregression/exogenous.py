@@ -1,4 +1,4 @@
-"""What drives a series beside its own past: a constant, a trend, a season, inputs."""
+"""Exogenous regressors of an autoregression: intercept, linear trend, seasonal dummies, inputs."""
 
 from dataclasses import dataclass
 
@@ -10,11 +10,11 @@ from ...signature import Series
 
 
 @dataclass(frozen=True)
-class Driving:
-    """Which columns there are, in this order: a constant, the number of the step, seasons, inputs.
+class Regressors:
+    """The exogenous columns, in this order: intercept, trend, seasonal dummies, inputs.
 
-    Beside a constant, the first place of a season has no column: it is what the others are measured
-    from.
+    Beside an intercept the first position of the season has no dummy variable: with one the columns
+    would be collinear.
     """
 
     intercept: bool
@@ -25,8 +25,8 @@ class Driving:
     known: int
 
     @classmethod
-    def of(cls, space: Series, intercept: bool, trend: bool, season: bool) -> "Driving":
-        """What was asked for, of series that have a clock where they need one."""
+    def of(cls, space: Series, intercept: bool, trend: bool, season: bool) -> "Regressors":
+        """Those that were chosen, for series that have a time index where they need one."""
         if (trend or season) and not space.clock:
             raise _no_clock("trend" if trend else "season")
         if season and space.period < 2:
@@ -35,19 +35,19 @@ class Driving:
 
     @property
     def inputs(self) -> int:
-        """How many inputs there are, the clock not being one."""
+        """How many inputs there are; the time index is not one of them."""
         return self.known - self.clock
 
     @property
-    def width(self) -> int:
+    def columns(self) -> int:
         """How many columns there are."""
-        places = self.period - self.intercept if self.season else 0
-        return self.intercept + self.trend + places + self.inputs
+        dummies = self.period - self.intercept if self.season else 0
+        return self.intercept + self.trend + dummies + self.inputs
 
-    def rows(
+    def design_matrix(
         self, known: Float[np.ndarray, "time known"], later: int = 0
     ) -> Float[np.ndarray, "time columns"]:
-        """The columns at each step, or so many steps later, the inputs being the same."""
+        """The columns at each step, or so many steps later with the same inputs."""
         known = np.asarray(known, dtype=np.float64)
         found = [np.ones((len(known), 1))] if self.intercept else []
         if self.clock:
@@ -55,8 +55,8 @@ class Driving:
             if self.trend:
                 found.append(steps[:, None])
             if self.season:
-                places = np.mod(np.rint(steps).astype(np.int64), self.period)
-                dummies = places[:, None] == np.arange(self.period)
+                positions = np.mod(np.rint(steps).astype(np.int64), self.period)
+                dummies = positions[:, None] == np.arange(self.period)
                 found.append(dummies[:, int(self.intercept) :].astype(np.float64))
         return np.concatenate([*found, known[:, int(self.clock) :]], axis=1)
 
@@ -64,13 +64,13 @@ class Driving:
 def _no_clock(option: str) -> ModelError:
     return ModelError(
         "M442",
-        f"model.{option} needs the number of every step, and the task does not give it",
+        f"model.{option} needs a time index, and the task does not give one",
         help=["--set task.clock=true"],
     )
 
 
 def no_season(option: str) -> ModelError:
-    """For an option that needs a season where there is none."""
+    """The error of an option that needs a season where there is none."""
     return ModelError(
         "M445",
         f"model.{option}: these series have no season, as their period is 1",

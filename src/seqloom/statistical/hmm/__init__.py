@@ -1,10 +1,9 @@
-"""What hidden states show of themselves: rows of real numbers or of counts, and what is missing.
+"""Hidden Markov models (HMMs) and linear chains: forward-backward, Viterbi, Baum-Welch, emissions.
 
-`readable` has the equations, row by row; the kinds beside it are their quick twins. `regimes` joins
-one of them with a walk through states, whose sums are the lattice's.
-
-Chains of hidden states in log space: all paths summed, the best found, samples drawn.
-
-`readable` has the equations; `quick` gives the same for many sequences at once, by Numba. Hidden
-Markov models and conditional random fields are both made of it.
+`inference` is the reference implementation: forward-backward, Viterbi, k-best paths and sampling of
+one sequence, with their equations; CRFs use it too, as their scores need not be probabilities.
+`compiled` gives the same for many sequences, by the Numba kernels in `kernels_*`. `chain` holds the
+scores of a linear chain. `emissions` and `gaussian` are the emission distributions of real numbers
+and counts, `emissions_reference` their equations; `gaussian_hmm` joins them with a chain, and
+`initialise` finds where EM starts.
 """

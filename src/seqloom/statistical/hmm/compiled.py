@@ -1,13 +1,7 @@
-"""The quick twin of `readable`: many sequences at once, compiled.
+"""Forward-backward, Viterbi and Baum-Welch E-steps of many sequences: fast path, compiled by Numba.
 
-Equations are there; here is how arrays are laid out for the loops in `sums` and `paths`.
-
-Compiled loops, imported when they are first called: Numba takes a second to come.
-
-What a hidden Markov model expects to have happened: one pass of Baum and Welch, compiled.
-
-A number more than 1e-200 times smaller than another at the same place may count as 0, which
-`quick.posteriors` never lets happen.
+The same results as the reference implementation in `inference`, where the equations are. This
+module brings arrays into the layout that the kernels in `kernels_*` expect.
 """
 
 from dataclasses import dataclass
@@ -18,146 +12,161 @@ from typing import Any, Literal
 import numpy as np
 from jaxtyping import Float, Int
 
-from .chain import Lattice, Places
+from .chain import EmissionScores, LinearChain
 
 
 @cache
-def loops(name: Literal["sums", "paths", "em", "emissions"]) -> Any:
-    """The module of this name."""
+def kernels(name: Literal["sums", "paths", "em", "emissions"]) -> Any:
+    """The module `kernels_{name}`, imported when first used: importing Numba takes a second."""
     return import_module(f".kernels_{name}", __package__)
 
 
-MULTIPLE = 4  # states are padded to so many, with some that cannot be
+UNROLL = 4  # kernels of dense chains take this many states at once; chains are padded to a multiple
 
 
 @dataclass(frozen=True)
-class Expected:
-    """Sums over all sequences: how likely they are, and how often each thing happened on average.
+class ExpectedCounts:
+    """Expected sufficient statistics of Baum-Welch, summed over sequences; two can be added.
 
-    Two of them can be added. `rows` has, for each row of the table of scores, how often each state
-    was there.
+    `emissions` has, for each row of the table of emission scores, how often each state is expected
+    to have emitted it.
     """
 
     log_likelihood: float
-    first: Float[np.ndarray, " states"]
-    moves: Float[np.ndarray, "states states"]
-    last: Float[np.ndarray, " states"]
-    rows: Float[np.ndarray, "rows states"]
+    initial: Float[np.ndarray, " states"]
+    transitions: Float[np.ndarray, "states states"]
+    final: Float[np.ndarray, " states"]
+    emissions: Float[np.ndarray, "rows states"]
 
-    def __add__(self, other: "Expected") -> "Expected":
-        return Expected(*(one + vars(other)[name] for name, one in vars(self).items()))
+    def __add__(self, other: "ExpectedCounts") -> "ExpectedCounts":
+        return ExpectedCounts(*(one + vars(other)[name] for name, one in vars(self).items()))
 
 
-def expected(lattice: Lattice, places: Places) -> Expected:
-    """The same as the sums of `readable.posteriors` over all sequences, in a lattice of any moves.
+def expected_counts(chain: LinearChain, scores: EmissionScores) -> ExpectedCounts:
+    """E-step of Baum-Welch (Rabiner, 1989) for a dense chain, by scaled forward-backward.
 
-    A sequence that cannot be counts for nothing, and makes the log-likelihood -inf.
+    Gives the counts of `inference.posteriors` summed over all sequences. An impossible sequence
+    adds no counts and makes the log-likelihood -inf.
+
+    A number more than 1e-200 times smaller than another at the same position may underflow to 0.
+    `posteriors` is exact there: it works in log space, at the price of more exp and log.
     """
-    count = len(lattice.first)
-    more = -count % MULTIPLE
-    first, last = (np.exp(np.pad(p, (0, more), constant_values=-np.inf)) for p in _ends(lattice))
-    moves = np.exp(np.pad(lattice.moves, (0, more), constant_values=-np.inf))
-    tops = places.table.max(axis=1)
+    count = len(chain.initial)
+    more = -count % UNROLL
+    first, last = (np.exp(np.pad(p, (0, more), constant_values=-np.inf)) for p in _ends(chain))
+    transitions = np.exp(np.pad(chain.transitions, (0, more), constant_values=-np.inf))
+    # Only ratios within a row matter to the posterior. Less its maximum, no row can underflow as a
+    # whole; what was subtracted comes back in `shift`, once for each time the row is used.
+    tops = scores.table.max(axis=1)
     tops = np.where(np.isfinite(tops), tops, 0.0)
     table = np.zeros((len(tops), count + more))
-    np.exp(places.table - tops[:, None], out=table[:, :count])
-    which, starts = places.which.astype(np.int64), places.starts
-    columns = np.ascontiguousarray(moves.T)
-    likelihood, begun, moved, over, rows = loops("em").baum_welch(
-        first, moves, columns, last, table, which, starts
+    np.exp(scores.table - tops[:, None], out=table[:, :count])
+    index, offsets = scores.index.astype(np.int64), scores.offsets
+    transposed = np.ascontiguousarray(transitions.T)
+    likelihood, begun, moved, ended, emitted = kernels("em").baum_welch(
+        first, transitions, transposed, last, table, index, offsets
     )
-    shift = float(tops @ np.bincount(which, minlength=len(tops)))
-    counts = (begun[:count], (moves * moved)[:count, :count], over[:count], rows[:, :count])
-    return Expected(float(likelihood) + shift, *map(np.ascontiguousarray, counts))
+    shift = float(tops @ np.bincount(index, minlength=len(tops)))
+    moved = (transitions * moved)[:count, :count]  # the kernel leaves this common factor out
+    counts = (begun[:count], moved, ended[:count], emitted[:, :count])
+    return ExpectedCounts(float(likelihood) + shift, *map(np.ascontiguousarray, counts))
 
 
-def _ends(lattice: Lattice) -> tuple[np.ndarray, np.ndarray]:
-    return lattice.first, lattice.last
+def _ends(chain: LinearChain) -> tuple[np.ndarray, np.ndarray]:
+    return chain.initial, chain.final
 
 
-FAR = -400.0  # scores of moves so far below 0, or so far above, are never made exp of
+FAR = -400.0  # transition scores beyond ± FAR / 2 are not exponentiated: products could overflow
 
 
 @dataclass(frozen=True)
-class Sums:
-    """What all paths come to: the total of each sequence in nats, and how often things happen.
+class Posteriors:
+    """Posterior of the paths of several sequences: log-partitions, marginals, expected counts.
 
-    What is begun, moved and ended is summed over sequences, each with its weight.
+    The counts of initial states, transitions and final states are summed over sequences, each with
+    its weight.
     """
 
-    totals: Float[np.ndarray, " batch"]
-    chances: Float[np.ndarray, "places columns"]
-    first: Float[np.ndarray, " states"]
-    moves: Float[np.ndarray, "states width"]
-    last: Float[np.ndarray, " states"]
+    log_partitions: Float[np.ndarray, " batch"]
+    marginals: Float[np.ndarray, "positions columns"]
+    initial: Float[np.ndarray, " states"]
+    transitions: Float[np.ndarray, "states width"]
+    final: Float[np.ndarray, " states"]
 
 
-def totals(lattice: Lattice, places: Places) -> Float[np.ndarray, " batch"]:
-    """Z of each sequence; 0 of one that has no places."""
-    found: np.ndarray = loops("sums").totals(*_made(lattice), *_in_order(places))
+def log_partitions(chain: LinearChain, scores: EmissionScores) -> Float[np.ndarray, " batch"]:
+    """Log-partition Z of each sequence, for an HMM the log-likelihood; 0 if it is empty."""
+    found: np.ndarray = kernels("sums").log_partitions(
+        *_chain_arrays(chain), *_scores_by_position(scores)
+    )
     return found
 
 
 def posteriors(
-    lattice: Lattice, places: Places, weights: Float[np.ndarray, " batch"] | None = None
-) -> Sums:
-    """The total of all paths, the chances at each place, and what happens on average.
+    chain: LinearChain, scores: EmissionScores, weights: Float[np.ndarray, " batch"] | None = None
+) -> Posteriors:
+    """Forward-backward algorithm: log-partitions, marginals and expected counts.
 
-    Without weights nothing is summed over sequences.
+    Without weights no counts are summed over sequences.
     """
-    weighed = np.zeros(len(places.lengths)) if weights is None else weights.astype(np.float64)
-    return Sums(*loops("sums").posteriors(*_made(lattice), *_in_order(places), weighed))
+    weights = np.zeros(len(scores.lengths)) if weights is None else weights.astype(np.float64)
+    arrays = (*_chain_arrays(chain), *_scores_by_position(scores))
+    return Posteriors(*kernels("sums").posteriors(*arrays, weights))
 
 
-def filtered(lattice: Lattice, places: Places) -> Float[np.ndarray, "places columns"]:
-    """p(y_t = i | what was seen up to t) at each place; 0 where no path can be."""
-    first, moves, products, _, onto, seen = _made(lattice)
-    found = np.zeros((len(places.which), places.table.shape[1]))
-    for scores, start in zip(places.rows(), places.starts.tolist(), strict=False):
-        if len(scores):
-            exact = np.ascontiguousarray(scores, dtype=np.float64)
-            sums = loops("sums").forward(first, moves, products, onto, seen, exact)
+def filtered_marginals(
+    chain: LinearChain, scores: EmissionScores
+) -> Float[np.ndarray, "positions columns"]:
+    """p(y_t = i | emissions up to t) at each position; 0 where no path is possible."""
+    first, transitions, products, _, successor, column = _chain_arrays(chain)
+    found = np.zeros((len(scores.index), scores.table.shape[1]))
+    for rows, start in zip(scores.by_sequence(), scores.offsets.tolist(), strict=False):
+        if len(rows):
+            exact = np.ascontiguousarray(rows, dtype=np.float64)
+            sums = kernels("sums").forward(first, transitions, products, successor, column, exact)
             top = sums.max(1, keepdims=True)
-            can_be = np.isfinite(top)
-            shares = np.where(can_be, np.exp(sums - np.where(can_be, top, 0.0)), 0.0)
-            shares /= np.maximum(shares.sum(1, keepdims=True), 1e-300)
-            np.add.at(found[start : start + len(scores)].T, seen, shares.T)
+            is_possible = np.isfinite(top)
+            states = np.where(is_possible, np.exp(sums - np.where(is_possible, top, 0.0)), 0.0)
+            states /= np.maximum(states.sum(1, keepdims=True), 1e-300)
+            np.add.at(found[start : start + len(rows)].T, column, states.T)
     return found
 
 
 def viterbi(
-    lattice: Lattice, places: Places
-) -> tuple[Int[np.ndarray, " places"], Float[np.ndarray, " batch"]]:
-    """The states of the best path of each sequence, one after another, and its score."""
-    table, which, starts = _laid(places)
+    chain: LinearChain, scores: EmissionScores
+) -> tuple[Int[np.ndarray, " positions"], Float[np.ndarray, " batch"]]:
+    """Viterbi: the states of the best path of each sequence, laid end to end, and its score."""
+    table, index, offsets = _score_arrays(scores)
     found: tuple[np.ndarray, np.ndarray]
-    if not lattice.is_dense:
-        shape = (lattice.first, lattice.moves, lattice.last, lattice.onto, lattice.seen)
-        found = loops("paths").viterbi_sparse(*shape, table, which, starts)
+    if not chain.is_dense:
+        arrays = (chain.initial, chain.transitions, chain.final, chain.successor, chain.column)
+        found = kernels("paths").viterbi_banded(*arrays, table, index, offsets)
         return found
-    more = -len(lattice.first) % MULTIPLE
+    more = -len(chain.initial) % UNROLL
     first, last = (
-        np.pad(p, (0, more), constant_values=-np.inf) for p in (lattice.first, lattice.last)
+        np.pad(p, (0, more), constant_values=-np.inf) for p in (chain.initial, chain.final)
     )
-    moves = np.pad(lattice.moves, (0, more), constant_values=-np.inf)
+    transitions = np.pad(chain.transitions, (0, more), constant_values=-np.inf)
     wider = np.pad(table, ((0, 0), (0, more))) if more else table
-    columns = np.ascontiguousarray(moves.T)
-    found = loops("paths").viterbi_dense(first, moves, columns, last, wider, which, starts)
+    transposed = np.ascontiguousarray(transitions.T)
+    found = kernels("paths").viterbi_dense(
+        first, transitions, transposed, last, wider, index, offsets
+    )
     return found
 
 
 def best_paths(
-    lattice: Lattice, places: Places, count: int
+    chain: LinearChain, scores: EmissionScores, count: int
 ) -> list[list[tuple[Int[np.ndarray, " _"], float]]]:
-    """Of each sequence the best paths with their scores, best first; fewer where fewer can be."""
-    shape = (lattice.first, lattice.moves, lattice.last, lattice.onto, lattice.seen)
+    """k-best Viterbi: the best paths of each sequence and their scores; fewer if fewer exist."""
+    arrays = (chain.initial, chain.transitions, chain.final, chain.successor, chain.column)
     found = []
-    for scores in places.rows():
-        if len(scores) == 0:
+    for rows in scores.by_sequence():
+        if len(rows) == 0:
             found.append([(np.zeros(0, dtype=np.int64), 0.0)])
             continue
-        states, tops = loops("paths").best_paths(
-            *shape, np.ascontiguousarray(scores, np.float64), count
+        states, tops = kernels("paths").best_paths(
+            *arrays, np.ascontiguousarray(rows, np.float64), count
         )
         possible = zip(states, tops.tolist(), strict=True)
         found.append([(path, score) for path, score in possible if score > -np.inf])
@@ -165,34 +174,34 @@ def best_paths(
 
 
 def samples(
-    lattice: Lattice,
+    chain: LinearChain,
     scores: Float[np.ndarray, "time columns"],
-    chances: Float[np.ndarray, "samples time"],
+    uniforms: Float[np.ndarray, "samples time"],
 ) -> Int[np.ndarray, "samples time"]:
-    """Paths of one sequence drawn with their probability; chances are numbers from 0 to 1."""
-    first, moves, products, last, onto, seen = _made(lattice)
+    """Sample paths of one sequence from the posterior, by random numbers from 0 to 1."""
+    first, transitions, products, last, successor, column = _chain_arrays(chain)
     exact = np.ascontiguousarray(scores, dtype=np.float64)
-    before = loops("sums").forward(first, moves, products, onto, seen, exact)
+    before = kernels("sums").forward(first, transitions, products, successor, column, exact)
     if not np.isfinite(before[-1] + last).any():
-        raise ValueError("there is no path that can be")
-    found: np.ndarray = loops("paths").sample(before, moves, last, onto, chances)
+        raise ValueError("no path is possible: every path has the score -inf")
+    found: np.ndarray = kernels("paths").sample(before, transitions, last, successor, uniforms)
     return found
 
 
-def _made(lattice: Lattice) -> tuple[np.ndarray, ...]:
-    """The arrays of a lattice, and exp of its moves where none is too large or too small."""
-    moves = lattice.moves
-    real = moves[np.isfinite(moves)]
+def _chain_arrays(chain: LinearChain) -> tuple[np.ndarray, ...]:
+    """The arrays of a chain, and exp(transitions) unless some score is too large or too small."""
+    transitions = chain.transitions
+    real = transitions[np.isfinite(transitions)]
     is_far = bool((np.abs(real) > -FAR / 2).any())
-    products = np.empty((0, moves.shape[1])) if is_far else np.exp(moves)
-    return lattice.first, moves, products, lattice.last, lattice.onto, lattice.seen
+    products = np.empty((0, transitions.shape[1])) if is_far else np.exp(transitions)
+    return chain.initial, transitions, products, chain.final, chain.successor, chain.column
 
 
-def _laid(places: Places) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    table = np.ascontiguousarray(places.table, dtype=np.float64)
-    return table, places.which.astype(np.int64), places.starts
+def _score_arrays(scores: EmissionScores) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    table = np.ascontiguousarray(scores.table, dtype=np.float64)
+    return table, scores.index.astype(np.int64), scores.offsets
 
 
-def _in_order(places: Places) -> tuple[np.ndarray, np.ndarray]:
-    """The scores of all places in a row, and where each sequence starts."""
-    return np.ascontiguousarray(places.table[places.which], dtype=np.float64), places.starts
+def _scores_by_position(scores: EmissionScores) -> tuple[np.ndarray, np.ndarray]:
+    """The scores of all positions in order, and where each sequence starts."""
+    return np.ascontiguousarray(scores.table[scores.index], dtype=np.float64), scores.offsets

@@ -1,4 +1,4 @@
-"""What every kind of emission can do."""
+"""Emission distributions of an HMM: the interface p(row | state) that each of them implements."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
@@ -8,106 +8,113 @@ import numpy as np
 from jaxtyping import Float, Int
 
 Rows = Float[np.ndarray, "rows width"]
-Chances = Float[np.ndarray, "rows states"]
+Probabilities = Float[np.ndarray, "rows states"]
 Kind = TypeVar("Kind", bound="Emission")
 
 
 @dataclass(frozen=True)
-class Ground:
-    """Where the numbers of each column lie, and how far they are spread: a mean and a deviation.
+class ColumnScale:
+    """Mean and standard deviation of each column of the training data.
 
-    Sums are taken of numbers less their mean, so that none is lost where they lie far from 0; and
-    no state may become narrower than a share of the spread.
+    Sums of squares are taken around this mean, because Σ x² - (Σ x)² / n loses all digits where the
+    mean is large beside the deviation. The floor on variances is relative to this deviation.
     """
 
-    centre: Float[np.ndarray, " width"]
-    spread: Float[np.ndarray, " width"]
+    mean: Float[np.ndarray, " width"]
+    deviation: Float[np.ndarray, " width"]
 
 
 @dataclass(frozen=True)
-class Moments:
-    """Sums over rows, from which states are learned; two of them can be added."""
+class SufficientStatistics:
+    """Expected sufficient statistics of an emission distribution; two of them can be added."""
 
     sums: tuple[Float[np.ndarray, "..."], ...]
 
-    def __add__(self, other: "Moments") -> "Moments":
-        return Moments(tuple(a + b for a, b in zip(self.sums, other.sums, strict=True)))
+    def __add__(self, other: "SufficientStatistics") -> "SufficientStatistics":
+        return SufficientStatistics(
+            tuple(a + b for a, b in zip(self.sums, other.sums, strict=True))
+        )
 
 
 @dataclass(frozen=True)
 class Emission(ABC):
-    """What the states show; every array has a row for each state."""
+    """An emission distribution p(row | state); every parameter has a row for each state."""
 
-    is_counted: ClassVar[bool] = False  # whether numbers are counts: whole, and not negative
+    is_count: ClassVar[bool] = False  # whether observations are counts: whole and not negative
 
     @classmethod
     @abstractmethod
-    def blank(cls: type[Kind], states: int, components: int, ground: Ground) -> Kind:
-        """States that are all alike: anything can be."""
+    def blank(cls: type[Kind], states: int, components: int, scale: ColumnScale) -> Kind:
+        """The same distribution for every state, before training."""
 
     @abstractmethod
-    def scores(self, rows: Rows) -> Chances:
-        """How well each row fits each state: log p(row | state)."""
+    def log_probs(self, rows: Rows) -> Probabilities:
+        """log p(row | state) of each row in each state."""
 
     @abstractmethod
-    def moments(self, rows: Rows, chances: Chances, ground: Ground) -> Moments:
-        """What rows with these chances of states add to what is known."""
+    def statistics(
+        self, rows: Rows, probabilities: Probabilities, scale: ColumnScale
+    ) -> SufficientStatistics:
+        """E-step: sufficient statistics of rows with these posterior probabilities of states."""
 
     @abstractmethod
-    def learned(self: Kind, moments: Moments, ground: Ground, floor: float) -> Kind:
-        """The states that fit best; one that was never visited stays as it is."""
+    def m_step(
+        self: Kind, statistics: SufficientStatistics, scale: ColumnScale, floor: float
+    ) -> Kind:
+        """M-step: the maximum likelihood estimate; a state that was never visited keeps its own."""
 
-    def started(
+    def fit_groups(
         self: Kind,
         rows: Rows,
         groups: Int[np.ndarray, " rows"],
-        ground: Ground,
+        scale: ColumnScale,
         floor: float,
-        chance: np.random.Generator,
+        rng: np.random.Generator,
     ) -> Kind:
-        """States that each fit a group of rows."""
+        """Fit each state to one group of rows, as a start for EM."""
         count = self.means().shape[0]
-        return self.learned(self.moments(rows, np.eye(count)[groups], ground), ground, floor)
+        return self.m_step(self.statistics(rows, np.eye(count)[groups], scale), scale, floor)
 
     @abstractmethod
     def means(self) -> Float[np.ndarray, "states width"]:
-        """The mean that each state shows."""
+        """The mean of each state."""
 
     @abstractmethod
     def deviations(self) -> Float[np.ndarray, "states width"]:
-        """How far each state strays from its mean: a standard deviation."""
+        """The standard deviation of each state."""
 
     @abstractmethod
-    def drawn(
-        self, states: Int[np.ndarray, " rows"], chance: np.random.Generator
+    def sample(
+        self, states: Int[np.ndarray, " rows"], rng: np.random.Generator
     ) -> Float[np.ndarray, "rows width"]:
-        """A row drawn at random of each of these states."""
+        """Sample a row from each of these states."""
 
     @abstractmethod
     def quantiles(
-        self, chances: Chances, levels: Float[np.ndarray, " levels"]
+        self, probabilities: Probabilities, levels: Float[np.ndarray, " levels"]
     ) -> Float[np.ndarray, "rows width levels"]:
-        """Of each number by itself, where states have these chances: what shares lie below."""
+        """Marginal quantiles of each column under a mixture of states with these probabilities."""
 
     @classmethod
-    def names(cls) -> list[str]:
-        """What its arrays are called."""
+    def parameter_names(cls) -> list[str]:
+        """The names of its parameters, which are also those of the weights on disk."""
         return [field.name for field in fields(cls)]
 
 
-def filled(rows: Rows) -> tuple[Rows, Rows | None]:
-    """Rows with 0 for what is missing, and 1.0 where a number is there; None where all are."""
-    lost = np.isnan(rows)
-    if not lost.any():
+def zero_filled(rows: Rows) -> tuple[Rows, Rows | None]:
+    """Rows with 0 for missing values, and a mask of observed ones; None if nothing is missing."""
+    missing = np.isnan(rows)
+    if not missing.any():
         return rows, None
-    return np.where(lost, 0.0, rows), (~lost).astype(np.float64)
+    return np.where(missing, 0.0, rows), (~missing).astype(np.float64)
 
 
-def weighed(
-    chances: Chances, values: Rows, here: Rows | None
+def weighted_sums(
+    probabilities: Probabilities, values: Rows, observed: Rows | None
 ) -> tuple[Float[np.ndarray, "states width"], Float[np.ndarray, "states width"]]:
-    """How often each number of each state was observed, and the sum of its values."""
-    if here is not None:
-        return chances.T @ here, chances.T @ values
-    often = np.ones(len(chances)) @ chances  # several times as fast as a sum over so short rows
-    return np.repeat(often[:, None], values.shape[1], 1), chances.T @ values
+    """Σ c and Σ c x of each state and column over observed values; c are the probabilities."""
+    if observed is not None:
+        return probabilities.T @ observed, probabilities.T @ values
+    # A product with ones is several times as fast as .sum(0) over rows as short as these.
+    count = np.ones(len(probabilities)) @ probabilities
+    return np.repeat(count[:, None], values.shape[1], 1), probabilities.T @ values

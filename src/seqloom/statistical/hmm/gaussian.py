@@ -1,10 +1,7 @@
-"""Normal distributions with all covariances.
+"""Emission distributions of HMMs: Gaussian (diagonal and full covariance), mixtures, and Poisson.
 
-Counts, as a Poisson distribution has them.
-
-Normal distributions whose numbers do not depend on one another, given the state.
-
-States that each show one of several things: mixtures of normal distributions.
+The fast path of `emissions_reference`, where the densities are written down row by row. Each class
+has the E-step (`statistics`) and the M-step (`m_step`) of Baum-Welch for its parameters.
 """
 
 from collections.abc import Iterator
@@ -13,40 +10,53 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from .compiled import loops
-from .emissions import Chances, Emission, Ground, Moments, Rows, filled, weighed
-from .inference import add
-from .initialise import groups_of
+from .compiled import kernels
+from .emissions import (
+    ColumnScale,
+    Emission,
+    Probabilities,
+    Rows,
+    SufficientStatistics,
+    weighted_sums,
+    zero_filled,
+)
+from .inference import logsumexp
+from .initialise import kmeans
 
 
 @dataclass(frozen=True)
 class Poisson(Emission):
-    """A mean count of each number."""
+    """Independent Poisson distributions of counts, one rate for each state and column."""
 
-    is_counted = True
+    is_count = True
 
     rate: Float[np.ndarray, "states width"]
 
     @classmethod
-    def blank(cls, states: int, components: int, ground: Ground) -> "Poisson":
+    def blank(cls, states: int, components: int, scale: ColumnScale) -> "Poisson":
         del components
-        return cls(np.tile(np.maximum(ground.centre, 1e-3), (states, 1)))
+        return cls(np.tile(np.maximum(scale.mean, 1e-3), (states, 1)))
 
-    def scores(self, rows: Rows) -> Chances:
-        values, here = filled(rows)
-        lost = self.rate.sum(1) if here is None else here @ self.rate.T
+    def log_probs(self, rows: Rows) -> Probabilities:
+        values, observed = zero_filled(rows)
+        total = self.rate.sum(1) if observed is None else observed @ self.rate.T
         factorials = np.empty(len(rows))
-        loops("emissions").log_factorials(np.ascontiguousarray(rows), factorials)
-        found: np.ndarray = values @ np.log(self.rate).T - lost - factorials[:, None]
+        kernels("emissions").log_factorials(np.ascontiguousarray(rows), factorials)
+        found: np.ndarray = values @ np.log(self.rate).T - total - factorials[:, None]
         return found
 
-    def moments(self, rows: Rows, chances: Chances, ground: Ground) -> Moments:
-        return Moments(weighed(chances, *filled(rows)))
+    def statistics(
+        self, rows: Rows, probabilities: Probabilities, scale: ColumnScale
+    ) -> SufficientStatistics:
+        return SufficientStatistics(weighted_sums(probabilities, *zero_filled(rows)))
 
-    def learned(self, moments: Moments, ground: Ground, floor: float) -> "Poisson":
-        count, total = moments.sums
+    def m_step(
+        self, statistics: SufficientStatistics, scale: ColumnScale, floor: float
+    ) -> "Poisson":
+        count, total = statistics.sums
         rate = total / np.where(count > 0, count, 1.0)
-        least = floor * np.minimum(1.0, np.maximum(ground.centre, 1e-3))
+        # A rate of 0 would make every count above 0 impossible in that state for ever.
+        least = floor * np.minimum(1.0, np.maximum(scale.mean, 1e-3))
         return Poisson(np.where(count > 0, np.maximum(rate, least), self.rate))
 
     def means(self) -> Float[np.ndarray, "states width"]:
@@ -55,47 +65,51 @@ class Poisson(Emission):
     def deviations(self) -> Float[np.ndarray, "states width"]:
         return np.sqrt(self.rate)
 
-    def drawn(self, states: Int[np.ndarray, " rows"], chance: np.random.Generator) -> Rows:
-        return chance.poisson(self.rate[states]).astype(np.float64)
+    def sample(self, states: Int[np.ndarray, " rows"], rng: np.random.Generator) -> Rows:
+        return rng.poisson(self.rate[states]).astype(np.float64)
 
     def quantiles(
-        self, chances: Chances, levels: Float[np.ndarray, " levels"]
+        self, probabilities: Probabilities, levels: Float[np.ndarray, " levels"]
     ) -> Float[np.ndarray, "rows width levels"]:
-        found: np.ndarray = loops("emissions").counted_quantiles(
-            np.ascontiguousarray(chances), self.rate, levels
+        found: np.ndarray = kernels("emissions").poisson_quantiles(
+            np.ascontiguousarray(probabilities), self.rate, levels
         )
         return found
 
 
-NEAR = 1e6  # variances from the middle of all means: nearer, products of matrices are exact enough
-
-WIDE = 4  # of fewer numbers loops are quicker
+# Up to this squared distance of means from their middle, in variances, to expand it is exact.
+NEAR = 1e6
+WIDE = 4  # with fewer columns the kernel is faster than matrix products
 
 
 @dataclass(frozen=True)
-class Diagonal(Emission):
-    """A mean and a variance of each number."""
+class DiagonalGaussian(Emission):
+    """Gaussian with a diagonal covariance: a mean and a variance for each state and column."""
 
     mean: Float[np.ndarray, "states width"]
     variance: Float[np.ndarray, "states width"]
 
     @classmethod
-    def blank(cls, states: int, components: int, ground: Ground) -> "Diagonal":
+    def blank(cls, states: int, components: int, scale: ColumnScale) -> "DiagonalGaussian":
         del components
-        return cls(np.tile(ground.centre, (states, 1)), np.tile(ground.spread**2, (states, 1)))
+        return cls(np.tile(scale.mean, (states, 1)), np.tile(scale.deviation**2, (states, 1)))
 
-    def scores(self, rows: Rows) -> Chances:
-        return scored(rows, self.mean, self.variance)
+    def log_probs(self, rows: Rows) -> Probabilities:
+        return diagonal_log_densities(rows, self.mean, self.variance)
 
-    def moments(self, rows: Rows, chances: Chances, ground: Ground) -> Moments:
-        return Moments(summed(rows, chances, ground))
+    def statistics(
+        self, rows: Rows, probabilities: Probabilities, scale: ColumnScale
+    ) -> SufficientStatistics:
+        return SufficientStatistics(diagonal_sums(rows, probabilities, scale))
 
-    def learned(self, moments: Moments, ground: Ground, floor: float) -> "Diagonal":
-        count, total, squares = moments.sums
-        found = fitted(count, total, squares, ground, floor)
-        seen = count > 0
-        return Diagonal(
-            np.where(seen, found[0], self.mean), np.where(seen, found[1], self.variance)
+    def m_step(
+        self, statistics: SufficientStatistics, scale: ColumnScale, floor: float
+    ) -> "DiagonalGaussian":
+        count, total, squares = statistics.sums
+        found = mean_and_variance(count, total, squares, scale, floor)
+        is_visited = count > 0
+        return DiagonalGaussian(
+            np.where(is_visited, found[0], self.mean), np.where(is_visited, found[1], self.variance)
         )
 
     def means(self) -> Float[np.ndarray, "states width"]:
@@ -104,142 +118,154 @@ class Diagonal(Emission):
     def deviations(self) -> Float[np.ndarray, "states width"]:
         return np.sqrt(self.variance)
 
-    def drawn(self, states: Int[np.ndarray, " rows"], chance: np.random.Generator) -> Rows:
-        noise = chance.normal(size=(len(states), self.mean.shape[1]))
+    def sample(self, states: Int[np.ndarray, " rows"], rng: np.random.Generator) -> Rows:
+        noise = rng.normal(size=(len(states), self.mean.shape[1]))
         found: np.ndarray = self.mean[states] + noise * np.sqrt(self.variance[states])
         return found
 
     def quantiles(
-        self, chances: Chances, levels: Float[np.ndarray, " levels"]
+        self, probabilities: Probabilities, levels: Float[np.ndarray, " levels"]
     ) -> Float[np.ndarray, "rows width levels"]:
-        found: np.ndarray = loops("emissions").normal_quantiles(
-            np.ascontiguousarray(chances), self.mean, np.sqrt(self.variance), levels
+        found: np.ndarray = kernels("emissions").normal_quantiles(
+            np.ascontiguousarray(probabilities), self.mean, np.sqrt(self.variance), levels
         )
         return found
 
 
-def scored(
+def diagonal_log_densities(
     rows: Rows, mean: Float[np.ndarray, "states width"], variance: Float[np.ndarray, "states width"]
-) -> Chances:
-    """log p(row) under each of several normal distributions."""
+) -> Probabilities:
+    """Log-density of each row under each of several Gaussians with diagonal covariance."""
     heights = -0.5 * np.log(2 * np.pi * variance)
     middle = mean.mean(0)
-    apart = (mean - middle) / variance  # Σ (x - m)² / 2v = Σ x² / 2v - x m / v + m² / 2v
-    is_near = bool((np.abs(apart * (mean - middle)) < NEAR).all())
+    # Expanded, Σ (x - m)² / 2v = Σ x² / 2v - x m / v + m² / 2v is two matrix products. It cancels
+    # badly where means lie many deviations apart; there, and with missing values, the kernel
+    # subtracts first.
+    slopes = (mean - middle) / variance
+    is_near = bool((np.abs(slopes * (mean - middle)) < NEAR).all())
     if rows.shape[1] >= WIDE and is_near and not np.isnan(rows).any():
         values = rows - middle
-        found: np.ndarray = values @ apart.T
-        found += (heights - 0.5 * apart * (mean - middle)).sum(1)
+        found: np.ndarray = values @ slopes.T
+        found += (heights - 0.5 * slopes * (mean - middle)).sum(1)
         np.multiply(values, values, out=values)
         found -= values @ (0.5 / variance).T
         return found
     found = np.empty((len(rows), len(mean)))
-    by_number = [np.ascontiguousarray(a.T) for a in (mean, 0.5 / variance, heights)]
-    loops("emissions").diagonal(np.ascontiguousarray(rows), *by_number, found)
+    by_column = [np.ascontiguousarray(a.T) for a in (mean, 0.5 / variance, heights)]
+    kernels("emissions").diagonal_log_densities(np.ascontiguousarray(rows), *by_column, found)
     return found
 
 
-def summed(
-    rows: Rows, chances: Chances, ground: Ground
+def diagonal_sums(
+    rows: Rows, probabilities: Probabilities, scale: ColumnScale
 ) -> tuple[Float[np.ndarray, "states width"], ...]:
-    """How often each number was seen in each state, the sum of it, and of its square."""
-    values, here = filled(rows - ground.centre)
-    return *weighed(chances, values, here), chances.T @ values**2
+    """Σ c, Σ c x and Σ c x² of each state and column, with x less the mean of its column."""
+    values, observed = zero_filled(rows - scale.mean)
+    return *weighted_sums(probabilities, values, observed), probabilities.T @ values**2
 
 
-def fitted(
+def mean_and_variance(
     count: Float[np.ndarray, "states width"],
     total: Float[np.ndarray, "states width"],
     squares: Float[np.ndarray, "states width"],
-    ground: Ground,
+    scale: ColumnScale,
     floor: float,
 ) -> tuple[Float[np.ndarray, "states width"], Float[np.ndarray, "states width"]]:
-    """The best mean and variance, none below the floor: of all that are allowed, the likeliest."""
+    """Maximum likelihood mean and variance, given that no variance is below the floor."""
     often = np.where(count > 0, count, 1.0)
     mean = total / often
     variance = squares / often - mean**2
-    return mean + ground.centre, np.maximum(variance, floor * ground.spread**2)
+    return mean + scale.mean, np.maximum(variance, floor * scale.deviation**2)
 
 
-AT_ONCE = 4096  # rows, so that what is made of them stays near the processor
+AT_ONCE = 4096  # rows of a block, so that temporary arrays stay in the processor's cache
 Square = Float[np.ndarray, "width width"]
 
 
 @dataclass(frozen=True)
-class Full(Emission):
-    """A mean of each number, and a covariance of every two."""
+class FullGaussian(Emission):
+    """Multivariate Gaussian: a mean and a full covariance matrix for each state."""
 
     mean: Float[np.ndarray, "states width"]
     covariance: Float[np.ndarray, "states width width"]
 
     @classmethod
-    def blank(cls, states: int, components: int, ground: Ground) -> "Full":
+    def blank(cls, states: int, components: int, scale: ColumnScale) -> "FullGaussian":
         del components
-        whole = np.tile(np.diag(ground.spread**2), (states, 1, 1))
-        return cls(np.tile(ground.centre, (states, 1)), whole)
+        whole = np.tile(np.diag(scale.deviation**2), (states, 1, 1))
+        return cls(np.tile(scale.mean, (states, 1)), whole)
 
-    def scores(self, rows: Rows) -> Chances:
+    def log_probs(self, rows: Rows) -> Probabilities:
         if rows.shape[1] == 1:
-            return scored(rows, self.mean, self.covariance[:, 0])
+            return diagonal_log_densities(rows, self.mean, self.covariance[:, 0])
         found = np.zeros((len(rows), len(self.mean)))
-        for which, seen in patterns(rows):
-            if not seen.any():
+        for which, observed in missing_patterns(rows):
+            if not observed.any():
                 continue
-            inside = np.linalg.cholesky(self.covariance[:, seen][:, :, seen])
-            apart = np.linalg.inv(inside)  # (x - m) · this has variance 1 in all directions
-            sizes = np.log(np.diagonal(inside, axis1=1, axis2=2)).sum(1)
-            heights = -0.5 * seen.sum() * np.log(2 * np.pi) - sizes
+            root = np.linalg.cholesky(self.covariance[:, observed][:, :, observed])
+            whitening = np.linalg.inv(root)  # L⁻¹ (x - m) has variance 1 in all directions
+            log_dets = np.log(np.diagonal(root, axis1=1, axis2=2)).sum(1)
+            heights = -0.5 * observed.sum() * np.log(2 * np.pi) - log_dets
             for start in range(0, len(which), AT_ONCE):
                 some = which[start : start + AT_ONCE]
-                values = rows[some][:, seen]
-                for state, mean in enumerate(self.mean[:, seen]):
-                    flat = (values - mean) @ apart[state].T
-                    squares = np.einsum("td,td->t", flat, flat)
+                values = rows[some][:, observed]
+                for state, mean in enumerate(self.mean[:, observed]):
+                    white = (values - mean) @ whitening[state].T
+                    squares = np.einsum("td,td->t", white, white)
                     found[some, state] = heights[state] - 0.5 * squares
         return found
 
-    def moments(self, rows: Rows, chances: Chances, ground: Ground) -> Moments:
+    def statistics(
+        self, rows: Rows, probabilities: Probabilities, scale: ColumnScale
+    ) -> SufficientStatistics:
         states, width = self.mean.shape
         if width == 1 and not np.isnan(rows).any():
-            often, sums, squares = summed(rows, chances, ground)
-            return Moments((often[:, 0], sums, squares[..., None]))
-        count, total = chances.sum(0), np.zeros((states, width))
+            often, sums, squares = diagonal_sums(rows, probabilities, scale)
+            return SufficientStatistics((often[:, 0], sums, squares[..., None]))
+        count, total = probabilities.sum(0), np.zeros((states, width))
         products = np.zeros((states, width, width))
-        for which, seen in patterns(rows):
-            if seen.all():
-                add_products(rows, which, chances, ground, total, products)
+        for which, observed in missing_patterns(rows):
+            if observed.all():
+                add_products(rows, which, probabilities, scale, total, products)
                 continue
             for state in range(states):
-                shares = chances[which, state]
-                values, unsure = self._expected(state, rows[which], seen)
-                values -= ground.centre
-                total[state] += shares @ values
-                products[state] += (shares[:, None] * values).T @ values + shares.sum() * unsure
-        return Moments((count, total, products))
+                weights = probabilities[which, state]
+                values, uncertain = self._conditional(state, rows[which], observed)
+                values -= scale.mean
+                total[state] += weights @ values
+                squares = (weights[:, None] * values).T @ values
+                products[state] += squares + weights.sum() * uncertain
+        return SufficientStatistics((count, total, products))
 
-    def _expected(
-        self, state: int, rows: Rows, seen: Bool[np.ndarray, " width"]
+    def _conditional(
+        self, state: int, rows: Rows, observed: Bool[np.ndarray, " width"]
     ) -> tuple[Rows, Square]:
-        """Rows with what a state expects of missing numbers, and how uncertain that is."""
-        lost, mean, whole = ~seen, self.mean[state], self.covariance[state]
-        values, unsure = np.tile(mean, (len(rows), 1)), np.zeros_like(whole)
-        values[:, seen] = rows[:, seen]
-        across = np.zeros((int(lost.sum()), 0))
-        if seen.any():
-            across = np.linalg.solve(whole[np.ix_(seen, seen)], whole[np.ix_(seen, lost)]).T
-            values[:, lost] += (rows[:, seen] - mean[seen]) @ across.T
-        unsure[np.ix_(lost, lost)] = whole[np.ix_(lost, lost)] - across @ whole[np.ix_(seen, lost)]
-        return values, unsure
+        """Rows with the conditional mean of missing values, and the conditional covariance."""
+        missing, mean, whole = ~observed, self.mean[state], self.covariance[state]
+        values, uncertain = np.tile(mean, (len(rows), 1)), np.zeros_like(whole)
+        values[:, observed] = rows[:, observed]
+        slope = np.zeros((int(missing.sum()), 0))
+        if observed.any():
+            slope = np.linalg.solve(
+                whole[np.ix_(observed, observed)], whole[np.ix_(observed, missing)]
+            ).T
+            values[:, missing] += (rows[:, observed] - mean[observed]) @ slope.T
+        uncertain[np.ix_(missing, missing)] = (
+            whole[np.ix_(missing, missing)] - slope @ whole[np.ix_(observed, missing)]
+        )
+        return values, uncertain
 
-    def learned(self, moments: Moments, ground: Ground, floor: float) -> "Full":
-        count, total, products = moments.sums
+    def m_step(
+        self, statistics: SufficientStatistics, scale: ColumnScale, floor: float
+    ) -> "FullGaussian":
+        count, total, products = statistics.sums
         mean, covariance = self.mean.copy(), self.covariance.copy()
         for state in np.flatnonzero(count > 0):
-            middle = total[state] / count[state]
-            inside = products[state] / count[state] - np.outer(middle, middle)
-            mean[state] = middle + ground.centre
-            covariance[state] = no_narrower(inside, ground, floor)
-        return Full(mean, covariance)
+            offset = total[state] / count[state]
+            inside = products[state] / count[state] - np.outer(offset, offset)
+            mean[state] = offset + scale.mean
+            covariance[state] = with_floor(inside, scale, floor)
+        return FullGaussian(mean, covariance)
 
     def means(self) -> Float[np.ndarray, "states width"]:
         return self.mean
@@ -247,143 +273,161 @@ class Full(Emission):
     def deviations(self) -> Float[np.ndarray, "states width"]:
         return np.sqrt(np.diagonal(self.covariance, axis1=1, axis2=2))
 
-    def drawn(self, states: Int[np.ndarray, " rows"], chance: np.random.Generator) -> Rows:
-        noise = chance.normal(size=(len(states), self.mean.shape[1]))
+    def sample(self, states: Int[np.ndarray, " rows"], rng: np.random.Generator) -> Rows:
+        noise = rng.normal(size=(len(states), self.mean.shape[1]))
         found: np.ndarray = self.mean[states] + np.einsum(
             "tij,tj->ti", np.linalg.cholesky(self.covariance)[states], noise
         )
         return found
 
     def quantiles(
-        self, chances: Chances, levels: Float[np.ndarray, " levels"]
+        self, probabilities: Probabilities, levels: Float[np.ndarray, " levels"]
     ) -> Float[np.ndarray, "rows width levels"]:
-        return Diagonal(self.mean, self.deviations() ** 2).quantiles(chances, levels)
+        marginal = DiagonalGaussian(self.mean, self.deviations() ** 2)
+        return marginal.quantiles(probabilities, levels)
 
 
-def patterns(
+def missing_patterns(
     rows: Rows,
 ) -> Iterator[tuple[Int[np.ndarray, " some"], Bool[np.ndarray, " width"]]]:
-    """Rows of which the same numbers are observed, and which those are."""
-    seen = ~np.isnan(rows)
-    if seen.all():
+    """Group rows by which columns are observed: a matrix is factorised once for each pattern."""
+    observed = ~np.isnan(rows)
+    if observed.all():
         yield np.arange(len(rows)), np.ones(rows.shape[1], dtype=bool)
         return
-    kinds, which = np.unique(seen, axis=0, return_inverse=True)
-    for kind, found in enumerate(kinds):
-        yield np.flatnonzero(which.ravel() == kind), found
+    patterns, which = np.unique(observed, axis=0, return_inverse=True)
+    for number, pattern in enumerate(patterns):
+        yield np.flatnonzero(which.ravel() == number), pattern
 
 
 def add_products(
     rows: Rows,
     which: Int[np.ndarray, " some"],
-    chances: Chances,
-    ground: Ground,
+    probabilities: Probabilities,
+    scale: ColumnScale,
     total: Float[np.ndarray, "states width"],
     products: Float[np.ndarray, "states width width"],
 ) -> None:
-    """Add Σ c x and Σ c x xᵀ of whole rows; of the products only one half is multiplied."""
+    """Add Σ c x and Σ c x xᵀ of complete rows.
+
+    Products of columns do not depend on the state: they are made once, and summed for all states by
+    one matrix product. As x xᵀ is symmetric, only its upper triangle is multiplied.
+    """
     upper = np.triu_indices(rows.shape[1])
     for start in range(0, len(which), AT_ONCE):
         some = which[start : start + AT_ONCE]
-        values, shares = rows[some] - ground.centre, chances[some].T
-        total += shares @ values
-        halves = shares @ (values[:, upper[0]] * values[:, upper[1]])
-        products[:, upper[0], upper[1]] += halves
-        beside = upper[0] != upper[1]
-        products[:, upper[1][beside], upper[0][beside]] += halves[:, beside]
+        values, weights = rows[some] - scale.mean, probabilities[some].T
+        total += weights @ values
+        triangles = weights @ (values[:, upper[0]] * values[:, upper[1]])
+        products[:, upper[0], upper[1]] += triangles
+        off_diagonal = upper[0] != upper[1]
+        products[:, upper[1][off_diagonal], upper[0][off_diagonal]] += triangles[:, off_diagonal]
 
 
-def no_narrower(covariance: Square, ground: Ground, floor: float) -> Square:
-    """The covariance, or the likeliest that is in no direction narrower than the floor.
+def with_floor(covariance: Square, scale: ColumnScale, floor: float) -> Square:
+    """The maximum likelihood covariance that has no variance below the floor in any direction.
 
-    In numbers of spread 1 that is to raise its small eigenvalues.
+    With columns scaled to deviation 1 that means to raise its small eigenvalues.
     """
-    scale = np.outer(ground.spread, ground.spread)
-    sizes, directions = np.linalg.eigh(covariance / scale)
-    if sizes[0] >= floor:
+    units = np.outer(scale.deviation, scale.deviation)
+    variances, directions = np.linalg.eigh(covariance / units)
+    if variances[0] >= floor:
         return covariance
-    return scale * ((directions * np.maximum(sizes, floor)) @ directions.T)
+    return units * ((directions * np.maximum(variances, floor)) @ directions.T)
 
 
 Each = Float[np.ndarray, "states components width"]
 
 
 @dataclass(frozen=True)
-class Mixture(Emission):
-    """Shares of components, and a mean and a variance of each number in each of them."""
+class GaussianMixture(Emission):
+    """Gaussian mixture (diagonal) in each state: weights (`share`), means and variances."""
 
     share: Float[np.ndarray, "states components"]
     mean: Each
     variance: Each
 
     @classmethod
-    def blank(cls, states: int, components: int, ground: Ground) -> "Mixture":
+    def blank(cls, states: int, components: int, scale: ColumnScale) -> "GaussianMixture":
         shape = (states, components, 1)
         share = np.full(shape[:2], 1 / components)
-        return cls(share, np.tile(ground.centre, shape), np.tile(ground.spread**2, shape))
+        return cls(share, np.tile(scale.mean, shape), np.tile(scale.deviation**2, shape))
 
-    def scores(self, rows: Rows) -> Chances:
-        return add(self._scores(rows))
+    def log_probs(self, rows: Rows) -> Probabilities:
+        return logsumexp(self._component_log_probs(rows))
 
-    def _scores(self, rows: Rows) -> Float[np.ndarray, "rows states components"]:
-        """log of the share and the density of each component."""
+    def _component_log_probs(self, rows: Rows) -> Float[np.ndarray, "rows states components"]:
+        """log w_k p_k(x) of each component."""
         width = self.mean.shape[-1]
-        each = scored(rows, self.mean.reshape(-1, width), self.variance.reshape(-1, width))
+        each = diagonal_log_densities(
+            rows, self.mean.reshape(-1, width), self.variance.reshape(-1, width)
+        )
         with np.errstate(divide="ignore"):
             return each.reshape(len(rows), *self.share.shape) + np.log(self.share)
 
-    def moments(self, rows: Rows, chances: Chances, ground: Ground) -> Moments:
-        scores = self._scores(rows)
-        parts = np.exp(scores - add(scores)[..., None]) * chances[..., None]
+    def statistics(
+        self, rows: Rows, probabilities: Probabilities, scale: ColumnScale
+    ) -> SufficientStatistics:
+        scores = self._component_log_probs(rows)
+        # Responsibilities: p(state | series) p(component | state, row).
+        parts = np.exp(scores - logsumexp(scores)[..., None]) * probabilities[..., None]
         flat = parts.reshape(len(rows), -1)
-        return Moments((flat.sum(0), *summed(rows, flat, ground)))
+        return SufficientStatistics((flat.sum(0), *diagonal_sums(rows, flat, scale)))
 
-    def learned(self, moments: Moments, ground: Ground, floor: float) -> "Mixture":
-        often, count, total, squares = moments.sums
-        found = fitted(count, total, squares, ground, floor)
-        seen = (count > 0).reshape(self.mean.shape)
+    def m_step(
+        self, statistics: SufficientStatistics, scale: ColumnScale, floor: float
+    ) -> "GaussianMixture":
+        often, count, total, squares = statistics.sums
+        found = mean_and_variance(count, total, squares, scale, floor)
+        is_visited = (count > 0).reshape(self.mean.shape)
         parts = often.reshape(self.share.shape)
         whole = parts.sum(1, keepdims=True)
         share = np.where(whole > 0, parts / np.where(whole > 0, whole, 1.0), self.share)
         pairs = zip(found, (self.mean, self.variance), strict=True)
-        return Mixture(share, *(np.where(seen, new.reshape(seen.shape), old) for new, old in pairs))
+        return GaussianMixture(
+            share,
+            *(np.where(is_visited, new.reshape(is_visited.shape), old) for new, old in pairs),
+        )
 
-    def started(
+    def fit_groups(
         self,
         rows: Rows,
         groups: Int[np.ndarray, " rows"],
-        ground: Ground,
+        scale: ColumnScale,
         floor: float,
-        chance: np.random.Generator,
-    ) -> "Mixture":
-        """Each state fits a group of rows, and each component a part of it."""
+        rng: np.random.Generator,
+    ) -> "GaussianMixture":
+        """Fit each state to one group of rows, and each component to a cluster within it."""
         states, components = self.share.shape
         parts = np.zeros(len(rows), dtype=np.int64)
         for state in range(states):
             mine = groups == state
             if mine.any():
-                parts[mine] = groups_of(rows[mine], components, ground, chance)
+                parts[mine] = kmeans(rows[mine], components, scale, rng)
         flat = np.eye(states * components)[groups * components + parts]
-        moments = Moments((flat.sum(0), *summed(rows, flat, ground)))
-        return self.learned(moments, ground, floor)
+        statistics = SufficientStatistics((flat.sum(0), *diagonal_sums(rows, flat, scale)))
+        return self.m_step(statistics, scale, floor)
 
     def means(self) -> Float[np.ndarray, "states width"]:
         found: np.ndarray = (self.share[..., None] * self.mean).sum(1)
         return found
 
     def deviations(self) -> Float[np.ndarray, "states width"]:
-        apart = self.mean - self.means()[:, None]
-        found: np.ndarray = (self.share[..., None] * (self.variance + apart**2)).sum(1)
+        errors = self.mean - self.means()[:, None]
+        found: np.ndarray = (self.share[..., None] * (self.variance + errors**2)).sum(1)
         return np.sqrt(found)
 
-    def drawn(self, states: Int[np.ndarray, " rows"], chance: np.random.Generator) -> Rows:
-        past = np.cumsum(self.share[states], axis=1)
-        which = (chance.random((len(states), 1)) * past[:, -1:] >= past).sum(1)
-        flat = Diagonal(*(a.reshape(-1, a.shape[-1]) for a in (self.mean, self.variance)))
-        return flat.drawn(states * self.share.shape[1] + which, chance)
+    def sample(self, states: Int[np.ndarray, " rows"], rng: np.random.Generator) -> Rows:
+        cumulative = np.cumsum(self.share[states], axis=1)
+        which = (rng.random((len(states), 1)) * cumulative[:, -1:] >= cumulative).sum(1)
+        return self._flat().sample(states * self.share.shape[1] + which, rng)
 
     def quantiles(
-        self, chances: Chances, levels: Float[np.ndarray, " levels"]
+        self, probabilities: Probabilities, levels: Float[np.ndarray, " levels"]
     ) -> Float[np.ndarray, "rows width levels"]:
-        flat = Diagonal(*(a.reshape(-1, a.shape[-1]) for a in (self.mean, self.variance)))
-        return flat.quantiles((chances[..., None] * self.share).reshape(len(chances), -1), levels)
+        weights = (probabilities[..., None] * self.share).reshape(len(probabilities), -1)
+        return self._flat().quantiles(weights, levels)
+
+    def _flat(self) -> DiagonalGaussian:
+        """All components of all states side by side."""
+        return DiagonalGaussian(*(a.reshape(-1, a.shape[-1]) for a in (self.mean, self.variance)))

@@ -1,6 +1,7 @@
-"""A first look at rows, before anything is learned from them: where they lie, and some of them.
+"""Initialisation of EM for HMMs of series: column means and deviations, k-means++ and k-means.
 
-Where learning starts: rows that are alike in groups, found by k-means (Lloyd, 1982).
+Before the first E-step a pass over the data gathers the scale of the columns and a sample of rows;
+k-means (Lloyd, 1982) clusters the sample, and each state starts from one cluster.
 """
 
 from dataclasses import dataclass
@@ -9,66 +10,72 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from .emissions import Ground, Rows
+from .emissions import ColumnScale, Rows
 
-KEPT = 5000  # rows of a batch
-MOST = 20000  # rows that groups are made of
-BROAD = 3.0  # nats by which a guess before the first look is worse than any start
+KEPT = 5000  # rows sampled from a batch
+MOST = 20000  # rows that are clustered
+BROAD = 3.0  # nats by which the log-likelihood before the first pass is worse than any start
 
 
 @dataclass(frozen=True)
-class Spread:
-    """How many numbers each column has, their mean, and the sum of squares around it."""
+class ColumnMoments:
+    """Count, mean and sum of squared deviations of each column; two can be added.
+
+    Moments around means are merged (Chan, Golub and LeVeque, 1979), and not plain sums of squares,
+    which would lose digits where columns lie far from 0.
+    """
 
     count: Float[np.ndarray, " width"]
     mean: Float[np.ndarray, " width"]
     squares: Float[np.ndarray, " width"]
 
     @classmethod
-    def of(cls, rows: Rows) -> "Spread":
-        """Of the numbers that are there."""
-        seen = ~np.isnan(rows)
-        count = seen.sum(0).astype(np.float64)
-        mean = np.where(seen, rows, 0.0).sum(0) / np.maximum(count, 1)
-        return cls(count, mean, (np.where(seen, rows - mean, 0.0) ** 2).sum(0))
+    def of(cls, rows: Rows) -> "ColumnMoments":
+        """Of the observed values."""
+        observed = ~np.isnan(rows)
+        count = observed.sum(0).astype(np.float64)
+        mean = np.where(observed, rows, 0.0).sum(0) / np.maximum(count, 1)
+        return cls(count, mean, (np.where(observed, rows - mean, 0.0) ** 2).sum(0))
 
-    def __add__(self, other: "Spread") -> "Spread":
+    def __add__(self, other: "ColumnMoments") -> "ColumnMoments":
         count = self.count + other.count
-        share = other.count / np.maximum(count, 1)
-        apart = other.mean - self.mean
-        squares = self.squares + other.squares + apart**2 * self.count * share
-        return Spread(count, self.mean + apart * share, squares)
+        fraction = other.count / np.maximum(count, 1)
+        difference = other.mean - self.mean
+        squares = self.squares + other.squares + difference**2 * self.count * fraction
+        return ColumnMoments(count, self.mean + difference * fraction, squares)
 
-    def ground(self) -> Ground:
-        """Mean and deviation; 1 for a column that never changes, or is never there."""
+    def scale(self) -> ColumnScale:
+        """Mean and standard deviation; 1 for a column that is constant or never observed."""
         deviation = np.sqrt(self.squares / np.maximum(self.count, 1))
         flat = deviation <= 1e-9 * np.maximum(np.abs(self.mean), 1e-300)
-        return Ground(self.mean, np.where(flat, 1.0, deviation))
+        return ColumnScale(self.mean, np.where(flat, 1.0, deviation))
 
-    def is_flat(self) -> bool:
-        """Whether no column ever changes."""
+    def is_constant(self) -> bool:
+        """Whether every column is constant."""
         deviation = np.sqrt(self.squares / np.maximum(self.count, 1))
         return bool((deviation <= 1e-9 * np.abs(self.mean)).all())
 
 
 @dataclass(frozen=True)
-class Sketch:
-    """Some rows, each with the walk it belongs to, the state it is told to be in, and its place.
+class InitialSample:
+    """Statistics of the pass before EM: column moments, and a sample of rows with their facts.
 
-    A place is from 0 for the first row of its series to just below 1; a state that is not told is
-    -1. Two of them can be added. The likelihood is that of a guess that any start is better than.
+    The facts of a row are the number of its HMM (one for each class), its label or -1, and its
+    relative position: 0 for the first row of its series, just below 1 for the last. `series` is how
+    many series each HMM has. Two samples can be added. The log-likelihood is a bound that any start
+    exceeds, so that the first real pass always counts as progress.
     """
 
     log_likelihood: float
-    spread: Spread
-    series: Float[np.ndarray, " walks"]
+    moments: ColumnMoments
+    series: Float[np.ndarray, " models"]
     rows: Rows
     facts: Float[np.ndarray, "rows 3"]
 
-    def __add__(self, other: "Sketch") -> "Sketch":
-        return Sketch(
+    def __add__(self, other: "InitialSample") -> "InitialSample":
+        return InitialSample(
             self.log_likelihood + other.log_likelihood,
-            self.spread + other.spread,
+            self.moments + other.moments,
             self.series + other.series,
             np.concatenate([self.rows, other.rows]),
             np.concatenate([self.facts, other.facts]),
@@ -79,66 +86,69 @@ class Sketch:
         cls,
         rows: Rows,
         lengths: Int[np.ndarray, " series"],
-        walks: Int[np.ndarray, " series"],
+        models: Int[np.ndarray, " series"],
         count: int,
-        told: Int[np.ndarray, " rows"] | None = None,
-    ) -> "Sketch":
-        """Of several series, each of one of so many walks."""
+        labels: Int[np.ndarray, " rows"] | None = None,
+    ) -> "InitialSample":
+        """Of several series, each belonging to one of `count` HMMs."""
         time = [np.arange(length) / max(1, length) for length in lengths.tolist()]
-        states = np.full(len(rows), -1) if told is None else told
-        places = np.concatenate([*time, np.zeros(0)])
-        facts = np.column_stack([np.repeat(walks, lengths), states, places]).astype(np.float64)
-        guess = -(~np.isnan(rows)).sum() * BROAD - 2 * np.nansum(np.log1p(np.abs(rows)))
-        series = np.bincount(walks, minlength=count).astype(np.float64)
-        keep = evenly(len(rows), KEPT)
-        return cls(float(guess), Spread.of(rows), series, rows[keep], facts[keep])
+        states = np.full(len(rows), -1) if labels is None else labels
+        positions = np.concatenate([*time, np.zeros(0)])
+        facts = np.column_stack([np.repeat(models, lengths), states, positions]).astype(np.float64)
+        bound = -(~np.isnan(rows)).sum() * BROAD - 2 * np.nansum(np.log1p(np.abs(rows)))
+        series = np.bincount(models, minlength=count).astype(np.float64)
+        keep = evenly_spaced(len(rows), KEPT)
+        return cls(float(bound), ColumnMoments.of(rows), series, rows[keep], facts[keep])
 
-    def of_walk(self, number: int) -> tuple[Rows, Any]:
-        """Rows of this walk, and what is known of them; of any walk where this one has none."""
+    def of_model(self, number: int) -> tuple[Rows, Any]:
+        """Rows of one HMM and their facts; of all HMMs where this one has no rows."""
         mine = np.flatnonzero(self.facts[:, 0] == number)
         mine = mine if len(mine) else np.arange(len(self.rows))
         mine = mine[~np.isnan(self.rows[mine]).all(1)]
-        mine = mine[evenly(len(mine), MOST)]
+        mine = mine[evenly_spaced(len(mine), MOST)]
         return self.rows[mine], self.facts[mine]
 
 
-def evenly(length: int, most: int) -> Int[np.ndarray, " some"]:
-    """At most so many places, evenly spread."""
+def evenly_spaced(length: int, most: int) -> Int[np.ndarray, " some"]:
+    """At most so many indices, evenly spaced."""
     return np.unique(np.linspace(0, length - 1, min(length, most)).astype(np.int64))
 
 
 ROUNDS = 20
 
 
-def groups_of(
-    rows: Rows, count: int, ground: Ground, chance: np.random.Generator
+def kmeans(
+    rows: Rows, count: int, scale: ColumnScale, rng: np.random.Generator
 ) -> Int[np.ndarray, " rows"]:
-    """To which of so many groups each row belongs; what is missing counts as the middle.
+    """k-means clustering: the cluster of each row; missing values count as the mean.
 
-    The first middles are drawn, each far from those before it (Arthur and Vassilvitskii, 2007).
-    Groups have the order of their first number.
+    Centres are initialised by k-means++ (Arthur and Vassilvitskii, 2007). Clusters are numbered by
+    their first column, so that states come in a stable order.
     """
-    flat = np.nan_to_num((rows - ground.centre) / ground.spread)
-    middles = flat[chance.integers(len(flat), size=1)]
-    while len(middles) < count:
-        far = _distances(flat, middles).min(1)
-        total = far.sum()
-        shares = far / total if total > 0 else np.full(len(flat), 1 / len(flat))
-        middles = np.concatenate([middles, flat[chance.choice(len(flat), size=1, p=shares)]])
-    which = _distances(flat, middles).argmin(1)
+    flat = np.nan_to_num((rows - scale.mean) / scale.deviation)
+    centres = flat[rng.integers(len(flat), size=1)]
+    while len(centres) < count:
+        distances = _squared_distances(flat, centres).min(1)
+        total = distances.sum()
+        # With fewer different rows than clusters all distances are 0: any row will do.
+        probabilities = distances / total if total > 0 else np.full(len(flat), 1 / len(flat))
+        chosen = rng.choice(len(flat), size=1, p=probabilities)
+        centres = np.concatenate([centres, flat[chosen]])
+    which = _squared_distances(flat, centres).argmin(1)
     for _ in range(ROUNDS):
-        each = np.eye(count)[which]
-        often = each.sum(0)[:, None]
-        middles = np.where(often > 0, each.T @ flat / np.maximum(often, 1), middles)
-        before, which = which, _distances(flat, middles).argmin(1)
+        members = np.eye(count)[which]
+        sizes = members.sum(0)[:, None]
+        centres = np.where(sizes > 0, members.T @ flat / np.maximum(sizes, 1), centres)
+        before, which = which, _squared_distances(flat, centres).argmin(1)
         if np.array_equal(before, which):
             break
-    order = np.argsort(np.argsort(middles[:, 0], kind="stable"), kind="stable")
+    order = np.argsort(np.argsort(centres[:, 0], kind="stable"), kind="stable")
     return order[which]
 
 
-def _distances(
-    flat: Rows, middles: Float[np.ndarray, "groups width"]
+def _squared_distances(
+    flat: Rows, centres: Float[np.ndarray, "groups width"]
 ) -> Float[np.ndarray, "rows groups"]:
-    squares = (flat**2).sum(1)[:, None] + (middles**2).sum(1)
-    return np.maximum(squares - 2 * flat @ middles.T, 0.0)
+    # |x|² + |c|² - 2 x·c is one matrix product; rounding can take it just below 0.
+    squares = (flat**2).sum(1)[:, None] + (centres**2).sum(1)
+    return np.maximum(squares - 2 * flat @ centres.T, 0.0)

@@ -1,81 +1,89 @@
-"""The loops of the quick twin that look for single paths, for Numba: Viterbi, k best, samples.
+"""Numba kernels of single paths through a linear chain: Viterbi, k-best Viterbi and sampling.
 
-Viterbi keeps the best score of each state at each place, and no pointers: where the best path came
-from is found again on the way back, for its states alone.
+Viterbi keeps the best score of each state at each position, and no back-pointers. Where the best
+path came from is computed again on the way back, for the states of that path alone: T · n
+comparisons instead of an argmax in each of the T · n² steps of the forward pass.
 """
 
 from typing import Any, no_type_check
 
 import numpy as np
 
-from ..jit import compiled_for_maxima
+from ..jit import jit_maxima
 
-Array = Any  # inside compiled functions shapes are what `quick` says
+Array = Any  # inside kernels, shapes are what `compiled` says
 
 
-@compiled_for_maxima
+@jit_maxima
 @no_type_check
-def best_of_dense(before: Array, moves: Array, best: Array) -> None:
-    """max_i [before(i) + moves(i, j)] into `best`, four states at once.
+def max_product_dense(before: Array, transitions: Array, best: Array) -> None:
+    """max_i [before(i) + transitions(i, j)] into `best`; the number of states is a multiple of 4.
 
-    The number of states is a multiple of four.
+    Four rows at once: `best` is loaded and stored once for four states, and the inner loop over j
+    reads contiguous rows, so it becomes vector instructions.
     """
     count = len(before)
     a, b, c, d = before[0], before[1], before[2], before[3]
-    to_a, to_b, to_c, to_d = moves[0], moves[1], moves[2], moves[3]
+    to_a, to_b, to_c, to_d = transitions[0], transitions[1], transitions[2], transitions[3]
     for j in range(count):
         best[j] = max(max(a + to_a[j], b + to_b[j]), max(c + to_c[j], d + to_d[j]))
     for i in range(4, count, 4):
         a, b, c, d = before[i], before[i + 1], before[i + 2], before[i + 3]
-        to_a, to_b, to_c, to_d = moves[i], moves[i + 1], moves[i + 2], moves[i + 3]
+        to_a, to_b, to_c, to_d = (
+            transitions[i],
+            transitions[i + 1],
+            transitions[i + 2],
+            transitions[i + 3],
+        )
         for j in range(count):
             here = max(max(a + to_a[j], b + to_b[j]), max(c + to_c[j], d + to_d[j]))
             best[j] = max(best[j], here)
 
 
-@compiled_for_maxima
+@jit_maxima
 @no_type_check
 def viterbi_dense(
     first: Array,
-    moves: Array,
-    columns: Array,
+    transitions: Array,
+    transposed: Array,
     last: Array,
     table: Array,
-    which: Array,
-    starts: Array,
+    index: Array,
+    offsets: Array,
 ) -> tuple[Array, Array]:
-    """The states of the best path of each sequence, and its score; any state after any other.
+    """Viterbi where any state can follow any other: the best path of each sequence, its score.
 
-    `columns` is the matrix of moves turned over, so that the way back reads it in order.
+    `transposed` is the transposed matrix of transitions, so that the way back reads all transitions
+    into one state as a contiguous row.
     """
-    found, path = np.zeros(len(starts) - 1), np.empty(len(which), np.int64)
+    found, path = np.zeros(len(offsets) - 1), np.empty(len(index), np.int64)
     longest = 1
     for s in range(len(found)):
-        longest = max(longest, starts[s + 1] - starts[s])
-    best = np.empty((longest, len(first)))
+        longest = max(longest, offsets[s + 1] - offsets[s])
+    best = np.empty((longest, len(first)))  # allocated once for all sequences
     for s in range(len(found)):
-        start, end = starts[s], starts[s + 1]
+        start, end = offsets[s], offsets[s + 1]
         if start == end:
             continue
         best[0, :] = first
         for t in range(start, end):
-            here, scores = best[t - start], table[which[t]]
+            here, scores = best[t - start], table[index[t]]
             if t > start:
-                best_of_dense(best[t - start - 1], moves, here)
+                max_product_dense(best[t - start - 1], transitions, here)
             for j in range(len(here)):
                 here[j] += scores[j]
-        state, found[s] = largest(best[end - start - 1], last)
+        state, found[s] = argmax_of_sums(best[end - start - 1], last)
         path[end - 1] = state
         for t in range(end - 2, start - 1, -1):
-            state, _ = largest(best[t - start], columns[state])
+            state, _ = argmax_of_sums(best[t - start], transposed[state])
             path[t] = state
     return path, found
 
 
-@compiled_for_maxima
+@jit_maxima
 @no_type_check
-def largest(scores: Array, others: Array) -> tuple[int, float]:
-    """The first place of the largest of scores + others, and that."""
+def argmax_of_sums(scores: Array, others: Array) -> tuple[int, float]:
+    """The first argmax of scores + others, and the maximum."""
     place, top = 0, scores[0] + others[0]
     for i in range(1, len(scores)):
         if scores[i] + others[i] > top:
@@ -83,69 +91,71 @@ def largest(scores: Array, others: Array) -> tuple[int, float]:
     return place, top
 
 
-@compiled_for_maxima
+@jit_maxima
 @no_type_check
-def came_from(scores: Array, moves: Array, onto: Array, state: int) -> int:
+def best_predecessor(scores: Array, transitions: Array, successor: Array, state: int) -> int:
     """The first state from which the way into a state is best."""
     place, top = 0, -np.inf
     for i in range(len(scores)):
-        step = state - onto[i]
-        if 0 <= step < moves.shape[1] and scores[i] + moves[i, step] > top:
-            place, top = i, scores[i] + moves[i, step]
+        step = state - successor[i]
+        if 0 <= step < transitions.shape[1] and scores[i] + transitions[i, step] > top:
+            place, top = i, scores[i] + transitions[i, step]
     return place
 
 
-@compiled_for_maxima
+@jit_maxima
 @no_type_check
-def best_of_some(before: Array, moves: Array, onto: Array, best: Array) -> None:
-    """max_i [before(i) + moves(i, j)] into `best`, over those i that can be."""
+def max_product_banded(before: Array, transitions: Array, successor: Array, best: Array) -> None:
+    """max_i [before(i) + transitions(i, j)] into `best`, over the states i that are possible."""
     for i in range(len(before)):
+        # States that no path reaches are skipped: in a second-order chain that can be most of them.
         if before[i] > -np.inf:
-            base, row = onto[i], moves[i]
+            base, row = successor[i], transitions[i]
             for b in range(len(row)):
                 best[base + b] = max(best[base + b], before[i] + row[b])
 
 
-@compiled_for_maxima
+@jit_maxima
 @no_type_check
-def viterbi_sparse(
+def viterbi_banded(
     first: Array,
-    moves: Array,
+    transitions: Array,
     last: Array,
-    onto: Array,
-    seen: Array,
+    successor: Array,
+    column: Array,
     table: Array,
-    which: Array,
-    starts: Array,
+    index: Array,
+    offsets: Array,
 ) -> tuple[Array, Array]:
-    """The same where only some states follow each; states that cannot be are skipped."""
-    found, path = np.zeros(len(starts) - 1), np.empty(len(which), np.int64)
+    """Viterbi where only a band of states can follow each state; impossible states are skipped."""
+    found, path = np.zeros(len(offsets) - 1), np.empty(len(index), np.int64)
     for s in range(len(found)):
-        start, end = starts[s], starts[s + 1]
+        start, end = offsets[s], offsets[s + 1]
         if start == end:
             continue
         best = np.empty((end - start, len(first)))
         best[:] = -np.inf
         best[0, :] = first
         for t in range(start, end):
-            here, scores = best[t - start], table[which[t]]
+            here, scores = best[t - start], table[index[t]]
             if t > start:
-                best_of_some(best[t - start - 1], moves, onto, here)
+                max_product_banded(best[t - start - 1], transitions, successor, here)
             for j in range(len(here)):
-                here[j] += scores[seen[j]]
-        state, found[s] = largest(best[end - start - 1], last)
+                here[j] += scores[column[j]]
+        state, found[s] = argmax_of_sums(best[end - start - 1], last)
         path[end - 1] = state
         for t in range(end - 2, start - 1, -1):
-            state = came_from(best[t - start], moves, onto, state)
+            state = best_predecessor(best[t - start], transitions, successor, state)
             path[t] = state
     return path, found
 
 
-@compiled_for_maxima
+@jit_maxima
 @no_type_check
 def insert(score: float, state: int, rank: int, scores: Array, states: Array, ranks: Array) -> None:
-    """Put a way among the best few of a state, which are sorted; the last one falls out."""
+    """Insert a path into the sorted k best of a state; the last one falls out."""
     place = len(scores) - 1
+    # Strictly larger, here and below: of equal scores the one that came first stays ahead.
     if not score > scores[place]:
         return
     while place > 0 and score > scores[place - 1]:
@@ -156,50 +166,54 @@ def insert(score: float, state: int, rank: int, scores: Array, states: Array, ra
     scores[place], states[place], ranks[place] = score, state, rank
 
 
-@compiled_for_maxima
+@jit_maxima
 @no_type_check
-def go_on(
+def extend(
     before: Array,
     row: Array,
     base: int,
     state: int,
     scores: Array,
-    seen: Array,
+    column: Array,
     best: Array,
     states: Array,
     ranks: Array,
 ) -> None:
-    """Put the ways to a state, each with a move more, among the best of where they lead."""
+    """Extend the k best paths of a state by each transition, and insert them where they lead."""
     for rank in range(len(before)):
         if before[rank] > -np.inf:
             for b in range(len(row)):
                 j = base + b
-                way = before[rank] + row[b] + scores[seen[j]]
-                insert(way, state, rank, best[j], states[j], ranks[j])
+                score = before[rank] + row[b] + scores[column[j]]
+                insert(score, state, rank, best[j], states[j], ranks[j])
 
 
-@compiled_for_maxima
+@jit_maxima
 @no_type_check
 def best_paths(
     first: Array,
-    moves: Array,
+    transitions: Array,
     last: Array,
-    onto: Array,
-    seen: Array,
+    successor: Array,
+    column: Array,
     scores: Array,
     most: int,
 ) -> tuple[Array, Array]:
-    """The states of the best paths of one sequence, and their scores; -inf where there is none."""
+    """k-best Viterbi for one sequence: the states of the best paths and their scores.
+
+    Each state keeps its k best paths, sorted, with back-pointers: the state before and the rank of
+    the path there. Scores are -inf where there are fewer than k paths.
+    """
     time, count = len(scores), len(first)
     best, top = np.empty((time, count, most)), np.empty(most)
     best[:], top[:] = -np.inf, -np.inf
     states, ranks = np.zeros((time, count, most), np.int64), np.zeros((time, count, most), np.int64)
     for j in range(count):
-        best[0, j, 0] = first[j] + scores[0, seen[j]]
+        best[0, j, 0] = first[j] + scores[0, column[j]]
     for t in range(1, time):
         for i in range(count):
-            row, base = moves[i], onto[i]
-            go_on(best[t - 1, i], row, base, i, scores[t], seen, best[t], states[t], ranks[t])
+            row, base = transitions[i], successor[i]
+            extend(best[t - 1, i], row, base, i, scores[t], column, best[t], states[t], ranks[t])
     state, rank = np.zeros(most, np.int64), np.zeros(most, np.int64)
     for i in range(count):
         for r in range(most):
@@ -212,34 +226,39 @@ def best_paths(
     return paths, top
 
 
-@compiled_for_maxima
+@jit_maxima
 @no_type_check
-def draw(scores: Array, chance: float) -> int:
-    """The state at which the running sum of exp(scores) passes a share of the whole."""
+def sample_state(scores: Array, uniform: float) -> int:
+    """Inverse transform sampling: where the running sum of exp(scores) passes its fraction."""
     top, total = -np.inf, 0.0
     for score in scores:
         top = max(top, score)
     for score in scores:
         total += np.exp(score - top)
-    wanted, reached, state = chance * total, 0.0, 0
+    wanted, reached, state = uniform * total, 0.0, 0
     for i in range(len(scores)):
+        # The last possible state is kept even if rounding leaves the sum just below `wanted`.
         if reached <= wanted and scores[i] > -np.inf:
             reached += np.exp(scores[i] - top)
             state = i
     return state
 
 
-@compiled_for_maxima
+@jit_maxima
 @no_type_check
-def sample(sums: Array, moves: Array, last: Array, onto: Array, chances: Array) -> Array:
-    """Paths drawn with their probability, a row for each row of chances, from the forward sums."""
-    drawn, time = np.empty(chances.shape, np.int64), chances.shape[1]
-    ways = np.empty(sums.shape[1])
-    for k in range(len(drawn)):
+def sample(
+    sums: Array, transitions: Array, last: Array, successor: Array, uniforms: Array
+) -> Array:
+    """Forward filtering, backward sampling: a path for each row of uniform random numbers."""
+    paths, time = np.empty(uniforms.shape, np.int64), uniforms.shape[1]
+    scores = np.empty(sums.shape[1])
+    for k in range(len(paths)):
         for t in range(time - 1, -1, -1):
-            for i in range(len(ways)):
-                step = drawn[k, t + 1] - onto[i] if t < time - 1 else 0
-                on = last[i] if t == time - 1 else moves[i, step % moves.shape[1]]
-                ways[i] = sums[t, i] + on if 0 <= step < moves.shape[1] else -np.inf
-            drawn[k, t] = draw(ways, chances[k, t])
-    return drawn
+            for i in range(len(scores)):
+                step = paths[k, t + 1] - successor[i] if t < time - 1 else 0
+                # Outside the band `step` is no index: % keeps it inside the array, and the score
+                # is replaced by -inf on the next line.
+                on = last[i] if t == time - 1 else transitions[i, step % transitions.shape[1]]
+                scores[i] = sums[t, i] + on if 0 <= step < transitions.shape[1] else -np.inf
+            paths[k, t] = sample_state(scores, uniforms[k, t])
+    return paths

@@ -1,5 +1,8 @@
-"""Linear dynamical systems with Gaussian noise: the Kalman filter and all that follows from it.
+"""Linear-Gaussian state-space models: Kalman filter and smoother, EM, and maximum likelihood.
 
-`system` has the equations of the model, `readable` filter and smoother, one number at a time;
-`quick` gives the same, compiled. `expected` has what expectation-maximisation and gradients need.
+`system` has the equations of the model and its matrices, `inference` the reference implementation
+of filter and smoother; `compiled` gives the same by the Numba kernels in `kernels_*`, with an exact
+diffuse initial state (Durbin and Koopman, 2012). `structure` has structural time series models and
+their parameters, `em` the E-step and M-step, `fit` maximum likelihood by BFGS, and `simulate` the
+online filter and simulated series.
 """

@@ -1,10 +1,8 @@
-"""The quick twin of `readable`: filter, smoother, forecasts and simulation, compiled.
+"""Kalman filter, smoother and log-likelihood of linear-Gaussian models: fast path, by Numba.
 
-Equations are in `readable` and `system`; here is what comes of them. The log-likelihood is that of
-Durbin and Koopman: a number by which part of a diffuse start becomes known counts with
--½ log 2πF∞, so that all numbers have their constant.
-
-Compiled loops, imported when they are first called: Numba takes a second to come.
+The equations are in `system` and in the reference implementation `inference`; this module runs the
+kernels and names their results. The log-likelihood is that of Durbin and Koopman (2012): a value
+that identifies part of a diffuse initial state adds -½ log 2πF∞, so all values have their constant.
 """
 
 from dataclasses import dataclass
@@ -16,14 +14,14 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from ...errors import ModelError
-from .kernels_diffuse import smooth_back
-from .layout import Back, Kept
-from .system import System
+from .kernels_diffuse import smooth_diffuse
+from .layout import FilterOutput, SmootherOutput
+from .system import StateSpace
 
 
 @cache
-def loops(name: Literal["filter", "smoother"]) -> Any:
-    """The module of this name."""
+def kernels(name: Literal["filter", "smoother"]) -> Any:
+    """The module `kernels_{name}`, imported when first used: importing Numba takes a second."""
     return import_module(f".kernels_{name}", __package__)
 
 
@@ -33,129 +31,136 @@ Inputs = Float[np.ndarray, "time known"]
 
 @dataclass(frozen=True)
 class Covariances:
-    """One for each step; those that are equal are kept once, and `which` tells where."""
+    """The covariance of each step; equal ones are stored once, at `index[t]`."""
 
-    kept: Float[np.ndarray, "count states states"]
-    which: Int[np.ndarray, " time"]
+    distinct: Float[np.ndarray, "count states states"]
+    index: Int[np.ndarray, " time"]
 
     def __getitem__(self, steps: Any) -> Float[np.ndarray, "..."]:
-        """Those of a step, or of some."""
-        found: np.ndarray = self.kept[self.which[steps]]
+        """The covariance of one step, or those of some."""
+        found: np.ndarray = self.distinct[self.index[steps]]
         return found
 
     def __len__(self) -> int:
-        return len(self.which)
+        return len(self.index)
 
-    def total(self, counted: Float[np.ndarray, " time"]) -> Float[np.ndarray, "states states"]:
-        """Their sum, each as often as is said."""
-        often = np.bincount(self.which, counted, len(self.kept))
-        found: np.ndarray = np.tensordot(often, self.kept, 1)
+    def weighted_sum(
+        self, weights: Float[np.ndarray, " time"]
+    ) -> Float[np.ndarray, "states states"]:
+        """Σ_t weight_t P_t, by the few distinct covariances."""
+        count = np.bincount(self.index, weights, len(self.distinct))
+        found: np.ndarray = np.tensordot(count, self.distinct, 1)
         return found
 
 
 @dataclass(frozen=True)
-class Filtered:
-    """What is known of the state before each step is seen (`ahead`) and after it.
+class FilterResult:
+    """Predicted state (before each step is observed) and filtered state (after it).
 
-    In the first `spread` steps part of the state is diffuse: the covariance is P + κ P∞.
+    In the first `diffuse_steps` steps part of the state is diffuse: the covariance is P + κ P∞.
     """
 
     log_likelihood: Float[np.ndarray, " time"]
-    ahead: Float[np.ndarray, "time states"]
-    ahead_covariance: Covariances
+    predicted_mean: Float[np.ndarray, "time states"]
+    predicted_covariance: Covariances
     mean: Float[np.ndarray, "time states"]
     covariance: Covariances
-    ahead_diffuse: Float[np.ndarray, "spread states states"]
-    diffuse: Float[np.ndarray, "spread states states"]
+    predicted_diffuse: Float[np.ndarray, "diffuse_steps states states"]
+    diffuse: Float[np.ndarray, "diffuse_steps states states"]
 
     @property
-    def spread(self) -> int:
+    def diffuse_steps(self) -> int:
         """How many steps begin with a diffuse part."""
-        return len(self.ahead_diffuse)
+        return len(self.predicted_diffuse)
 
 
 @dataclass(frozen=True)
-class Smoothed:
-    """What the whole series says of the state in each step; `lag` is Cov(z_{t+1}, z_t)."""
+class SmootherResult:
+    """Smoothed state: given the whole series. `lag_covariance` is Cov(z_{t+1}, z_t)."""
 
     log_likelihood: Float[np.ndarray, " time"]
     mean: Float[np.ndarray, "time states"]
     covariance: Covariances
-    lag: Covariances | None = None
+    lag_covariance: Covariances | None = None
 
 
 def log_likelihoods(
-    system: System, values: Values, inputs: Inputs | None = None
+    model: StateSpace, values: Values, inputs: Inputs | None = None
 ) -> Float[np.ndarray, " time"]:
-    """Log p(x_t | x_1 … x_{t-1}) of each step; 0 where nothing is observed."""
-    return _forward(system, values, inputs, 0).log_likelihood
+    """log p(x_t | x_1 … x_{t-1}) of each step; 0 where nothing is observed."""
+    return _forward(model, values, inputs, 0).log_likelihood
 
 
-def filtered(system: System, values: Values, inputs: Inputs | None = None) -> Filtered:
-    """What is known of the state when each step is seen."""
-    kept = _forward(system, values, inputs, 2)
-    return Filtered(
-        kept.log_likelihood,
-        kept.ahead,
-        Covariances(kept.ahead_covariances, kept.which),
-        kept.means,
-        Covariances(kept.covariances, kept.which),
-        kept.ahead_diffuse,
-        kept.diffuse,
+def kalman_filter(model: StateSpace, values: Values, inputs: Inputs | None = None) -> FilterResult:
+    """Kalman filter: the predicted and the filtered state of each step."""
+    out = _forward(model, values, inputs, 2)
+    return FilterResult(
+        out.log_likelihood,
+        out.predicted,
+        Covariances(out.predicted_covariances, out.which),
+        out.filtered,
+        Covariances(out.filtered_covariances, out.which),
+        out.predicted_diffuse,
+        out.filtered_diffuse,
     )
 
 
-def smoothed(
-    system: System, values: Values, inputs: Inputs | None = None, *, lagged: bool = False
-) -> Smoothed:
-    """What is known of the state in each step once the whole series is seen."""
-    laid = system.laid(values, _none(values) if inputs is None else inputs)
-    kept = _sound(loops("filter").forward(laid, 1))
-    back: Back = loops("smoother").backward(laid, kept, lagged)
-    count = smooth_back(laid, kept, back) if kept.spread else back.kept
-    lag = Covariances(back.lags[:count], back.which[:-1]) if lagged else None
-    several = Covariances(back.covariances[:count], back.which)
-    back.lags[:1] = 0.0  # nothing comes after the last step, which is the first to be kept
-    return Smoothed(kept.log_likelihood, back.means, several, lag)
+def kalman_smoother(
+    model: StateSpace, values: Values, inputs: Inputs | None = None, *, lagged: bool = False
+) -> SmootherResult:
+    """Kalman smoother (fixed interval): the state of each step given the whole series.
+
+    With `lagged` also the lag-one covariances, which the E-step of EM needs.
+    """
+    data = model.filter_input(values, _no_inputs(values) if inputs is None else inputs)
+    filtered = _checked(kernels("filter").forward(data, 1))
+    out: SmootherOutput = kernels("smoother").backward(data, filtered, lagged)
+    count = smooth_diffuse(data, filtered, out) if filtered.diffuse_steps else out.stored
+    lag = Covariances(out.lag_covariances[:count], out.which[:-1]) if lagged else None
+    covariance = Covariances(out.covariances[:count], out.which)
+    # The last step is stored first and has no step after it: its slot was never written.
+    out.lag_covariances[:1] = 0.0
+    return SmootherResult(filtered.log_likelihood, out.means, covariance, lag)
 
 
-def is_told(system: System, values: Values, inputs: Inputs) -> bool:
-    """Whether a series tells all that is diffuse at first."""
-    if not system.start.diffuse.any():
+def is_identified(model: StateSpace, values: Values, inputs: Inputs) -> bool:
+    """Whether the observations identify the diffuse initial state."""
+    if not model.initial.diffuse.any():
         return True
-    return _forward(system, values, inputs, 0).is_told
+    return _forward(model, values, inputs, 0).is_identified
 
 
-def shown(
-    system: System,
+def observation_moments(
+    model: StateSpace,
     mean: Float[np.ndarray, "time states"],
     covariance: Float[np.ndarray, "time states states"],
 ) -> tuple[Float[np.ndarray, "time width"], Float[np.ndarray, "time width width"]]:
-    """What states show, apart from inputs and offset: C z, and C P Cᵀ + R."""
-    show = system.observation
-    turned = np.swapaxes(show, -1, -2)
-    return np.einsum("...ij,...j->...i", show, mean), show @ covariance @ turned + system.error
+    """Mean C z and covariance C P Cᵀ + R of observations, apart from inputs and offset."""
+    design = model.observation
+    transposed = np.swapaxes(design, -1, -2)
+    observed = design @ covariance @ transposed + model.observation_noise
+    return np.einsum("...ij,...j->...i", design, mean), observed
 
 
-def offsets(system: System, inputs: Inputs) -> Float[np.ndarray, "time width"]:
+def observation_offsets(model: StateSpace, inputs: Inputs) -> Float[np.ndarray, "time width"]:
     """D u + d of each step."""
-    return -system.laid(np.zeros((len(inputs), system.width)), inputs).values
+    return -model.filter_input(np.zeros((len(inputs), model.width)), inputs).values
 
 
-def _forward(system: System, values: Values, inputs: Inputs | None, keep: int) -> Kept:
-    laid = system.laid(values, _none(values) if inputs is None else inputs)
-    return _sound(loops("filter").forward(laid, keep))
+def _forward(model: StateSpace, values: Values, inputs: Inputs | None, keep: int) -> FilterOutput:
+    data = model.filter_input(values, _no_inputs(values) if inputs is None else inputs)
+    return _checked(kernels("filter").forward(data, keep))
 
 
-def _none(values: Values) -> Inputs:
+def _no_inputs(values: Values) -> Inputs:
     return np.zeros((len(values), 0))
 
 
-def _sound(kept: Kept) -> Kept:
-    if kept.is_sound:
-        return kept
+def _checked(out: FilterOutput) -> FilterOutput:
+    if out.is_positive:
+        return out
     raise ModelError(
         "M402",
-        "a covariance that is not positive was reached: the numbers are too far apart in size",
-        help=["scale what is observed, or let the noise be larger"],
+        "an innovation variance became negative: the values are too far apart in size",
+        help=["scale the observations, or increase the noise variances"],
     )

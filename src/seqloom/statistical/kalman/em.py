@@ -1,8 +1,8 @@
-"""What a series says of the matrices of a constant system, on average over its hidden states.
+"""EM for constant state-space models (Shumway and Stoffer, 1982): E-step and M-step.
 
-Expectation-maximisation (Shumway and Stoffer, 1982): sums of products that are expected given the
-whole series and the system so far. From them come the best matrices, and, by Fisher's identity, the
-gradient of the likelihood: that of the expected log p(x, z) is the same.
+The E-step gathers expected sums of products given the whole series, by the Kalman smoother. The
+M-step regresses states on the states before them, and observations on states. By Fisher's identity
+the same sums give the gradient of the log-likelihood: it equals that of the expected log p(x, z).
 """
 
 from dataclasses import dataclass, fields, replace
@@ -10,175 +10,192 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 from jaxtyping import Float
 
-from .compiled import Inputs, Smoothed, Values, smoothed
-from .system import Start, System
+from .compiled import Inputs, SmootherResult, Values, kalman_smoother
+from .system import InitialDistribution, StateSpace
 
 Square = Float[np.ndarray, "_ _"]
 
 
 @dataclass(frozen=True)
-class Regression:
-    """Sums over steps of products of rows y that follow rows g: y = G g + noise."""
+class RegressionMoments:
+    """Expected sums of products of a linear regression y = G g + noise; two can be added."""
 
     count: float
-    own: Square  # Σ E[y yᵀ]
-    crossed: Square  # Σ E[y gᵀ]
-    given: Square  # Σ E[g gᵀ]
+    targets: Square  # Σ E[y yᵀ]
+    cross: Square  # Σ E[y gᵀ]
+    regressors: Square  # Σ E[g gᵀ]
 
-    def __add__(self, other: "Regression") -> "Regression":
-        return Regression(
+    def __add__(self, other: "RegressionMoments") -> "RegressionMoments":
+        return RegressionMoments(
             self.count + other.count,
-            self.own + other.own,
-            self.crossed + other.crossed,
-            self.given + other.given,
+            self.targets + other.targets,
+            self.cross + other.cross,
+            self.regressors + other.regressors,
         )
 
-    def best(self) -> Square:
-        """The matrix G with the least noise."""
-        found: Square = np.linalg.lstsq(self.given, self.crossed.T, rcond=1e-12)[0].T
+    def coefficients(self) -> Square:
+        """The least squares matrix G; lstsq and not solve, as regressors can be collinear."""
+        found: Square = np.linalg.lstsq(self.regressors, self.cross.T, rcond=1e-12)[0].T
         return found
 
-    def noise(self, matrix: Square) -> Square:
+    def residual_squares(self, matrix: Square) -> Square:
         """Σ E[(y - G g)(y - G g)ᵀ]."""
-        mixed = matrix @ self.crossed.T
-        found: Square = self.own - mixed - mixed.T + matrix @ self.given @ matrix.T
+        mixed = matrix @ self.cross.T
+        found: Square = self.targets - mixed - mixed.T + matrix @ self.regressors @ matrix.T
         return (found + found.T) / 2
 
 
 @dataclass(frozen=True)
-class Expected:
-    """What is expected of one series, or of several together.
+class ExpectedMoments:
+    """Expected sufficient statistics of one series, or of several together (E-step).
 
-    States follow [the state before; inputs; 1], and numbers [the state; inputs; 1].
+    In `transition` states are regressed on [the state before; inputs; 1], in `observation` values
+    on [the state; inputs; 1].
     """
 
     log_likelihood: float
     series: float
-    first: Float[np.ndarray, " states"]  # Σ E[z_1]
-    first_squares: Square  # Σ E[z_1 z_1ᵀ]
-    moved: Regression
-    shown: Regression
+    initial: Float[np.ndarray, " states"]  # Σ E[z_1]
+    initial_squares: Square  # Σ E[z_1 z_1ᵀ]
+    transition: RegressionMoments
+    observation: RegressionMoments
 
-    def __add__(self, other: "Expected") -> "Expected":
+    def __add__(self, other: "ExpectedMoments") -> "ExpectedMoments":
         pairs = {f.name: (getattr(self, f.name), getattr(other, f.name)) for f in fields(self)}
-        return Expected(**{name: one + two for name, (one, two) in pairs.items()})
+        return ExpectedMoments(**{name: one + two for name, (one, two) in pairs.items()})
 
 
-def expected(system: System, values: Values, inputs: Inputs) -> Expected:
-    """What one series says."""
-    smooth = smoothed(system, values, inputs, lagged=True)
-    states = system.states
+def e_step(model: StateSpace, values: Values, inputs: Inputs) -> ExpectedMoments:
+    """E-step: the expected sufficient statistics of one series."""
+    smooth = kalman_smoother(model, values, inputs, lagged=True)
+    states = model.states
     second = smooth.covariance[0] + np.outer(smooth.mean[0], smooth.mean[0])
-    return Expected(
+    transition = _transition_moments(smooth, inputs)
+    return ExpectedMoments(
         float(smooth.log_likelihood.sum()),
         1.0,
         smooth.mean[0],
         second,
-        _moved(smooth, inputs),
-        _shown(smooth, system, values, inputs) if states else _moved(smooth, inputs),
+        transition,
+        _observation_moments(smooth, model, values, inputs) if states else transition,
     )
 
 
-def joined(system: System) -> tuple[Square, Square]:
-    """[A B c] and [C D d]."""
-    states, width = system.states, system.width
-    known = 0 if system.direct is None else system.direct.shape[-1]
-    drive = np.zeros((states, known)) if system.drive is None else system.drive
-    drift = np.zeros(states) if system.drift is None else system.drift
-    direct = np.zeros((width, known)) if system.direct is None else system.direct
-    offset = np.zeros(width) if system.offset is None else system.offset
-    moves = np.concatenate([system.transition, drive, drift[:, None]], axis=1)
-    return moves, np.concatenate([system.observation, direct, offset[:, None]], axis=1)
+def stacked(model: StateSpace) -> tuple[Square, Square]:
+    """The block matrices [A B c] and [C D d]."""
+    states, width = model.states, model.width
+    known = 0 if model.feedthrough is None else model.feedthrough.shape[-1]
+    inputs = np.zeros((states, known)) if model.input_matrix is None else model.input_matrix
+    state_offset = np.zeros(states) if model.state_offset is None else model.state_offset
+    feedthrough = np.zeros((width, known)) if model.feedthrough is None else model.feedthrough
+    offset = np.zeros(width) if model.observation_offset is None else model.observation_offset
+    transition = np.concatenate([model.transition, inputs, state_offset[:, None]], axis=1)
+    return transition, np.concatenate([model.observation, feedthrough, offset[:, None]], axis=1)
 
 
-def maximised(found: Expected, system: System) -> System:
-    """The system with the best of all matrices: one pass of expectation-maximisation."""
-    states = system.states
-    moves, shows = found.moved.best(), found.shown.best()
-    mean = found.first / found.series
-    first = found.first_squares / found.series - np.outer(mean, mean)
+def m_step(moments: ExpectedMoments, model: StateSpace) -> StateSpace:
+    """M-step: the maximum likelihood estimate of all matrices."""
+    states = model.states
+    transition = moments.transition.coefficients()
+    observation = moments.observation.coefficients()
+    mean = moments.initial / moments.series
+    first = moments.initial_squares / moments.series - np.outer(mean, mean)
+    process_noise = moments.transition.residual_squares(transition) / moments.transition.count
+    noise = moments.observation.residual_squares(observation) / moments.observation.count
     return replace(
-        system,
-        transition=moves[:, :states],
-        drive=moves[:, states:-1],
-        drift=moves[:, -1],
-        process=found.moved.noise(moves) / found.moved.count,
-        observation=shows[:, :states],
-        direct=shows[:, states:-1],
-        offset=shows[:, -1],
-        error=found.shown.noise(shows) / found.shown.count,
-        start=Start.known(mean, (first + first.T) / 2),
+        model,
+        transition=transition[:, :states],
+        input_matrix=transition[:, states:-1],
+        state_offset=transition[:, -1],
+        process_noise=process_noise,
+        observation=observation[:, :states],
+        feedthrough=observation[:, states:-1],
+        observation_offset=observation[:, -1],
+        observation_noise=noise,
+        initial=InitialDistribution.known(mean, (first + first.T) / 2),
     )
 
 
-def _with_inputs(
+def _regressor_squares(
     means: Float[np.ndarray, "time states"], covariance: Square, inputs: Inputs
 ) -> Square:
-    """Σ E[g gᵀ] of g = [state; inputs; 1]."""
+    """Σ E[g gᵀ] of g = [state; inputs; 1]: products of means, and the covariance of the states."""
     rows = np.concatenate([means, inputs, np.ones((len(means), 1))], axis=1)
     found: Square = rows.T @ rows
     found[: len(covariance), : len(covariance)] += covariance
     return found
 
 
-def _moved(smooth: Smoothed, inputs: Inputs) -> Regression:
-    mean, covariance, lag = smooth.mean, smooth.covariance, smooth.lag
+def _transition_moments(smooth: SmootherResult, inputs: Inputs) -> RegressionMoments:
+    mean, covariance, lag = smooth.mean, smooth.covariance, smooth.lag_covariance
     time, states = mean.shape
     ones = np.ones(time)
     early, late = ones.copy(), ones.copy()
     early[-1:], late[:1] = 0, 0
     rows = np.concatenate([mean[:-1], inputs[1:], np.ones((time - 1, 1))], axis=1)
-    crossed = mean[1:].T @ rows
+    cross = mean[1:].T @ rows
     if lag is not None and time > 1:
-        crossed[:, :states] += lag.total(np.ones(time - 1))
-    own = mean[1:].T @ mean[1:] + covariance.total(late)
-    given = _with_inputs(mean[:-1], covariance.total(early), inputs[1:])
-    return Regression(time - 1.0, own, crossed, given)
+        cross[:, :states] += lag.weighted_sum(np.ones(time - 1))
+    targets = mean[1:].T @ mean[1:] + covariance.weighted_sum(late)
+    regressors = _regressor_squares(mean[:-1], covariance.weighted_sum(early), inputs[1:])
+    return RegressionMoments(time - 1.0, targets, cross, regressors)
 
 
-def _shown(smooth: Smoothed, system: System, values: Values, inputs: Inputs) -> Regression:
-    """Numbers that are missing are expected, too: given the state and the others of their step."""
+def _observation_moments(
+    smooth: SmootherResult, model: StateSpace, values: Values, inputs: Inputs
+) -> RegressionMoments:
+    """Missing values are expected, too: given the state and the other values of their step.
+
+    Steps are grouped by which values they miss, so there is one set of products for each pattern
+    and not for each step.
+    """
     there = ~np.isnan(values)
-    _, shows = joined(system)
-    if system.direct is None and inputs.shape[1]:
-        raise ValueError("inputs need a matrix that shows them")
+    _, observation = stacked(model)
+    if model.feedthrough is None and inputs.shape[1]:
+        raise ValueError("inputs need a `feedthrough` matrix in the model")
     patterns, place = np.unique(there, axis=0, return_inverse=True)
-    total: Regression | None = None
-    for number, seen in enumerate(patterns):
+    total: RegressionMoments | None = None
+    for number, observed in enumerate(patterns):
         steps = (place.reshape(-1) == number).astype(np.float64)
         chosen = steps > 0
-        covariance = smooth.covariance.total(steps)
-        given = _with_inputs(smooth.mean[chosen], covariance, inputs[chosen])
+        covariance = smooth.covariance.weighted_sum(steps)
+        regressors = _regressor_squares(smooth.mean[chosen], covariance, inputs[chosen])
         rows = np.concatenate(
             [smooth.mean[chosen], inputs[chosen], np.ones((int(steps.sum()), 1))], axis=1
         )
-        found = _filled(values[chosen][:, seen], rows, given, seen, (shows, system.error))
+        matrices = (observation, model.observation_noise)
+        found = _pattern_moments(values[chosen][:, observed], rows, regressors, observed, matrices)
         total = found if total is None else total + found
     if total is None:
         raise ValueError("a series without steps")
     return total
 
 
-def _filled(
-    values: Values, rows: Square, given: Square, seen: np.ndarray, system: tuple[Square, Square]
-) -> Regression:
-    """Steps that miss the same numbers: x = E x_seen + W g + e, where e has what is left of R.
+def _pattern_moments(
+    values: Values,
+    rows: Square,
+    regressors: Square,
+    observed: np.ndarray,
+    matrices: tuple[Square, Square],
+) -> RegressionMoments:
+    """Steps that miss the same values: x = E x_s + W g + e, e with the conditional covariance.
 
-    x_missing = H_m g + R_ms R_ss⁻¹ (x_s - H_s g) + e
+    x_missing = H_m g + R_ms R_ss⁻¹ (x_s - H_s g) + e,  Cov(e) = R_mm - R_ms R_ss⁻¹ R_sm
     """
-    shows, error = system
-    fill = np.zeros((len(seen), int(seen.sum())))
-    fill[seen] = np.eye(fill.shape[1])
-    rest, left = np.zeros_like(shows), np.zeros_like(error)
-    if not seen.all():
-        gone = ~seen
-        share = error[np.ix_(gone, seen)] @ np.linalg.pinv(error[np.ix_(seen, seen)])
-        fill[gone] = share
-        rest[gone] = shows[gone] - share @ shows[seen]
-        known = share @ error[np.ix_(seen, gone)]
-        left[np.ix_(gone, gone)] = error[np.ix_(gone, gone)] - known
+    observation, noise = matrices
+    fill = np.zeros((len(observed), int(observed.sum())))
+    fill[observed] = np.eye(fill.shape[1])
+    rest, left = np.zeros_like(observation), np.zeros_like(noise)
+    if not observed.all():
+        missing = ~observed
+        # pinv: with noise that is singular, R_ss may have no inverse.
+        slope = noise[np.ix_(missing, observed)] @ np.linalg.pinv(noise[np.ix_(observed, observed)])
+        fill[missing] = slope
+        rest[missing] = observation[missing] - slope @ observation[observed]
+        known = slope @ noise[np.ix_(observed, missing)]
+        left[np.ix_(missing, missing)] = noise[np.ix_(missing, missing)] - known
     whole = values @ fill.T
-    crossed = whole.T @ rows
-    mixed = crossed @ rest.T
-    own = whole.T @ whole + mixed + mixed.T + rest @ given @ rest.T + len(values) * left
-    return Regression(float(len(values)), own, crossed + rest @ given, given)
+    cross = whole.T @ rows
+    mixed = cross @ rest.T
+    targets = whole.T @ whole + mixed + mixed.T + rest @ regressors @ rest.T + len(values) * left
+    return RegressionMoments(float(len(values)), targets, cross + rest @ regressors, regressors)

@@ -1,6 +1,6 @@
-"""The least value of a smooth function (Broyden, Fletcher, Goldfarb and Shanno, 1970).
+"""Maximum likelihood of state-space models by BFGS, with exact gradients.
 
-The numbers of a structure under which series are likeliest.
+BFGS is the quasi-Newton method of Broyden, Fletcher, Goldfarb and Shanno (1970).
 """
 
 from collections.abc import Callable, Sequence
@@ -9,106 +9,123 @@ import numpy as np
 
 from ...errors import ModelError
 from .compiled import log_likelihoods
-from .em import Expected, expected
-from .structure import Numbers, Square, Structure
+from .em import ExpectedMoments, e_step
+from .structure import Parameters, Square, Structure
 
-Sloped = Callable[[Numbers], tuple[float, Numbers]]
-LONGEST = 5.0  # how far a single step goes at most
-ENOUGH = 1e-4  # the share of what the slope promises that a step must gain
+Objective = Callable[[Parameters], tuple[float, Parameters]]  # the value and the gradient
+LONGEST = 5.0  # the largest change of a parameter in one step
+SUFFICIENT = 1e-4  # Armijo: the fraction of the predicted decrease that a step must reach
 SMALLEST = 1e-12
 
 
-def least(
-    function: Sloped, numbers: Numbers, *, iterations: int, flat: float = 1e-6
-) -> tuple[Numbers, float]:
-    """Where the function is least, and its value there; it ends where no slope is above `flat`.
+def bfgs(
+    function: Objective, parameters: Parameters, *, iterations: int, tolerance: float = 1e-6
+) -> tuple[Parameters, float]:
+    """Minimise a smooth function by BFGS; it ends when no gradient is above `tolerance`.
 
-    Each step goes down by -H g, H being what the slopes so far tell of the inverse of the bend; it
-    is halved until it gains. Values that are no numbers are as bad as can be.
+    Each step goes along -H g, where H approximates the inverse Hessian, with a backtracking line
+    search. Values that are not finite are rejected by the line search.
     """
-    value, slope = function(numbers)
+    value, gradient = function(parameters)
     inverse: np.ndarray | None = None
     for _ in range(iterations):
-        if np.abs(slope).max(initial=0.0) < flat:
+        if np.abs(gradient).max(initial=0.0) < tolerance:
             break
-        way = -slope if inverse is None else -inverse @ slope
-        if way @ slope >= 0:
-            way, inverse = -slope, None
-        way = way * min(1.0, LONGEST / max(np.abs(way).max(), SMALLEST))
+        direction = -gradient if inverse is None else -inverse @ gradient
+        # Rounding can make H indefinite and the direction one of ascent: start again from steepest
+        # descent.
+        if direction @ gradient >= 0:
+            direction, inverse = -gradient, None
+        direction = direction * min(1.0, LONGEST / max(np.abs(direction).max(), SMALLEST))
         if inverse is None:
-            way = way / max(1.0, np.linalg.norm(slope))
-        found = _down(function, numbers, value, way, float(way @ slope))
+            direction = direction / max(1.0, np.linalg.norm(gradient))
+        found = _line_search(function, parameters, value, direction, float(direction @ gradient))
         if found is None:
             if inverse is None:
-                break
+                break  # no decrease even along the gradient: this is as low as rounding lets it go
             inverse = None
             continue
-        before, old = numbers, slope
-        numbers, value, slope = found
-        inverse = _bent(inverse, numbers - before, slope - old)
-    return numbers, value
+        before, old = parameters, gradient
+        parameters, value, gradient = found
+        inverse = _update_inverse_hessian(inverse, parameters - before, gradient - old)
+    return parameters, value
 
 
-def _down(
-    function: Sloped, numbers: Numbers, value: float, way: Numbers, promised: float
-) -> tuple[Numbers, float, Numbers] | None:
-    """The first of ever shorter steps that gains enough."""
+def _line_search(
+    function: Objective,
+    parameters: Parameters,
+    value: float,
+    direction: Parameters,
+    slope: float,
+) -> tuple[Parameters, float, Parameters] | None:
+    """Backtracking line search (Armijo): the first step length with a sufficient decrease."""
     length = 1.0
     while length > SMALLEST:
-        there = numbers + length * way
-        found, slope = function(there)
-        if np.isfinite(found) and found <= value + ENOUGH * length * promised:
-            return there, found, slope
+        there = parameters + length * direction
+        found, gradient = function(there)
+        if np.isfinite(found) and found <= value + SUFFICIENT * length * slope:
+            return there, found, gradient
         length *= 0.5 if np.isfinite(found) else 0.1
     return None
 
 
-def _bent(inverse: np.ndarray | None, step: Numbers, change: Numbers) -> np.ndarray | None:
-    """H after a step by which the slope changed."""
-    bend = float(step @ change)
-    if bend <= SMALLEST * float(np.linalg.norm(step) * np.linalg.norm(change)):
+def _update_inverse_hessian(
+    inverse: np.ndarray | None, step: Parameters, change: Parameters
+) -> np.ndarray | None:
+    """BFGS update: H = (1 - s yᵀ/sᵀy) H (1 - y sᵀ/sᵀy) + s sᵀ/sᵀy, for s = step, y = change.
+
+    Without positive curvature sᵀy the update would lose positive definiteness, and is left out. The
+    first H is the identity scaled by sᵀy / yᵀy (Nocedal and Wright, 2006, 6.20).
+    """
+    curvature = float(step @ change)
+    if curvature <= SMALLEST * float(np.linalg.norm(step) * np.linalg.norm(change)):
         return inverse
     if inverse is None:
-        inverse = np.eye(len(step)) * bend / float(change @ change)
-    near = np.eye(len(step)) - np.outer(step, change) / bend
-    found: np.ndarray = near @ inverse @ near.T + np.outer(step, step) / bend
+        inverse = np.eye(len(step)) * curvature / float(change @ change)
+    near = np.eye(len(step)) - np.outer(step, change) / curvature
+    found: np.ndarray = near @ inverse @ near.T + np.outer(step, step) / curvature
     return found
 
 
-Several = Sequence[tuple[Square, Square]]  # numbers, and inputs
+Dataset = Sequence[tuple[Square, Square]]  # the values and the inputs of each series
 
 
-def total(structure: Structure, numbers: Numbers, several: Several) -> float:
-    """Log p of all series."""
-    system = structure.system(numbers)
-    return float(sum(log_likelihoods(system, *series).sum() for series in several))
+def log_likelihood(structure: Structure, parameters: Parameters, dataset: Dataset) -> float:
+    """Log-likelihood of all series."""
+    model = structure.state_space(parameters)
+    return float(sum(log_likelihoods(model, *series).sum() for series in dataset))
 
 
-def expected_of(structure: Structure, numbers: Numbers, several: Several) -> Expected:
-    """What all series say of the matrices."""
-    system, found = structure.system(numbers), None
-    for series in several:
-        more = expected(system, *series)
-        found = more if found is None else found + more
-    if found is None:
+def expected_moments(
+    structure: Structure, parameters: Parameters, dataset: Dataset
+) -> ExpectedMoments:
+    """E-step over all series."""
+    model, total = structure.state_space(parameters), None
+    for series in dataset:
+        more = e_step(model, *series)
+        total = more if total is None else total + more
+    if total is None:
         raise ValueError("no series")
-    return found
+    return total
 
 
-def likeliest(structure: Structure, numbers: Numbers, several: Several, iterations: int) -> Numbers:
-    """The numbers of the greatest likelihood near those given, by exact slopes."""
-    count = max(1, sum(int((~np.isnan(values)).sum()) for values, _ in several))
+def maximum_likelihood(
+    structure: Structure, parameters: Parameters, dataset: Dataset, iterations: int
+) -> Parameters:
+    """Maximise the log-likelihood by BFGS, starting from these parameters."""
+    # Per value, so that the tolerance of the gradient does not depend on the length of the data.
+    count = max(1, sum(int((~np.isnan(values)).sum()) for values, _ in dataset))
 
-    def sloped(at: Numbers) -> tuple[float, Numbers]:
+    def objective(at: Parameters) -> tuple[float, Parameters]:
         try:
-            found = expected_of(structure, at, several)
-        except (ModelError, np.linalg.LinAlgError):  # too far away
+            moments = expected_moments(structure, at, dataset)
+        except (ModelError, np.linalg.LinAlgError):  # so far away that a covariance is singular
             return np.inf, np.zeros(len(at))
-        return -found.log_likelihood / count, structure.slope(found, at) / count
+        return -moments.log_likelihood / count, structure.gradient(moments, at) / count
 
-    return least(sloped, numbers, iterations=iterations, flat=1e-6)[0]
+    return bfgs(objective, parameters, iterations=iterations, tolerance=1e-6)[0]
 
 
-def best_start(structure: Structure, starts: list[Numbers], several: Several) -> Numbers:
-    """Of several starts the likeliest."""
-    return max(starts, key=lambda numbers: total(structure, numbers, several))
+def best_start(structure: Structure, starts: list[Parameters], dataset: Dataset) -> Parameters:
+    """The start with the highest log-likelihood."""
+    return max(starts, key=lambda parameters: log_likelihood(structure, parameters, dataset))

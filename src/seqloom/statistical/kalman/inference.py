@@ -1,55 +1,62 @@
-"""Filter and smoother as their equations say: one series, one number after another.
+"""Kalman filter and smoother (Kalman, 1960): reference implementation, one value after another.
 
-Everything is computed as if the start were diffuse, P∞ being 0 where it is not: see `diffuse`.
+Everything is computed as if the initial state were diffuse, with P∞ = 0 where it is not: see
+`kernels_diffuse`. `compiled` has the fast path.
 """
 
 from math import log, pi
 
 import numpy as np
 
-from .compiled import Covariances, Inputs, Smoothed, Values
-from .kernels_diffuse import at, numbers_of, observe, smooth_back
-from .layout import Back, Kept
-from .system import System
+from .compiled import Covariances, Inputs, SmootherResult, Values
+from .kernels_diffuse import at_step, independent_values, smooth_diffuse, update_value
+from .layout import FilterOutput, SmootherOutput
+from .system import StateSpace
 
 
-def filtered(system: System, values: Values, inputs: Inputs) -> Kept:
-    """What is known of the state before and after each step.
+def kalman_filter(model: StateSpace, values: Values, inputs: Inputs) -> FilterOutput:
+    """Kalman filter: the predicted and the filtered state of each step.
 
-    seen:   each number in turn, as `observe` has it
-    next:   a = A a + B u + c,  P = A P Aᵀ + Q,  P∞ = A P∞ Aᵀ
+    update:    each value in turn, by `update_value`
+    predict:   a = A a + B u + c,  P = A P Aᵀ + Q,  P∞ = A P∞ Aᵀ
     """
-    laid, states, time = system.laid(values, inputs), system.states, len(values)
-    said, means = np.zeros(time), np.zeros((2, time, states))
+    data, states, time = model.filter_input(values, inputs), model.states, len(values)
+    log_likelihood, means = np.zeros(time), np.zeros((2, time, states))
     covariances, diffuse = np.zeros((2, 2, time, states, states))
-    state = (laid.mean, laid.covariance, laid.diffuse)
+    state = (data.mean, data.covariance, data.diffuse)
     for t in range(time):
         if t:
-            move = at(laid.transition, t)
+            transition = at_step(data.transition, t)
             mean, covariance, far = state
-            covariance = move @ covariance @ move.T + at(laid.process, t)
-            state = (move @ mean + at(laid.drift, t), covariance, move @ far @ move.T)
+            covariance = transition @ covariance @ transition.T + at_step(data.process_noise, t)
+            mean = transition @ mean + at_step(data.state_offset, t)
+            state = (mean, covariance, transition @ far @ transition.T)
         means[0, t], covariances[0, t], diffuse[0, t] = state
-        for number in numbers_of(laid, t):
-            seen, state = observe(*number, state)
-            if seen.spread > 0:
-                said[t] -= 0.5 * log(2 * pi * seen.spread)
-            elif seen.size > 0:
-                said[t] -= 0.5 * (log(2 * pi * seen.size) + seen.residual**2 / seen.size)
+        for value in independent_values(data, t):
+            update, state = update_value(*value, state)
+            if update.variance_diffuse > 0:
+                log_likelihood[t] -= 0.5 * log(2 * pi * update.variance_diffuse)
+            elif update.variance > 0:
+                squares = update.innovation**2 / update.variance
+                log_likelihood[t] -= 0.5 * (log(2 * pi * update.variance) + squares)
         means[1, t], covariances[1, t], diffuse[1, t] = state
-    (ahead, now), (far_ahead, far) = covariances, diffuse
-    which, is_told = np.arange(time), not state[2].any()
-    kept = (ahead, now, far_ahead, far)
-    return Kept(said, means[0], means[1], which, *kept, time, time, True, is_told)
+    (predicted, filtered), (predicted_diffuse, filtered_diffuse) = covariances, diffuse
+    index, is_identified = np.arange(time), not state[2].any()
+    kept = (predicted, filtered, predicted_diffuse, filtered_diffuse)
+    return FilterOutput(
+        log_likelihood, means[0], means[1], index, *kept, time, time, True, is_identified
+    )
 
 
-def smoothed(system: System, values: Values, inputs: Inputs) -> Smoothed:
-    """What is known of the state in each step once the whole series is seen."""
-    kept, time, states = filtered(system, values, inputs), len(values), system.states
+def kalman_smoother(model: StateSpace, values: Values, inputs: Inputs) -> SmootherResult:
+    """Fixed-interval smoother: the state of each step given the whole series."""
+    filtered, time, states = kalman_filter(model, values, inputs), len(values), model.states
     square = np.zeros((time, states, states))
-    slope, bend = np.zeros(states), np.zeros((states, states))
-    which = np.zeros(time, dtype=np.int64)
-    back = Back(np.zeros((time, states)), which, square, square.copy(), slope, bend, 0)
-    smooth_back(system.laid(values, inputs), kept, back)
-    lag = Covariances(back.lags, which[:-1])
-    return Smoothed(kept.log_likelihood, back.means, Covariances(square, which), lag)
+    score, information = np.zeros(states), np.zeros((states, states))
+    index = np.zeros(time, dtype=np.int64)
+    out = SmootherOutput(
+        np.zeros((time, states)), index, square, square.copy(), score, information, 0
+    )
+    smooth_diffuse(model.filter_input(values, inputs), filtered, out)
+    lag = Covariances(out.lag_covariances, index[:-1])
+    return SmootherResult(filtered.log_likelihood, out.means, Covariances(square, index), lag)

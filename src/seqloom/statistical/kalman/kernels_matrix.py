@@ -1,20 +1,29 @@
-"""Compiled products of small matrices, in an order that processors like."""
+"""Numba kernels of products of small matrices: matmul, A P Aᵀ, transpose, and tests of equality.
+
+State-space matrices have 1 to some dozens of rows. At that size a call of BLAS costs more than its
+arithmetic, so products are plain loops, ordered so that LLVM vectorises the innermost one along
+contiguous rows.
+"""
 
 from typing import Any, no_type_check
 
-from ..jit import compiled_inside
+from ..jit import jit_internal
 
-Array = Any  # inside compiled functions shapes are what the loops that call them say
+Array = Any  # inside kernels, shapes are what their callers say
 
 
-@compiled_inside
+@jit_internal
 @no_type_check
-def multiply(one: Array, two: Array, out: Array) -> None:
-    """Out = one two; two rows at a time, four numbers of each, so that little is loaded twice."""
+def matmul(one: Array, two: Array, out: Array) -> None:
+    """out = one two, in blocks of two rows of `one` and four rows of `two`.
+
+    A block loads four rows of `two` once for two rows of `out`, and each row of `out` once for four
+    products: without it the loop is bound by loads, not by arithmetic.
+    """
     rows, inner = one.shape
     blocks = inner // 4 * 4
     for i in range(0, rows, 2):
-        other = min(i + 1, rows - 1)
+        other = min(i + 1, rows - 1)  # the last row of an odd number has no partner but itself
         for j in range(two.shape[1]):
             out[i, j] = 0.0
             out[other, j] = 0.0
@@ -28,7 +37,7 @@ def multiply(one: Array, two: Array, out: Array) -> None:
             _add_block(one, two, out, i, other, k)
 
 
-@compiled_inside
+@jit_internal
 @no_type_check
 def _add_block(one: Array, two: Array, out: Array, i: int, other: int, k: int) -> None:
     a, b, c, d = one[i, k], one[i, k + 1], one[i, k + 2], one[i, k + 3]
@@ -39,23 +48,25 @@ def _add_block(one: Array, two: Array, out: Array, i: int, other: int, k: int) -
         w, x, y, z = two[k, j], two[k + 1, j], two[k + 2, j], two[k + 3, j]
         first = out[i, j] + a * w + b * x + c * y + d * z
         second = out[other, j] + e * w + f * x + g * y + h * z
+        # Both sums are read before either is written, and row i is written last: a row without a
+        # partner (other == i) then keeps `first`.
         out[other, j] = second
         out[i, j] = first
 
 
-@compiled_inside
+@jit_internal
 @no_type_check
-def turned(matrix: Array, out: Array) -> None:
-    """Out = the transpose."""
+def transpose(matrix: Array, out: Array) -> None:
+    """out = matrixᵀ."""
     for i in range(matrix.shape[0]):
         for j in range(matrix.shape[1]):
             out[j, i] = matrix[i, j]
 
 
-@compiled_inside
+@jit_internal
 @no_type_check
-def onto(matrix: Array, vector: Array, out: Array) -> None:
-    """Out = matrix vector."""
+def matvec(matrix: Array, vector: Array, out: Array) -> None:
+    """out = matrix vector."""
     for i in range(matrix.shape[0]):
         total = 0.0
         for j in range(matrix.shape[1]):
@@ -63,10 +74,14 @@ def onto(matrix: Array, vector: Array, out: Array) -> None:
         out[i] = total
 
 
-@compiled_inside
+@jit_internal
 @no_type_check
-def onto_row(matrix: Array, rows: Array, i: int, out: Array) -> None:
-    """Row i of out = matrix times row i of rows, by the matrix's rows: what is 0 takes no time."""
+def symmetric_matvec(matrix: Array, rows: Array, i: int, out: Array) -> None:
+    """out[i] = matrix rows[i], for a symmetric matrix.
+
+    As the matrix is symmetric, the product is a sum of its rows, which are contiguous. Rows of
+    observation matrices are mostly zeros in structural models: blocks of four zeros are skipped.
+    """
     size = rows.shape[1]
     for j in range(size):
         out[i, j] = 0.0
@@ -86,38 +101,42 @@ def onto_row(matrix: Array, rows: Array, i: int, out: Array) -> None:
                 out[i, j] += rows[i, k] * matrix[k, j]
 
 
-@compiled_inside
+@jit_internal
 @no_type_check
 def dot_rows(one: Array, two: Array, i: int) -> float:
-    """The sum of products of two rows i."""
+    """Dot product of row i of both."""
     total = 0.0
     for k in range(one.shape[1]):
         total += one[i, k] * two[i, k]
     return total
 
 
-@compiled_inside
+@jit_internal
 @no_type_check
-def copied(matrix: Array, out: Array) -> None:
-    """Out = matrix."""
+def copy(matrix: Array, out: Array) -> None:
+    """out = matrix."""
     for i in range(matrix.shape[0]):
         for j in range(matrix.shape[1]):
             out[i, j] = matrix[i, j]
 
 
-@compiled_inside
+@jit_internal
 @no_type_check
-def around(outer: Array, outer_turned: Array, matrix: Array, half: Array, out: Array) -> None:
-    """Out = outer matrix outerᵀ, the matrix being symmetric; exactly symmetric."""
-    multiply(matrix, outer_turned, half)
-    multiply(outer, half, out)
-    even_out(out)
+def sandwich(outer: Array, outer_transposed: Array, matrix: Array, half: Array, out: Array) -> None:
+    """out = outer matrix outerᵀ for a symmetric matrix; `out` may be `matrix`."""
+    matmul(matrix, outer_transposed, half)
+    matmul(outer, half, out)
+    symmetrise(out)
 
 
-@compiled_inside
+@jit_internal
 @no_type_check
-def even_out(matrix: Array) -> None:
-    """Make a matrix that is symmetric but for rounding exactly so."""
+def symmetrise(matrix: Array) -> None:
+    """Make a matrix exactly symmetric that is so but for rounding.
+
+    Without this the asymmetry of each step feeds the next, and over thousands of steps a covariance
+    can lose its positive eigenvalues.
+    """
     for i in range(len(matrix)):
         for j in range(i):
             mean = 0.5 * (matrix[i, j] + matrix[j, i])
@@ -125,13 +144,16 @@ def even_out(matrix: Array) -> None:
             matrix[j, i] = mean
 
 
-@compiled_inside
+@jit_internal
 @no_type_check
-def is_same(one: Array, two: Array, share: float) -> bool:
-    """Whether two covariances differ by less than this share of their own size."""
+def is_close(one: Array, two: Array, tolerance: float) -> bool:
+    """Whether two covariances differ by less than a fraction of their own size.
+
+    |ΔP_ij| is compared with √(P_ii P_jj), so that the units of the states do not matter.
+    """
     for i in range(len(one)):
         for j in range(i + 1):
             difference = one[i, j] - two[i, j]
-            if difference * difference > share * share * abs(one[i, i] * one[j, j]):
+            if difference * difference > tolerance * tolerance * abs(one[i, i] * one[j, j]):
                 return False
     return True

@@ -1,7 +1,4 @@
-"""The filter one step at a time, for a series that is still coming in.
-
-Series drawn at random from a system.
-"""
+"""Online Kalman filter for streaming series, and simulation of series from a state-space model."""
 
 from typing import Any
 
@@ -9,34 +6,40 @@ import numpy as np
 from jaxtyping import Float
 
 from .compiled import Inputs
-from .kernels_diffuse import at, numbers_of, observe
-from .system import Start, System
+from .kernels_diffuse import at_step, independent_values, update_value
+from .system import InitialDistribution, StateSpace
 
 
-def drawn(
-    system: System, start: Start, inputs: Inputs, samples: int, chance: np.random.Generator
+def simulate(
+    model: StateSpace,
+    initial: InitialDistribution,
+    inputs: Inputs,
+    samples: int,
+    rng: np.random.Generator,
 ) -> Float[np.ndarray, "samples time width"]:
-    """So many series, as long as there are inputs; the first state is drawn from `start`."""
+    """Sample series of the length of the inputs; the first state is sampled from `initial`."""
     time = len(inputs)
-    laid = system.laid(np.zeros((time, system.width)), inputs)
-    found = np.empty((samples, time, system.width))
-    states = start.mean + _noise(start.covariance, samples, chance)
+    data = model.filter_input(np.zeros((time, model.width)), inputs)
+    found = np.empty((samples, time, model.width))
+    states = initial.mean + _noise(initial.covariance, samples, rng)
     for t in range(time):
         if t:
-            noise = _noise(at(laid.process, t), samples, chance)
-            states = states @ at(laid.transition, t).T + at(laid.drift, t) + noise
-        shown = states @ at(laid.observation, t).T - laid.values[t]
-        found[:, t] = shown + _noise(at(laid.error, t), samples, chance)
+            noise = _noise(at_step(data.process_noise, t), samples, rng)
+            offset = at_step(data.state_offset, t)
+            states = states @ at_step(data.transition, t).T + offset + noise
+        # `values` are 0 - D u - d here: to subtract them adds the inputs and the offset.
+        observed = states @ at_step(data.observation, t).T - data.values[t]
+        found[:, t] = observed + _noise(at_step(data.observation_noise, t), samples, rng)
     return found
 
 
 def _noise(
-    covariance: Float[np.ndarray, "size size"], samples: int, chance: np.random.Generator
+    covariance: Float[np.ndarray, "size size"], samples: int, rng: np.random.Generator
 ) -> Float[np.ndarray, "samples size"]:
-    """Noise of a covariance that may be singular."""
+    """Gaussian noise; by eigenvalues, as Cholesky would fail for a singular covariance."""
     values, vectors = np.linalg.eigh(covariance)
     root = vectors * np.sqrt(np.maximum(values, 0))
-    found: np.ndarray = chance.normal(size=(samples, len(covariance))) @ root.T
+    found: np.ndarray = rng.normal(size=(samples, len(covariance))) @ root.T
     return found
 
 
@@ -45,55 +48,61 @@ Vector = Float[np.ndarray, " _"]
 Square = Float[np.ndarray, "_ _"]
 
 
-class Steps:
-    """Steps of a system that never changes.
+class OnlineFilter:
+    """Kalman filter of a constant model, one step at a time.
 
-    While part of the start is diffuse, a second filter runs beside the first, from `instead`: it
-    answers until the series has told all.
+    While part of the initial state is diffuse there is no finite forecast. A second filter runs
+    beside the first, from the proper distribution `fallback`, and forecasts until the observations
+    have identified the whole state.
     """
 
-    def __init__(self, system: System, instead: Start) -> None:
-        self._system, self._instead = system, instead
+    def __init__(self, model: StateSpace, fallback: InitialDistribution) -> None:
+        self._model, self._fallback = model, fallback
 
     def begin(self) -> State:
-        """Before the first step: mean, covariance and P∞ of both filters, and how many steps."""
-        start, other = self._system.start, self._instead
-        own = (start.mean, start.covariance, np.diag(start.diffuse))
+        """Before the first step: mean, covariance, P∞, moments of the fallback, and the step."""
+        initial, other = self._model.initial, self._fallback
+        own = (initial.mean, initial.covariance, np.diag(initial.diffuse))
         return (*own, other.mean, other.covariance, np.zeros(1))
 
     def step(self, values: Vector, inputs: Vector, state: State) -> tuple[Vector, Square, State]:
-        """See a step; the mean and the covariance of what comes next, with the same inputs."""
-        system, (*known, steps) = self._system, state
-        laid = system.laid(values[None], inputs[None])
-        numbers, is_told = numbers_of(laid, 0), not known[2].any()
+        """Observe a step; the mean and covariance of the next one, assuming the same inputs."""
+        model, (*known, steps) = self._model, state
+        data = model.filter_input(values[None], inputs[None])
+        rows, is_identified = independent_values(data, 0), not known[2].any()
         own, other = tuple(known[:3]), (known[3], known[4], np.zeros_like(known[2]))
         if steps[0]:
-            own, other = self._moved(own, laid.drift[0]), self._moved(other, laid.drift[0])
-        for number in numbers:
-            own = observe(*number, own)[1]
-            if not is_told:
-                other = observe(*number, other)[1]
-        if np.abs(own[2]).max(initial=0.0) < 1e-8:  # nothing but rounding
+            own = self._predicted(own, data.state_offset[0])
+            other = self._predicted(other, data.state_offset[0])
+        for row in rows:
+            own = update_value(*row, own)[1]
+            if not is_identified:
+                other = update_value(*row, other)[1]
+        if np.abs(own[2]).max(initial=0.0) < 1e-8:  # nothing of P∞ is left but rounding
             own = (own[0], own[1], np.zeros_like(own[2]))
         state = (*own, other[0], other[1], steps + 1)
-        mean, covariance, _ = self._moved((*self.known(state), other[2]), laid.drift[0])
+        filtered = (*self.filtered(state), other[2])
+        mean, covariance, _ = self._predicted(filtered, data.state_offset[0])
         offset = self._offset(inputs)
-        show, error = system.observation, system.error
-        return show @ mean + offset, show @ covariance @ show.T + error, state
+        design, noise = model.observation, model.observation_noise
+        return design @ mean + offset, design @ covariance @ design.T + noise, state
 
-    def known(self, state: State) -> tuple[Vector, Square]:
-        """The mean and the covariance of the hidden state once a step is seen."""
-        is_told = not state[2].any()
-        return (state[0], state[1]) if is_told else (state[3], state[4])
+    def filtered(self, state: State) -> tuple[Vector, Square]:
+        """The mean and covariance of the hidden state after the last observed step."""
+        is_identified = not state[2].any()
+        return (state[0], state[1]) if is_identified else (state[3], state[4])
 
-    def _moved(self, known: tuple[Any, ...], drift: Vector) -> tuple[Vector, Square, Square]:
+    def _predicted(
+        self, known: tuple[Any, ...], state_offset: Vector
+    ) -> tuple[Vector, Square, Square]:
         mean, covariance, diffuse = known
-        moves = self._system.transition
+        transition = self._model.transition
         return (
-            moves @ mean + drift,
-            moves @ covariance @ moves.T + self._system.process,
-            moves @ diffuse @ moves.T,
+            transition @ mean + state_offset,
+            transition @ covariance @ transition.T + self._model.process_noise,
+            transition @ diffuse @ transition.T,
         )
 
     def _offset(self, inputs: Vector) -> Vector:
-        return -self._system.laid(np.zeros((1, self._system.width)), inputs[None]).values[0]
+        """D u + d."""
+        return -self._model.filter_input(np.zeros((1, self._model.width)), inputs[None]).values[0]

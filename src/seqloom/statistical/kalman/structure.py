@@ -1,4 +1,9 @@
-"""Systems that are made of few numbers: free ones, and those of which the structure is known."""
+"""Structural time series models and free state-space models, as functions of real parameters.
+
+Unobserved components (local level, local linear trend, season), a latent autoregression, and a
+model whose matrices are all free. Optimisers see a vector of unconstrained parameters; each
+structure maps it to a state-space model, covariances by their Cholesky factors.
+"""
 
 from abc import ABC, abstractmethod
 from dataclasses import replace
@@ -6,19 +11,20 @@ from dataclasses import replace
 import numpy as np
 from jaxtyping import Float, Int
 
-from .em import Expected, joined, maximised
-from .system import Start, System
+from .em import ExpectedMoments, m_step, stacked
+from .system import InitialDistribution, StateSpace
 
-Numbers = Float[np.ndarray, " _"]
+Parameters = Float[np.ndarray, " _"]
 Square = Float[np.ndarray, "_ _"]
-LEAST = 1e-5  # the least deviation of any noise: covariances stay positive
-SMALL = 1e-5  # by how much numbers are moved to find a slope
+LEAST = 1e-5  # the least deviation of any noise: covariances stay positive definite
+STEP = 1e-5  # of central differences
 
 
 class Structure(ABC):
-    """How a system is made of numbers that can be anything, and what to call its parts.
+    """How a state-space model depends on unconstrained parameters, and the names of its parts.
 
-    Covariances are L Lᵀ with a lower triangle L, whose diagonal is the exponential of such numbers.
+    Covariances are L Lᵀ with a lower triangular L, the diagonal of which is the exponential of
+    parameters: any vector of parameters gives a valid covariance.
     """
 
     def __init__(self, width: int, known: int, states: int) -> None:
@@ -26,188 +32,228 @@ class Structure(ABC):
 
     @property
     @abstractmethod
-    def noisy(self) -> dict[str, Int[np.ndarray, " rows"]]:
-        """By the name of each noise of the state, the states it moves."""
+    def noises(self) -> dict[str, Int[np.ndarray, " rows"]]:
+        """The states that each noise moves, by its name."""
 
     @property
     @abstractmethod
-    def parts(self) -> dict[str, Float[np.ndarray, "_ states"]]:
-        """By name, what is to be shown of the state: so many numbers as a matrix has rows."""
+    def components(self) -> dict[str, Float[np.ndarray, "_ states"]]:
+        """The matrix that extracts each component from the state, by its name."""
 
     @abstractmethod
-    def system(self, numbers: Numbers) -> System:
-        """The system that these numbers make."""
+    def state_space(self, parameters: Parameters) -> StateSpace:
+        """The state-space model with these parameters."""
 
     @abstractmethod
-    def numbers(self, system: System) -> Numbers:
-        """The numbers that make this system."""
+    def parameters(self, model: StateSpace) -> Parameters:
+        """The parameters of a state-space model: the inverse of `state_space`."""
 
     @abstractmethod
-    def begin(self, chance: np.random.Generator) -> list[Numbers]:
-        """Where learning may start, where all that is observed has variance 1."""
+    def initial_parameters(self, rng: np.random.Generator) -> list[Parameters]:
+        """Where training may start, for observations of variance 1."""
 
     @abstractmethod
-    def maximised(self, found: Expected, system: System) -> System:
-        """One pass of expectation-maximisation."""
+    def m_step(self, moments: ExpectedMoments, model: StateSpace) -> StateSpace:
+        """M-step of EM."""
 
-    def surprise(self, found: Expected, numbers: Numbers) -> float:
-        """-log p(x, z) that is expected: its slope is that of -log p(x), where it was expected."""
-        system = self.system(numbers)
-        moves, shows = joined(system)
-        noise, total = found.moved.noise(moves), 0.0
-        for rows in self.noisy.values():
+    def expected_loss(self, moments: ExpectedMoments, parameters: Parameters) -> float:
+        """The expected -log p(x, z) (-Q of EM), from the moments of an E-step.
+
+        By Fisher's identity its gradient is that of -log p(x), at the parameters of that E-step.
+        """
+        model = self.state_space(parameters)
+        transition, observation = stacked(model)
+        noise, total = moments.transition.residual_squares(transition), 0.0
+        for rows in self.noises.values():
             block = np.ix_(rows, rows)
-            total += _surprise(found.moved.count, noise[block], system.process[block])
-        total += _surprise(found.shown.count, found.shown.noise(shows), system.error)
-        sure = np.flatnonzero(system.start.diffuse == 0)
-        if len(sure):
-            mean = system.start.mean
-            crossed = np.outer(found.first, mean)
-            off = found.first_squares - crossed - crossed.T + found.series * np.outer(mean, mean)
-            block = np.ix_(sure, sure)
-            total += _surprise(found.series, off[block], system.start.covariance[block])
+            total += _gaussian_loss(
+                moments.transition.count, noise[block], model.process_noise[block]
+            )
+        squares = moments.observation.residual_squares(observation)
+        total += _gaussian_loss(moments.observation.count, squares, model.observation_noise)
+        proper = np.flatnonzero(model.initial.diffuse == 0)
+        if len(proper):
+            mean = model.initial.mean
+            mixed = np.outer(moments.initial, mean)
+            squares = moments.initial_squares - mixed - mixed.T
+            squares = squares + moments.series * np.outer(mean, mean)
+            block = np.ix_(proper, proper)
+            total += _gaussian_loss(moments.series, squares[block], model.initial.covariance[block])
         return total
 
-    def slope(self, found: Expected, numbers: Numbers) -> Numbers:
-        """How -log p(x) changes with each number, from what is expected with these numbers."""
-        slope = np.empty(len(numbers))
-        for place in range(len(numbers)):
-            more, less = numbers.copy(), numbers.copy()
-            more[place] += SMALL
-            less[place] -= SMALL
-            slope[place] = (self.surprise(found, more) - self.surprise(found, less)) / (2 * SMALL)
-        return slope
+    def gradient(self, moments: ExpectedMoments, parameters: Parameters) -> Parameters:
+        """The gradient of -log p(x), from an E-step with these parameters.
+
+        Central differences of the expected loss are cheap, as it is made of a few small matrices:
+        the pass over the series was made once, by the E-step.
+        """
+        gradient = np.empty(len(parameters))
+        for place in range(len(parameters)):
+            more, less = parameters.copy(), parameters.copy()
+            more[place] += STEP
+            less[place] -= STEP
+            difference = self.expected_loss(moments, more) - self.expected_loss(moments, less)
+            gradient[place] = difference / (2 * STEP)
+        return gradient
 
 
-def _surprise(count: float, squares: Square, covariance: Square) -> float:
-    """½ (n log |2πΣ| + tr Σ⁻¹ S)."""
+def _gaussian_loss(count: float, squares: Square, covariance: Square) -> float:
+    """½ (n log |2πΣ| + tr Σ⁻¹ S): -log N of n residuals with the sum of products S."""
     sign, log = np.linalg.slogdet(2 * np.pi * covariance)
     if sign <= 0:
         return float("inf")
     return 0.5 * float(count * log + np.trace(np.linalg.solve(covariance, squares)))
 
 
-class Taken:
-    """Numbers that are taken one group after another."""
+class ParameterReader:
+    """Reads a vector of parameters, one group after another."""
 
-    def __init__(self, numbers: Numbers) -> None:
-        self._numbers, self._at = numbers, 0
+    def __init__(self, parameters: Parameters) -> None:
+        self._parameters, self._at = parameters, 0
 
     def next(self, *shape: int) -> np.ndarray:
         """The next group, in this shape."""
         size = int(np.prod(shape))
         self._at += size
-        return self._numbers[self._at - size : self._at].reshape(shape)
+        return self._parameters[self._at - size : self._at].reshape(shape)
 
     def covariance(self, size: int) -> Square:
         """The next group as a covariance."""
         lower = np.zeros((size, size))
         lower[np.tril_indices(size)] = self.next(size * (size + 1) // 2)
+        # Clipped, because a line search may try parameters whose exponential overflows.
         diagonal = np.exp(np.clip(lower.diagonal(), -40, 40)) + LEAST
         lower[np.diag_indices(size)] = diagonal
         return lower @ lower.T
 
 
-def numbers_of(covariance: Square) -> Numbers:
-    """The numbers that make a covariance, or the next that can be made."""
+def covariance_parameters(covariance: Square) -> Parameters:
+    """The parameters of a covariance, or of the nearest one that has parameters."""
     size = len(covariance)
     values, vectors = np.linalg.eigh(covariance)
+    # The diagonal of L is exp(p) + LEAST: with eigenvalues below (2 LEAST)² there would be no p.
     raised = vectors * np.maximum(values, (2 * LEAST) ** 2) @ vectors.T
     lower = np.linalg.cholesky(raised)
-    places = np.diag_indices(size)
-    lower[places] = np.log(np.maximum(lower[places] - LEAST, LEAST))
+    diagonal = np.diag_indices(size)
+    lower[diagonal] = np.log(np.maximum(lower[diagonal] - LEAST, LEAST))
     return lower[np.tril_indices(size)]
 
 
-def deviation(size: int, value: float) -> Numbers:
-    """The numbers of independent noise with this deviation."""
-    return numbers_of(np.eye(size) * value**2)
+def noise_parameters(size: int, deviation: float) -> Parameters:
+    """The parameters of independent noise with this standard deviation."""
+    return covariance_parameters(np.eye(size) * deviation**2)
 
 
-class Components(Structure):
-    """A level, perhaps with a trend and a season, each walking at random; all numbers alike.
+class UnobservedComponents(Structure):
+    """Structural time series model (Harvey, 1989): level, trend and season, each a random walk.
 
     level_t  = level_{t-1} + trend_{t-1} + noise
     trend_t  = trend_{t-1} + noise
     season_t = -(season_{t-1} + … + season_{t-s+1}) + noise        over s steps it sums to about 0
     x_t      = level_t + season_t + D u_t + noise
 
-    What moves several numbers may move them together. All states are diffuse at first.
+    Local level model without a trend, local linear trend model with one. The noise of several
+    columns may be correlated. All states are diffuse at first.
     """
 
     def __init__(self, width: int, known: int, *, trend: bool = False, period: int = 1) -> None:
         self.names = ["level"] + ["trend"] * trend + ["season"] * (period > 1)
         self.period = period
-        pieces = 1 + trend + max(0, period - 1)
-        super().__init__(width, known, pieces * width)
-        self._transition, self._observation = self._fixed(trend, pieces)
+        each = 1 + trend + max(0, period - 1)
+        super().__init__(width, known, each * width)
+        self._transition, self._observation = self._fixed_matrices(trend, each)
 
-    def _fixed(self, trend: bool, pieces: int) -> tuple[np.ndarray, np.ndarray]:
-        """A and C, which are known."""
-        one, move, show = np.eye(self.width), np.eye(pieces), np.zeros((1, pieces))
-        show[0, 0] = 1
+    def _fixed_matrices(self, trend: bool, each: int) -> tuple[np.ndarray, np.ndarray]:
+        """A and C, which have no parameters."""
+        one, transition, observation = np.eye(self.width), np.eye(each), np.zeros((1, each))
+        observation[0, 0] = 1
         if trend:
-            move[0, 1] = 1
+            transition[0, 1] = 1
         if self.period > 1:
             first = 1 + trend
-            move[first:, first:] = np.eye(self.period - 1, k=-1)
-            move[first, first:] = -1
-            show[0, first] = 1
-        return np.kron(move, one), np.kron(show, one)
+            transition[first:, first:] = np.eye(self.period - 1, k=-1)
+            transition[first, first:] = -1
+            observation[0, first] = 1
+        # Component by component, and within each column by column: state p · width + w.
+        return np.kron(transition, one), np.kron(observation, one)
 
     @property
-    def noisy(self) -> dict[str, Int[np.ndarray, " rows"]]:
+    def noises(self) -> dict[str, Int[np.ndarray, " rows"]]:
         places = {name: place for place, name in enumerate(self.names)}
         return {n: np.arange(self.width) + p * self.width for n, p in places.items()}
 
     @property
-    def parts(self) -> dict[str, Float[np.ndarray, "_ states"]]:
-        return {name: np.eye(self.states)[rows] for name, rows in self.noisy.items()}
+    def components(self) -> dict[str, Float[np.ndarray, "_ states"]]:
+        return {name: np.eye(self.states)[rows] for name, rows in self.noises.items()}
 
-    def system(self, numbers: Numbers) -> System:
-        taken = Taken(numbers)
-        error, process = taken.covariance(self.width), np.zeros((self.states, self.states))
-        for rows in self.noisy.values():
-            process[np.ix_(rows, rows)] = taken.covariance(self.width)
-        direct = taken.next(self.width, self.known)
-        start = Start.unknown(self.states)
-        return System(self._transition, process, self._observation, error, start, direct=direct)
+    def state_space(self, parameters: Parameters) -> StateSpace:
+        reader = ParameterReader(parameters)
+        noise = reader.covariance(self.width)
+        process_noise = np.zeros((self.states, self.states))
+        for rows in self.noises.values():
+            process_noise[np.ix_(rows, rows)] = reader.covariance(self.width)
+        feedthrough = reader.next(self.width, self.known)
+        initial = InitialDistribution.fully_diffuse(self.states)
+        return StateSpace(
+            self._transition,
+            process_noise,
+            self._observation,
+            noise,
+            initial,
+            feedthrough=feedthrough,
+        )
 
-    def numbers(self, system: System) -> Numbers:
-        noise = [numbers_of(system.process[np.ix_(rows, rows)]) for rows in self.noisy.values()]
-        direct = np.zeros((self.width, self.known)) if system.direct is None else system.direct
-        return np.concatenate([numbers_of(system.error), *noise, direct.ravel()])
+    def parameters(self, model: StateSpace) -> Parameters:
+        blocks = [model.process_noise[np.ix_(rows, rows)] for rows in self.noises.values()]
+        noise = [covariance_parameters(block) for block in blocks]
+        feedthrough = np.zeros((self.width, self.known))
+        if model.feedthrough is not None:
+            feedthrough = model.feedthrough
+        return np.concatenate(
+            [covariance_parameters(model.observation_noise), *noise, feedthrough.ravel()]
+        )
 
-    def begin(self, chance: np.random.Generator) -> list[Numbers]:
+    def initial_parameters(self, rng: np.random.Generator) -> list[Parameters]:
         usual = {"level": 0.3, "trend": 0.03, "season": 0.1}
         found = []
-        for share in (1.0, 0.2, 0.03):
-            noise = [deviation(self.width, usual[name] * share) for name in self.names]
-            direct = np.zeros(self.width * self.known)
-            found.append(np.concatenate([deviation(self.width, 0.5), *noise, direct]))
+        # The likelihood can have a second maximum where a component does not move at all: three
+        # starts, from lively to nearly still.
+        for factor in (1.0, 0.2, 0.03):
+            noise = [noise_parameters(self.width, usual[name] * factor) for name in self.names]
+            feedthrough = np.zeros(self.width * self.known)
+            found.append(np.concatenate([noise_parameters(self.width, 0.5), *noise, feedthrough]))
         return found
 
-    def maximised(self, found: Expected, system: System) -> System:
-        moves, shows = joined(system)
-        noise, process = found.moved.noise(moves), np.zeros_like(system.process)
-        for rows in self.noisy.values():
+    def m_step(self, moments: ExpectedMoments, model: StateSpace) -> StateSpace:
+        transition, observation = stacked(model)
+        noise = moments.transition.residual_squares(transition)
+        process_noise = np.zeros_like(model.process_noise)
+        for rows in self.noises.values():
             block = np.ix_(rows, rows)
-            process[block] = noise[block] / max(1.0, found.moved.count)
+            process_noise[block] = noise[block] / max(1.0, moments.transition.count)
         if self.known:
-            given, k = found.shown.given, self.states
-            left = found.shown.crossed[:, k:-1] - system.observation @ given[:k, k:-1]
-            shows[:, k:-1] = np.linalg.lstsq(given[k:-1, k:-1], left.T, rcond=1e-12)[0].T
-        error = found.shown.noise(shows) / found.shown.count
-        return replace(system, process=process, error=error, direct=shows[:, self.states : -1])
+            # D alone is free in [C D d]: it is regressed on what C leaves over.
+            squares, k = moments.observation.regressors, self.states
+            left = moments.observation.cross[:, k:-1] - model.observation @ squares[:k, k:-1]
+            slopes = np.linalg.lstsq(squares[k:-1, k:-1], left.T, rcond=1e-12)[0].T
+            observation[:, k:-1] = slopes
+        error = moments.observation.residual_squares(observation) / moments.observation.count
+        return replace(
+            model,
+            process_noise=process_noise,
+            observation_noise=error,
+            feedthrough=observation[:, self.states : -1],
+        )
 
 
-class Autoregression(Structure):
-    """Each number returns to its mean, by its own last values; it is seen with noise.
+class LatentAutoregression(Structure):
+    """A stationary AR(p) process for each column, observed with noise.
 
     f_t = φ₁ f_{t-1} + … + φ_p f_{t-p} + noise,   x_t = d + f_t + D u_t + noise
 
-    It is always stationary: numbers are partial autocorrelations (Monahan, 1984), each the
-    hyperbolic tangent of any number; the start is the distribution that the walk ends in.
+    The parameters are partial autocorrelations (Monahan, 1984), as hyperbolic tangents of real
+    numbers: every vector gives a stationary process. The initial state has its stationary
+    distribution.
     """
 
     def __init__(self, width: int, known: int, order: int) -> None:
@@ -215,130 +261,155 @@ class Autoregression(Structure):
         self.order = order
 
     @property
-    def noisy(self) -> dict[str, Int[np.ndarray, " rows"]]:
+    def noises(self) -> dict[str, Int[np.ndarray, " rows"]]:
         return {"autoregression": np.arange(self.width)}
 
     @property
-    def parts(self) -> dict[str, Float[np.ndarray, "_ states"]]:
+    def components(self) -> dict[str, Float[np.ndarray, "_ states"]]:
         return {"autoregression": np.eye(self.states)[: self.width]}
 
-    def system(self, numbers: Numbers) -> System:
-        taken = Taken(numbers)
-        partial = np.tanh(taken.next(self.width, self.order))
-        factors = np.stack([coefficients(row) for row in partial])
-        transition, width = np.eye(self.states, k=-self.width), self.width
+    def state_space(self, parameters: Parameters) -> StateSpace:
+        reader, width = ParameterReader(parameters), self.width
+        partial = np.tanh(reader.next(width, self.order))
+        coefficients = np.stack([ar_coefficients(row) for row in partial])
+        transition = np.eye(self.states, k=-width)  # companion form: older values move down
         for lag in range(self.order):
-            transition[:width, lag * width : (lag + 1) * width] = np.diag(factors[:, lag])
-        error, process = taken.covariance(width), np.zeros((self.states, self.states))
-        process[:width, :width] = taken.covariance(width)
-        start = Start.known(np.zeros(self.states), settled(transition, process))
+            transition[:width, lag * width : (lag + 1) * width] = np.diag(coefficients[:, lag])
+        noise, process_noise = reader.covariance(width), np.zeros((self.states, self.states))
+        process_noise[:width, :width] = reader.covariance(width)
+        covariance = stationary_covariance(transition, process_noise)
+        initial = InitialDistribution.known(np.zeros(self.states), covariance)
         observation = np.eye(self.states)[:width]
-        offset, direct = taken.next(width), taken.next(width, self.known)
-        return System(transition, process, observation, error, start, direct=direct, offset=offset)
+        offset, feedthrough = reader.next(width), reader.next(width, self.known)
+        return StateSpace(
+            transition,
+            process_noise,
+            observation,
+            noise,
+            initial,
+            feedthrough=feedthrough,
+            observation_offset=offset,
+        )
 
-    def numbers(self, system: System) -> Numbers:
+    def parameters(self, model: StateSpace) -> Parameters:
         width = self.width
-        top = system.transition[:width]
+        top = model.transition[:width]
         lags = [top[:, lag * width : (lag + 1) * width].diagonal() for lag in range(self.order)]
-        partial = [partials(row) for row in np.stack(lags, axis=1)]
-        offset = np.zeros(width) if system.offset is None else system.offset
-        direct = np.zeros((width, self.known)) if system.direct is None else system.direct
-        noise = [numbers_of(system.error), numbers_of(system.process[:width, :width])]
+        partial = [partial_autocorrelations(row) for row in np.stack(lags, axis=1)]
+        offset = np.zeros(width)
+        if model.observation_offset is not None:
+            offset = model.observation_offset
+        feedthrough = np.zeros((width, self.known))
+        if model.feedthrough is not None:
+            feedthrough = model.feedthrough
+        covariances = model.observation_noise, model.process_noise[:width, :width]
+        noise = [covariance_parameters(covariance) for covariance in covariances]
         tangents = np.arctanh(np.clip(partial, -1 + 1e-9, 1 - 1e-9)).ravel()
-        return np.concatenate([tangents, *noise, offset, direct.ravel()])
+        return np.concatenate([tangents, *noise, offset, feedthrough.ravel()])
 
-    def begin(self, chance: np.random.Generator) -> list[Numbers]:
+    def initial_parameters(self, rng: np.random.Generator) -> list[Parameters]:
         found = []
         for first in (1.0, 0.3, 2.0):
             partial = np.zeros((self.width, self.order))
             partial[:, 0] = first
+            # AR(1) with the coefficient tanh(first) has variance 1 with noise of this deviation.
             size = np.sqrt(1 - np.tanh(first) ** 2)
-            noise = [deviation(self.width, 0.3), deviation(self.width, float(size))]
+            noise = [noise_parameters(self.width, 0.3), noise_parameters(self.width, float(size))]
             rest = np.zeros(self.width * (1 + self.known))
             found.append(np.concatenate([partial.ravel(), *noise, rest]))
         return found
 
-    def maximised(self, found: Expected, system: System) -> System:
-        raise TypeError("a stationary start has no best matrix in closed form")
+    def m_step(self, moments: ExpectedMoments, model: StateSpace) -> StateSpace:
+        # The initial covariance depends on the coefficients, so their maximum has no formula.
+        raise TypeError("EM has no closed-form M-step for a stationary autoregression")
 
 
-class Free(Structure):
-    """All matrices are free; what the states mean is for the data to say."""
+class FreeMatrices(Structure):
+    """A linear dynamical system in which all matrices are parameters; states have no meaning."""
 
     def __init__(self, width: int, known: int, states: int) -> None:
         super().__init__(width, known, states)
 
     @property
-    def noisy(self) -> dict[str, Int[np.ndarray, " rows"]]:
+    def noises(self) -> dict[str, Int[np.ndarray, " rows"]]:
         return {"state": np.arange(self.states)}
 
     @property
-    def parts(self) -> dict[str, Float[np.ndarray, "_ states"]]:
+    def components(self) -> dict[str, Float[np.ndarray, "_ states"]]:
         return {f"state {k + 1}": np.eye(self.states)[k : k + 1] for k in range(self.states)}
 
-    def system(self, numbers: Numbers) -> System:
-        taken, states, width, known = Taken(numbers), self.states, self.width, self.known
-        return System(
-            transition=taken.next(states, states),
-            drive=taken.next(states, known),
-            drift=taken.next(states),
-            observation=taken.next(width, states),
-            direct=taken.next(width, known),
-            offset=taken.next(width),
-            process=taken.covariance(states),
-            error=taken.covariance(width),
-            start=Start.known(taken.next(states), taken.covariance(states)),
+    def state_space(self, parameters: Parameters) -> StateSpace:
+        reader, width, known = ParameterReader(parameters), self.width, self.known
+        states = self.states
+        return StateSpace(
+            transition=reader.next(states, states),
+            input_matrix=reader.next(states, known),
+            state_offset=reader.next(states),
+            observation=reader.next(width, states),
+            feedthrough=reader.next(width, known),
+            observation_offset=reader.next(width),
+            process_noise=reader.covariance(states),
+            observation_noise=reader.covariance(width),
+            initial=InitialDistribution.known(reader.next(states), reader.covariance(states)),
         )
 
-    def numbers(self, system: System) -> Numbers:
-        moves, shows = joined(system)
+    def parameters(self, model: StateSpace) -> Parameters:
+        transition, observation = stacked(model)
         k = self.states
-        linear = [moves[:, :k], moves[:, k:-1], moves[:, -1], shows[:, :k], shows[:, k:-1]]
-        noise = [numbers_of(system.process), numbers_of(system.error)]
-        start = [system.start.mean, numbers_of(system.start.covariance)]
-        return np.concatenate([*(m.ravel() for m in linear), shows[:, -1], *noise, *start])
+        linear = [transition[:, :k], transition[:, k:-1], transition[:, -1]]
+        linear += [observation[:, :k], observation[:, k:-1], observation[:, -1]]
+        covariances = model.process_noise, model.observation_noise
+        noise = [covariance_parameters(covariance) for covariance in covariances]
+        initial = [model.initial.mean, covariance_parameters(model.initial.covariance)]
+        return np.concatenate([*(m.ravel() for m in linear), *noise, *initial])
 
-    def begin(self, chance: np.random.Generator) -> list[Numbers]:
+    def initial_parameters(self, rng: np.random.Generator) -> list[Parameters]:
         states, width, known = self.states, self.width, self.known
-        turns = np.linalg.qr(chance.normal(size=(states, states)))[0]
-        system = System(
-            transition=0.5 * np.eye(states) + 0.3 * turns,
-            drive=np.zeros((states, known)),
-            drift=np.zeros(states),
-            observation=chance.normal(size=(width, states)) / np.sqrt(states),
-            direct=np.zeros((width, known)),
-            offset=np.zeros(width),
-            process=0.3 * np.eye(states),
-            error=0.3 * np.eye(width),
-            start=Start.known(np.zeros(states), np.eye(states)),
+        rotation = np.linalg.qr(rng.normal(size=(states, states)))[0]
+        model = StateSpace(
+            # Eigenvalues between 0.2 and 0.8 in size: stable, and with some memory.
+            transition=0.5 * np.eye(states) + 0.3 * rotation,
+            input_matrix=np.zeros((states, known)),
+            state_offset=np.zeros(states),
+            observation=rng.normal(size=(width, states)) / np.sqrt(states),
+            feedthrough=np.zeros((width, known)),
+            observation_offset=np.zeros(width),
+            process_noise=0.3 * np.eye(states),
+            observation_noise=0.3 * np.eye(width),
+            initial=InitialDistribution.known(np.zeros(states), np.eye(states)),
         )
-        return [self.numbers(system)]
+        return [self.parameters(model)]
 
-    def maximised(self, found: Expected, system: System) -> System:
-        return maximised(found, system)
+    def m_step(self, moments: ExpectedMoments, model: StateSpace) -> StateSpace:
+        return m_step(moments, model)
 
 
-def coefficients(partial: Float[np.ndarray, " order"]) -> Float[np.ndarray, " order"]:
-    """The coefficients of a stationary autoregression with these partial autocorrelations."""
+def ar_coefficients(partial: Float[np.ndarray, " order"]) -> Float[np.ndarray, " order"]:
+    """AR coefficients from partial autocorrelations, by the Durbin-Levinson recursion."""
     found = np.zeros(0)
     for number in partial:
         found = np.append(found - number * found[::-1], number)
     return found
 
 
-def partials(found: Float[np.ndarray, " order"]) -> Float[np.ndarray, " order"]:
-    """The way back."""
-    numbers = []
-    while len(found):
-        number, found = found[-1], found[:-1]
-        numbers.append(number)
-        found = (found + number * found[::-1]) / (1 - number**2)
-    return np.array(numbers[::-1])
+def partial_autocorrelations(
+    coefficients: Float[np.ndarray, " order"],
+) -> Float[np.ndarray, " order"]:
+    """Partial autocorrelations from AR coefficients: the Durbin-Levinson recursion backwards."""
+    partial = []
+    while len(coefficients):
+        number, coefficients = coefficients[-1], coefficients[:-1]
+        partial.append(number)
+        coefficients = (coefficients + number * coefficients[::-1]) / (1 - number**2)
+    return np.array(partial[::-1])
 
 
-def settled(transition: Square, process: Square) -> Square:
-    """P = A P Aᵀ + Q: what a stationary state is spread like, by doubling the steps."""
-    found, power = process.copy(), transition.copy()
+def stationary_covariance(transition: Square, process_noise: Square) -> Square:
+    """The covariance P = A P Aᵀ + Q of a stationary state (discrete Lyapunov equation).
+
+    P = Σ_j Aʲ Q (Aʲ)ᵀ; each round doubles the number of terms, so roots near 1 take few rounds.
+    """
+    found, power = process_noise.copy(), transition.copy()
     for _ in range(60):
         more = power @ found @ power.T
         found, power = found + more, power @ power

@@ -1,1 +1,6 @@
-"""Counts of short runs of symbols, and the back-off models that are made of them."""
+"""N-gram language models: counting within a memory bound, smoothing, back-off models, ARPA files.
+
+`counts` counts n-grams, `levels` sorts them by order, `smoothing` turns counts into probabilities,
+and `backoff` is the model; `index` finds n-grams in it, and `arpa` reads and writes it. `suffixes`
+is the suffix model that an HMM tagger uses for unknown words.
+"""

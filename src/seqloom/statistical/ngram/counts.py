@@ -1,9 +1,9 @@
-"""How often every n-gram was seen, counted within a bound of memory.
+"""N-gram counts within a memory bound: packed keys, sorted runs on disk, external merge sort.
 
-A gram of n symbols is one key: its context from the nearest symbol back, then the symbol that
-followed, packed into as few 64-bit words as will do. Sorted so, the contexts of every length lie
-together. What the bound cannot hold is written to the disk as sorted runs, and merged at the end
-by reading each of them once, a piece at a time.
+An n-gram is one key: its context from the nearest token back, then the token that followed, packed
+into as few 64-bit words as will do. Sorted so, the contexts of every length lie together. What
+exceeds the bound is written to the disk as sorted runs, which are merged at the end in one pass
+that holds only a piece of each.
 """
 
 import shutil
@@ -23,20 +23,23 @@ MEBIBYTE = 1 << 20
 
 
 @dataclass(frozen=True)
-class Packing:
-    """How the symbols of a gram lie in the words of its key, the first in the highest bits."""
+class KeyPacking:
+    """How the token ids of an n-gram lie in the words of its key, the first in the highest bits.
+
+    So the order of keys as unsigned integers is the lexicographic order of their tokens.
+    """
 
     order: int
-    size: int  # symbols are 0 ... size-1
+    size: int  # token ids are 0 ... size-1
 
     @property
     def bits(self) -> int:
-        """The bits of one symbol."""
+        """The bits of one token."""
         return max(1, (self.size - 1).bit_length())
 
     @property
     def per_word(self) -> int:
-        """How many symbols one word holds."""
+        """How many tokens one word holds."""
         return 64 // self.bits
 
     @property
@@ -45,14 +48,14 @@ class Packing:
         return -(-self.order // self.per_word)
 
     def pack(self, columns: Sequence[Int[np.ndarray, " rows"]]) -> Shaped[np.ndarray, "rows words"]:
-        """The keys of grams, given symbol by symbol in the order of sorting."""
+        """The keys of n-grams, given token by token in the order of sorting."""
         keys = np.zeros((len(columns[0]), self.words), dtype=np.uint64)
         for place, column in enumerate(columns):
             keys[:, place // self.per_word] |= column.astype(np.uint64) << self._shift(place)
         return keys
 
     def column(self, keys: Shaped[np.ndarray, "rows words"], place: int) -> np.ndarray:
-        """The symbols at one place of the keys."""
+        """The tokens at one position of the keys."""
         mask = np.uint64((1 << self.bits) - 1)
         word = keys[:, place // self.per_word] >> self._shift(place)
         return (word & mask).astype(np.int64)
@@ -64,79 +67,84 @@ class Packing:
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Keys with how often each was seen; sorted and without repetition unless it is said."""
+class CountedKeys:
+    """Keys and how often each was seen; sorted and distinct unless said otherwise."""
 
     keys: Shaped[np.ndarray, "rows words"]
-    times: Int[np.ndarray, " rows"]
+    counts: Int[np.ndarray, " rows"]
 
     def __len__(self) -> int:
-        return len(self.times)
+        return len(self.counts)
 
     @property
     def bytes(self) -> int:
         """How much memory they take."""
-        return self.keys.nbytes + self.times.nbytes
+        return self.keys.nbytes + self.counts.nbytes
 
-    def part(self, start: int, end: int) -> "Rows":
+    def part(self, start: int, end: int) -> "CountedKeys":
         """Some of the rows, without a copy."""
-        return Rows(self.keys[start:end], self.times[start:end])
+        return CountedKeys(self.keys[start:end], self.counts[start:end])
 
 
 @dataclass(frozen=True)
-class Counts:
-    """What was counted so far: rows in memory, in any order, and sorted runs on the disk.
+class NGramCounts:
+    """N-gram counts so far: unsorted rows in memory, and sorted runs on the disk.
 
-    Two of them can be added; they share one folder, which goes when nobody needs it any more.
+    Two of them can be added; they share one folder, which is deleted with the last of them.
     """
 
-    packing: Packing
+    packing: KeyPacking
     memory: int  # in bytes: more than this is never held at once while counting
-    loose: tuple[Rows, ...] = ()
-    runs: tuple["Stored", ...] = ()
-    folder: "_Folder | None" = field(default=None, compare=False)
+    unsorted: tuple[CountedKeys, ...] = ()
+    runs: tuple["StoredRun", ...] = ()
+    folder: "_TemporaryFolder | None" = field(default=None, compare=False)
 
-    def __add__(self, other: "Counts") -> "Counts":
-        loose, runs = self.loose + other.loose, self.runs + other.runs
-        both = replace(self, loose=loose, runs=runs, folder=self.folder or other.folder)
-        if sum(rows.bytes for rows in loose) * COPIES <= self.memory:
+    def __add__(self, other: "NGramCounts") -> "NGramCounts":
+        unsorted, runs = self.unsorted + other.unsorted, self.runs + other.runs
+        both = replace(self, unsorted=unsorted, runs=runs, folder=self.folder or other.folder)
+        if sum(rows.bytes for rows in unsorted) * COPIES <= self.memory:
             return both
-        folded = fold(loose)
-        if folded.bytes * COPIES * 2 <= self.memory:  # much was the same: room enough for more
-            return replace(both, loose=(folded,))
-        folder = both.folder or _Folder()
-        written = _Written(folder.path, self.packing.words)
-        written.append(folded)
-        return replace(both, loose=(), runs=(*runs, written.stored()), folder=folder)
+        merged = aggregate(unsorted)
+        if merged.bytes * COPIES * 2 <= self.memory:  # many keys were equal: room enough for more
+            return replace(both, unsorted=(merged,))
+        folder = both.folder or _TemporaryFolder()
+        writer = _RunWriter(folder.path, self.packing.words)
+        writer.append(merged)
+        return replace(both, unsorted=(), runs=(*runs, writer.stored()), folder=folder)
 
-    def merged(self) -> Rows:
+    def merged(self) -> CountedKeys:
         """All rows, sorted; on the disk where runs had to be written."""
         if not self.runs:
-            return fold(self.loose)
-        loose = [fold(self.loose)] if self.loose else []
-        folder = self.folder or _Folder()
-        written = _Written(folder.path, self.packing.words)
-        for rows in merge([*self.runs, *loose], self.packing, self.memory):
-            written.append(rows)
-        return written.stored().mapped()
+            return aggregate(self.unsorted)
+        rest = [aggregate(self.unsorted)] if self.unsorted else []
+        folder = self.folder or _TemporaryFolder()
+        writer = _RunWriter(folder.path, self.packing.words)
+        for rows in merge([*self.runs, *rest], self.packing, self.memory):
+            writer.append(rows)
+        return writer.stored().mapped()
 
 
-def fold(pieces: Sequence[Rows]) -> Rows:
-    """Rows in any order as sorted ones, the counts of equal keys summed."""
+def aggregate(pieces: Sequence[CountedKeys]) -> CountedKeys:
+    """Sort rows and sum the counts of equal keys."""
     keys = np.concatenate([rows.keys for rows in pieces])
-    times = np.concatenate([rows.times for rows in pieces])
-    if keys.shape[1] == 1 and (times == 1).all():  # keys alone are sorted many times quicker
+    counts = np.concatenate([rows.counts for rows in pieces])
+    # Fresh text has a count of 1 everywhere, so counts follow from the sorted keys alone. Sorting
+    # integers in place is many times quicker than an argsort and two gathers.
+    if keys.shape[1] == 1 and (counts == 1).all():
         keys.sort(axis=0)
-        first = np.flatnonzero(changes(keys))
-        return Rows(keys[first], np.diff(first, append=len(times)))
-    order = _order(keys)
-    keys, times = keys[order], times[order]
-    first = np.flatnonzero(changes(keys))
-    return Rows(keys[first], np.add.reduceat(times, first) if len(first) else times)
+        first = np.flatnonzero(is_new(keys))
+        return CountedKeys(keys[first], np.diff(first, append=len(counts)))
+    order = _sort_order(keys)
+    keys, counts = keys[order], counts[order]
+    first = np.flatnonzero(is_new(keys))
+    return CountedKeys(keys[first], np.add.reduceat(counts, first) if len(first) else counts)
 
 
-def _order(keys: Shaped[np.ndarray, "rows words"]) -> Int[np.ndarray, " rows"]:
-    """The order that sorts keys, word by word from the last; NumPy sorts small ones by digits."""
+def _sort_order(keys: Shaped[np.ndarray, "rows words"]) -> Int[np.ndarray, " rows"]:
+    """The order that sorts keys: a stable sort word by word from the last one on.
+
+    Words below 2^16 are narrowed first: NumPy's stable sort of 16-bit integers is a radix sort.
+    """
     order = np.arange(len(keys))
     for number in range(keys.shape[1] - 1, -1, -1):
         word = keys[order, number]
@@ -145,39 +153,41 @@ def _order(keys: Shaped[np.ndarray, "rows words"]) -> Int[np.ndarray, " rows"]:
     return order
 
 
-def changes(keys: Shaped[np.ndarray, "rows words"]) -> Bool[np.ndarray, " rows"]:
-    """True where a row is not the one before it."""
+def is_new(keys: Shaped[np.ndarray, "rows words"]) -> Bool[np.ndarray, " rows"]:
+    """True where a row differs from the one before it."""
     new = np.ones(len(keys), dtype=bool)
     new[1:] = (keys[1:] != keys[:-1]).any(axis=1)
     return new
 
 
-def merge(runs: Sequence["Rows | Stored"], packing: Packing, memory: int) -> Iterator[Rows]:
-    """Sorted runs as one, piece by piece: of each run only a little is held at a time.
+def merge(
+    runs: Sequence["CountedKeys | StoredRun"], packing: KeyPacking, memory: int
+) -> Iterator[CountedKeys]:
+    """Merge sorted runs, piece by piece: of each run only a little is held at a time.
 
-    Of all pieces that are in sight, the one that ends first says how far the merging can go:
-    no key beyond its end can still come before it.
+    Of all pieces in memory, the one that ends first says how far the merge can go: no key up to its
+    end can still come from any run.
     """
-    a_row = 8 * (packing.words + 1)
-    ahead = max(64, memory // (a_row * COPIES * len(runs)))
+    row_bytes = 8 * (packing.words + 1)
+    ahead = max(64, memory // (row_bytes * COPIES * len(runs)))
     places = [0] * len(runs)
-    sight: dict[int, Rows] = {}
+    buffers: dict[int, CountedKeys] = {}
     while True:
         for i, run in enumerate(runs):
-            if i not in sight and places[i] < len(run):
-                sight[i] = run.part(places[i], places[i] + ahead)
-                places[i] += len(sight[i])
-        if not sight:
+            if i not in buffers and places[i] < len(run):
+                buffers[i] = run.part(places[i], places[i] + ahead)
+                places[i] += len(buffers[i])
+        if not buffers:
             return
-        limit = min(tuple(rows.keys[-1].tolist()) for rows in sight.values())
-        counts = {i: _up_to(rows.keys, limit) for i, rows in sight.items()}
-        yield fold([rows.part(0, counts[i]) for i, rows in sight.items()])
-        rest = {i: rows.part(counts[i], len(rows)) for i, rows in sight.items()}
-        sight = {i: rows for i, rows in rest.items() if len(rows)}
+        limit = min(tuple(rows.keys[-1].tolist()) for rows in buffers.values())
+        counts = {i: _up_to(rows.keys, limit) for i, rows in buffers.items()}
+        yield aggregate([rows.part(0, counts[i]) for i, rows in buffers.items()])
+        rest = {i: rows.part(counts[i], len(rows)) for i, rows in buffers.items()}
+        buffers = {i: rows for i, rows in rest.items() if len(rows)}
 
 
 def _up_to(keys: Shaped[np.ndarray, "rows words"], limit: tuple[int, ...]) -> int:
-    """How many of the sorted keys are not beyond a limit."""
+    """How many of the sorted keys are not beyond a limit: bisection, word by word."""
     start, end = 0, len(keys)
     for word, value in zip(keys.T, limit, strict=True):
         inside, wanted = word[start:end], np.uint64(value)
@@ -187,30 +197,30 @@ def _up_to(keys: Shaped[np.ndarray, "rows words"], limit: tuple[int, ...]) -> in
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredRun:
     """Sorted rows on the disk."""
 
     keys: Path
-    times: Path
+    counts: Path
     words: int
     count: int
 
     def __len__(self) -> int:
         return self.count
 
-    def part(self, start: int, end: int) -> Rows:
+    def part(self, start: int, end: int) -> CountedKeys:
         """Some of the rows, read into memory."""
         count = min(end, self.count) - start
         first = 8 * start
         keys = np.fromfile(self.keys, np.uint64, count * self.words, offset=first * self.words)
-        return Rows(
-            keys.reshape(-1, self.words), np.fromfile(self.times, np.int64, count, offset=first)
+        return CountedKeys(
+            keys.reshape(-1, self.words), np.fromfile(self.counts, np.int64, count, offset=first)
         )
 
-    def mapped(self) -> Rows:
-        """All rows, read from the disk only where they are looked at."""
+    def mapped(self) -> CountedKeys:
+        """All rows as memory-mapped arrays."""
         keys = np.memmap(self.keys, np.uint64, "r", shape=(self.count, self.words))
-        return Rows(keys, np.memmap(self.times, np.int64, "r", shape=(self.count,)))
+        return CountedKeys(keys, np.memmap(self.counts, np.int64, "r", shape=(self.count,)))
 
 
 def _no_room(folder: Path, error: OSError) -> MachineError:
@@ -221,32 +231,32 @@ def _no_room(folder: Path, error: OSError) -> MachineError:
     )
 
 
-class _Folder:
-    """A folder that goes with the last who needs it."""
+class _TemporaryFolder:
+    """A folder that is deleted with the last object that refers to it."""
 
     def __init__(self) -> None:
         self.path = Path(tempfile.mkdtemp(prefix="seqloom-counts-"))
         weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
 
-class _Written:
-    """Rows on the disk, appended to and then mapped into memory."""
+class _RunWriter:
+    """Appends rows to files on the disk."""
 
     def __init__(self, folder: Path, words: int) -> None:
         number = len(list(folder.iterdir()))
-        self._keys, self._times = folder / f"{number}.keys", folder / f"{number}.times"
+        self._keys, self._counts = folder / f"{number}.keys", folder / f"{number}.times"
         self._words, self._count = words, 0
 
-    def append(self, rows: Rows) -> None:
-        """Write more rows behind those that are there."""
+    def append(self, rows: CountedKeys) -> None:
+        """Append rows to those that are there."""
         try:
-            for path, array in ((self._keys, rows.keys), (self._times, rows.times)):
+            for path, array in ((self._keys, rows.keys), (self._counts, rows.counts)):
                 with path.open("ab") as file:
                     np.ascontiguousarray(array).tofile(file)
         except OSError as error:
             raise _no_room(self._keys.parent, error) from error
         self._count += len(rows)
 
-    def stored(self) -> "Stored":
+    def stored(self) -> "StoredRun":
         """All that was written."""
-        return Stored(self._keys, self._times, self._words, self._count)
+        return StoredRun(self._keys, self._counts, self._words, self._count)

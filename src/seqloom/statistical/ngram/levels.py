@@ -1,4 +1,8 @@
-"""From counted rows to grams of every length, each tied to its context and to its suffix."""
+"""N-grams of every order from counted keys, each linked to its context and its suffix.
+
+Also the continuation counts of Kneser-Ney smoothing: after how many different tokens an n-gram was
+seen.
+"""
 
 from dataclasses import dataclass, field, replace
 
@@ -6,29 +10,29 @@ import numpy as np
 from jaxtyping import Int
 
 from ...signature import BEGIN, PAD
-from .counts import Packing, Rows
+from .counts import CountedKeys, KeyPacking
 
 Numbers = Int[np.ndarray, " _"]
-NEVER = [PAD, BEGIN]  # symbols that never follow
+NEVER = [PAD, BEGIN]  # tokens that are never predicted
 
 
 @dataclass(frozen=True)
 class Level:
-    """All grams of one length, sorted by context and then by symbol.
+    """All n-grams of one order, sorted by context and then by token.
 
-    A context of `depth` symbols is a number; contexts are sorted from the nearest symbol back.
-    The suffix of a gram is the gram one shorter that lacks its first symbol.
+    A context of `depth` tokens is a number; contexts are sorted from the nearest token back. The
+    suffix of an n-gram is the one of the next lower order, without its first token.
     """
 
-    depth: int  # how many symbols a context has
-    size: int  # how many symbols can follow at all
-    context: Numbers  # of each gram
-    word: Numbers
+    depth: int  # how many tokens a context has
+    size: int  # how many tokens can be predicted at all
+    context: Numbers  # of each n-gram
+    token: Numbers
     suffix: Numbers
-    times: Numbers  # how often each gram was seen
-    kinds: Numbers  # after how many different symbols; where nothing stands before, how often
-    parent: Numbers = field(repr=False)  # of each context: the same without its farthest symbol
-    farthest: Numbers = field(repr=False)  # of each context: that symbol
+    counts: Numbers  # how often each n-gram was seen
+    continuations: Numbers  # after how many tokens; where none can precede it, the count
+    parent: Numbers = field(repr=False)  # of each context: the same without its oldest token
+    oldest: Numbers = field(repr=False)  # of each context: that token
 
     @property
     def contexts(self) -> int:
@@ -36,41 +40,44 @@ class Level:
         return len(self.parent)
 
 
-def levels_of(rows: Rows, packing: Packing) -> list[Level]:
-    """Grams of one symbol, of two, and so on up to the order of the packing.
+def levels_of(rows: CountedKeys, packing: KeyPacking) -> list[Level]:
+    """The n-grams of order 1, 2 and so on up to the order of the packing.
 
-    A row whose text begins within its context has PAD before that; it has no part in longer
-    contexts than it has symbols.
+    A row whose text begins within its context has PAD before that; it takes no part in contexts
+    that are longer than the tokens it has.
     """
     size, last = packing.size, packing.order - 1
-    word, times = packing.column(rows.keys, last), np.asarray(rows.times)
-    node = np.zeros(len(word), dtype=np.int64)
-    new = np.zeros(len(word), dtype=bool)  # where the context is not that of the row before
+    token, counts = packing.column(rows.keys, last), np.asarray(rows.counts)
+    node = np.zeros(len(token), dtype=np.int64)
+    new = np.zeros(len(token), dtype=bool)  # where the context is not that of the row before
     every = np.arange(size)
-    once = np.bincount(word, weights=times, minlength=size).astype(np.int64)
+    once = np.bincount(token, weights=counts, minlength=size).astype(np.int64)
     none = np.zeros(1, dtype=np.int64)
     found = [
         Level(0, size - len(NEVER), np.zeros_like(every), every, every, once, once, none, none)
     ]
-    below = word  # the gram of each row at the level below
+    below = token  # the n-gram of each row at the level below
     for depth in range(1, packing.order):
-        symbol = packing.column(rows.keys, depth - 1)
-        new[1:] |= symbol[1:] != symbol[:-1]
-        inside = symbol != PAD
+        nearest = packing.column(rows.keys, depth - 1)
+        # Keys are sorted, so a context of `depth` tokens begins exactly where one of its tokens
+        # changes: contexts are numbered by a running sum, without any sorting.
+        new[1:] |= nearest[1:] != nearest[:-1]
+        inside = nearest != PAD
         new_inside = _carried(new, inside)
         of_row = np.cumsum(new_inside) - 1
         first = np.flatnonzero(new_inside)
-        short = np.bincount(below[~inside], times[~inside], len(found[-1].word)).astype(np.int64)
-        symbol, word, times = symbol[inside], word[inside], times[inside]
+        # At the beginning of a text no token can precede: Kneser-Ney takes the count itself.
+        short = np.bincount(below[~inside], counts[~inside], len(found[-1].token)).astype(np.int64)
+        nearest, token, counts = nearest[inside], token[inside], counts[inside]
         node, below, new = node[inside], below[inside], new_inside
-        codes, where, gram = _distinct(of_row * size + word, is_sorted=depth == last)
-        many = np.bincount(gram, times, len(codes)).astype(np.int64)
+        codes, where, gram = _distinct(of_row * size + token, is_sorted=depth == last)
+        total = np.bincount(gram, counts, len(codes)).astype(np.int64)
         suffix = below[where]
-        kinds = short + np.bincount(suffix, minlength=len(short))
-        found[-1] = replace(found[-1], kinds=kinds)
-        parts = (codes // size, codes % size, suffix, many, many, node[first], symbol[first])
+        continuations = short + np.bincount(suffix, minlength=len(short))
+        found[-1] = replace(found[-1], continuations=continuations)
+        parts = (codes // size, codes % size, suffix, total, total, node[first], nearest[first])
         found.append(Level(depth, size - len(NEVER), *parts))
-        rows = Rows(rows.keys[inside] if not inside.all() else rows.keys, times)
+        rows = CountedKeys(rows.keys[inside] if not inside.all() else rows.keys, counts)
         node, below = of_row, gram
     return found
 
@@ -84,7 +91,7 @@ def _carried(new: np.ndarray, inside: np.ndarray) -> np.ndarray:
 
 
 def _distinct(codes: Numbers, *, is_sorted: bool) -> tuple[Numbers, Numbers, Numbers]:
-    """The different codes in order, one place of each, and for every place which code it has."""
+    """The distinct codes in order, one position of each, and for every position its code."""
     if is_sorted:
         new = np.ones(len(codes), dtype=bool)
         new[1:] = codes[1:] != codes[:-1]

@@ -1,75 +1,75 @@
-// The web API: JSON in, JSON out, and two kinds of streams. What goes wrong becomes a Problem.
+// Client of the web API: JSON requests and two kinds of event streams. Errors become a Problem.
 
 import { h, icon } from "./dom.js";
 
 const API = "/api/v1";
 
-/** An error of the server, in the words of the command line; or one of the connection. */
+/** An error of the server (problem details, RFC 9457), or one of the connection. */
 export class Problem extends Error {
   constructor(fields) {
-    super(fields.problem ?? fields.detail ?? fields.title ?? "Something went wrong.");
+    super(fields.problem ?? fields.detail ?? fields.title ?? "Unknown error.");
     Object.assign(this, { notes: [], help: [], errors: [] }, fields, { name: "Problem" });
   }
 }
 
-/** A path with its parts quoted: at`/runs/${id}/events`. */
-export const at = (texts, ...parts) => String.raw({ raw: texts }, ...parts.map(encodeURIComponent));
+/** A path with its parts URL-encoded: url`/runs/${id}/events`. */
+export const url = (texts, ...parts) => String.raw({ raw: texts }, ...parts.map(encodeURIComponent));
 
 /** GET a path below /api/v1 (or a whole path that begins with a second slash: "//healthz"). */
-export const get = (path, options) => ask("GET", path, undefined, options);
+export const get = (path, options) => request("GET", path, undefined, options);
 
-/** POST a body as JSON. Options: signal, accept (text and blobs come back for other types). */
-export const post = (path, body = {}, options = {}) => ask("POST", path, body, options);
+/** POST a body as JSON. Options: signal, accept (other types are returned as text or Blob). */
+export const post = (path, body = {}, options = {}) => request("POST", path, body, options);
 
 /** DELETE. */
-export const del = (path, options) => ask("DELETE", path, undefined, options);
+export const del = (path, options) => request("DELETE", path, undefined, options);
 
-async function ask(method, path, body, { signal, accept = "application/json" } = {}) {
-  const answer = await send(method, path, body, signal, accept);
-  if (answer.status === 204) return null;
-  const kind = answer.headers.get("content-type") ?? "";
-  if (kind.includes("json")) return answer.json();
-  return kind.startsWith("text/") || kind.includes("svg") ? answer.text() : answer.blob();
+async function request(method, path, body, { signal, accept = "application/json" } = {}) {
+  const response = await send(method, path, body, signal, accept);
+  if (response.status === 204) return null;
+  const type = response.headers.get("content-type") ?? "";
+  if (type.includes("json")) return response.json();
+  return type.startsWith("text/") || type.includes("svg") ? response.text() : response.blob();
 }
 
 async function send(method, path, body, signal, accept) {
   const headers = { Accept: accept, ...(body && { "Content-Type": "application/json" }) };
-  const address = path.startsWith("//") ? path.slice(1) : API + path;
-  const answer = await fetch(address, { method, headers, signal, body: body && JSON.stringify(body) }).catch(
+  const target = path.startsWith("//") ? path.slice(1) : API + path;
+  const response = await fetch(target, { method, headers, signal, body: body && JSON.stringify(body) }).catch(
     (error) => {
-      throw left(error) ? error : offline();
+      throw isAborted(error) ? error : offline();
     },
   );
-  if (!answer.ok) throw await problemOf(answer);
-  return answer;
+  if (!response.ok) throw await problemOf(response);
+  return response;
 }
 
 const offline = () =>
   new Problem({
     status: 0,
-    problem: "The studio does not answer: its server was stopped, or is busy.",
+    problem: "No connection: the server of the studio was stopped, or is busy.",
     help: ["Start it again with: seqloom studio"],
   });
 
-async function problemOf(answer) {
-  if (answer.status === 401) document.dispatchEvent(new CustomEvent("token-needed"));
-  const fields = await answer.json().catch(() => ({})); // a proxy's page: the status has to do
-  return new Problem({ title: answer.statusText, ...fields, status: answer.status });
+async function problemOf(response) {
+  if (response.status === 401) document.dispatchEvent(new CustomEvent("token-needed"));
+  const fields = await response.json().catch(() => ({})); // e.g. an HTML page of a proxy
+  return new Problem({ title: response.statusText, ...fields, status: response.status });
 }
 
-/** Whether an error only says that the page was left. */
-export const left = (error) => error?.name === "AbortError";
+/** Whether a request was aborted, as when the page is left. */
+export const isAborted = (error) => error?.name === "AbortError";
 
-/** Send a file, as it is; `tell(share)` hears how much has gone. */
-export function upload(file, tell, { signal } = {}) {
+/** Upload a file; `onProgress(fraction)` reports how much has been sent. */
+export function upload(file, onProgress, { signal } = {}) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
-    request.open("POST", API + at`/datasets?name=${file.name}`);
+    request.open("POST", API + url`/datasets?name=${file.name}`);
     request.setRequestHeader("Content-Type", "application/octet-stream");
     request.responseType = "json";
-    request.upload.onprogress = (news) => tell?.(news.lengthComputable ? news.loaded / news.total : 0);
+    request.upload.onprogress = (event) => onProgress?.(event.lengthComputable ? event.loaded / event.total : 0);
     request.onerror = () => reject(offline());
-    request.onabort = () => reject(new DOMException("left", "AbortError"));
+    request.onabort = () => reject(new DOMException("aborted", "AbortError"));
     request.onload = () =>
       request.status < 300
         ? resolve(request.response)
@@ -80,39 +80,39 @@ export function upload(file, tell, { signal } = {}) {
 }
 
 /**
- * Listen to a stream of events. Handlers: one per kind, (data, id) => …; `open`, `lost` (it comes
- * back by itself), `failed` (problem), `again` (another file is told from its start). A lost stream
- * goes on after the last line that was seen.
+ * Subscribe to server-sent events. Handlers: one per kind, (data, id) => …; `open`, `lost` (it reconnects
+ * by itself), `failed` (problem), `restarted` (the file was replaced: events start again from the first).
+ * After a reconnect the stream continues after the last line received.
  */
-export function events(path, { open, lost, failed, again, ...kinds }) {
+export function events(path, { open, lost, failed, restarted, ...kinds }) {
   let source,
     timer,
-    seen = 0,
+    lastLine = 0,
     closed = false;
 
   function connect() {
-    source = new EventSource(`${API}${path}${path.includes("?") ? "&" : "?"}after=${seen}`);
+    source = new EventSource(`${API}${path}${path.includes("?") ? "&" : "?"}after=${lastLine}`);
     source.onopen = () => open?.();
     source.onerror = () => {
       lost?.();
-      if (source.readyState === EventSource.CLOSED && !closed) look();
+      if (source.readyState === EventSource.CLOSED && !closed) diagnose();
     };
-    for (const kind of Object.keys(kinds)) source.addEventListener(kind, hear);
+    for (const kind of Object.keys(kinds)) source.addEventListener(kind, receive);
   }
 
-  function hear(event) {
+  function receive(event) {
     const line = Number(event.lastEventId) || 0;
-    // `state` has no line of its own: it carries the id of the line before it.
+    // `state` is not a line of the file: EventSource repeats the id of the line before it.
     if (event.type !== "state") {
-      if (line === 1 && seen) again?.();
-      else if (line && line <= seen) return;
-      seen = line || seen;
+      if (line === 1 && lastLine) restarted?.();
+      else if (line && line <= lastLine) return;
+      lastLine = line || lastLine;
     }
     kinds[event.type](JSON.parse(event.data), line);
   }
 
-  // The browser gives up where the server answered, but not with a stream: ask why.
-  async function look() {
+  // EventSource gives up, without a reason, if the response is not a stream: request the reason.
+  async function diagnose() {
     const problem = await get(path.replace(/\/events.*$/, "")).catch((error) => error);
     if (problem.status >= 400 && problem.status < 500) failed?.(problem);
     else if (!closed) timer = setTimeout(connect, 2000);
@@ -128,21 +128,21 @@ export function events(path, { open, lost, failed, again, ...kinds }) {
   };
 }
 
-/** POST, and read the answer as a stream of events: handlers by kind, (data) => …. */
+/** POST, and read the response as server-sent events: handlers by kind, (data) => …. */
 export async function stream(path, body, handlers, signal) {
-  const answer = await send("POST", path, body, signal, "text/event-stream");
-  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  const response = await send("POST", path, body, signal, "text/event-stream");
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   for (;;) {
     const { value, done } = await reader.read();
     if (done) return;
     const blocks = (rest + value.replaceAll("\r\n", "\n")).split("\n\n");
     rest = blocks.pop();
-    for (const block of blocks) tellBlock(block, handlers);
+    for (const block of blocks) dispatch(block, handlers);
   }
 }
 
-function tellBlock(block, handlers) {
+function dispatch(block, handlers) {
   const lines = block.split("\n");
   const kind =
     lines
@@ -156,7 +156,7 @@ function tellBlock(block, handlers) {
   handlers[kind]?.(value);
 }
 
-/** A problem in words: what, where, what to do; and a button that tries again. */
+/** An error box: what, where, what to do; and a button to try again. */
 export function problemBox(problem, retry) {
   const { file, line } = problem.place ?? {};
   const list = (lines) =>

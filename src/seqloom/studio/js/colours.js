@@ -1,5 +1,5 @@
-// The colours of numbers, the same as in the package's own pictures. Quantities from 0 to 1 are
-// never stretched: the same value has the same colour in every figure.
+// Colour maps, the same as in the pictures of the Python package. The range from 0 to 1 is never rescaled:
+// the same value has the same colour in every figure.
 import { isDark } from "./theme.js";
 
 const VIRIDIS = (
@@ -9,18 +9,18 @@ const VIRIDIS = (
   .map(channels);
 const BLUE = channels("0072b2"),
   ORANGE = channels("d55e00");
-// Okabe and Ito; yellow is no line on white, the deep blue none on black.
+// Okabe and Ito (2008), without yellow on white and without deep blue on black: too little contrast.
 const LIGHT_ORDER = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00"];
 const DARK_ORDER = ["#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#f0e442", "#d55e00"];
 
-/** A magnitude from 0 (dark violet) to 1 (yellow) as [red, green, blue], for pixels. */
+/** Viridis: a value from 0 (dark violet) to 1 (yellow) as [red, green, blue]. */
 export function viridisPixel(value) {
-  const place = clamp(value) * (VIRIDIS.length - 1);
-  const below = Math.min(Math.floor(place), VIRIDIS.length - 2);
-  return blend(VIRIDIS[below], VIRIDIS[below + 1], place - below);
+  const position = clamp(value) * (VIRIDIS.length - 1);
+  const below = Math.min(Math.floor(position), VIRIDIS.length - 2);
+  return blend(VIRIDIS[below], VIRIDIS[below + 1], position - below);
 }
 
-/** A value from -1 (orange) through 0 (the card) to 1 (blue) as [red, green, blue]. */
+/** Diverging colour map: from -1 (orange) through 0 (background of a card) to 1 (blue) as [red, green, blue]. */
 export function signedPixel(value, dark = isDark()) {
   const neutral = dark ? [26, 31, 38] : [246, 248, 250];
   return blend(neutral, value < 0 ? ORANGE : BLUE, clamp(Math.abs(value)));
@@ -30,14 +30,14 @@ export function viridis(value) {
   return css(viridisPixel(value));
 }
 
-/** A magnitude from 0 (the page) to 1 (blue), pale enough for one ink over every shade. */
+/** Sequential colour map: from 0 (background) to 1 (blue), pale enough for text over every shade. */
 export function shade(value) {
   return isDark()
     ? css(blend([17, 20, 24], BLUE, clamp(value)))
     : css(blend([255, 255, 255], BLUE, 0.8 * clamp(value)));
 }
 
-/** A value from -1 (orange) to 1 (blue); behind text it is capped so that one ink suits all. */
+/** The diverging colour map as CSS; behind text it is capped, so that one text colour is readable on all. */
 export function signed(value, { behindText = false } = {}) {
   const dark = isDark(),
     negative = value < 0;
@@ -47,18 +47,18 @@ export function signed(value, { behindText = false } = {}) {
   return css(blend(neutral, negative ? ORANGE : BLUE, cap * clamp(Math.abs(value))));
 }
 
-/** The colour of the i-th thing of a kind that has no order. */
+/** The i-th categorical colour. */
 export function category(index) {
   const order = isDark() ? DARK_ORDER : LIGHT_ORDER;
   return order[index % order.length];
 }
 
-/** The same as a style variable, which follows the theme by itself. */
+/** The i-th categorical colour as a CSS variable, which follows the theme. */
 export function categoryVariable(index) {
   return `var(--category-${index % LIGHT_ORDER.length})`;
 }
 
-/** 256 colours of a ramp as a table of little-endian RGBA words, for fast canvases. */
+/** A colour map as a lookup table of 256 little-endian RGBA words: one 32-bit store per pixel of a canvas. */
 export function ramp(pixel, low = 0, high = 1) {
   const table = new Uint32Array(256);
   for (let level = 0; level < 256; level++) {
@@ -68,8 +68,8 @@ export function ramp(pixel, low = 0, high = 1) {
   return table;
 }
 
-function blend(first, second, share) {
-  return first.map((channel, i) => Math.round(channel + (second[i] - channel) * share));
+function blend(first, second, amount) {
+  return first.map((channel, i) => Math.round(channel + (second[i] - channel) * amount));
 }
 
 function css([red, green, blue]) {

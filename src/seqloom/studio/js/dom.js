@@ -1,16 +1,16 @@
-// Elements, made by functions: h("p.muted", "text"), and s("path", {d: "…"}) for SVG.
+// Element builders: h("p.muted", "text"), and s("path", {d: "…"}) for SVG.
 
 const SVG = "http://www.w3.org/2000/svg";
-// Set as properties, because the attributes of the same name only give the first value.
+// Set as properties, because the attributes of the same name only set the initial value.
 const PROPERTIES = new Set(["value", "checked", "selected", "disabled", "indeterminate", "open", "hidden"]);
 
 /**
- * An HTML element: h("button.small", {onclick: fn}, "text"). Props may be left out: class, dataset,
- * style, on: {click: fn}, any attribute. Without a tag (".row") it is a div; buttons do not submit.
+ * An HTML element: h("button.small", {onclick: fn}, "text"). Props are optional: class, dataset, style,
+ * on: {click: fn}, any attribute. Without a tag (".row") it is a div; buttons have type="button".
  */
 export const h = (tag, ...rest) => make((name) => document.createElement(name), tag, rest);
 
-/** An SVG element, in the same way. */
+/** An SVG element, built in the same way. */
 export const s = (tag, ...rest) => make((name) => document.createElementNS(SVG, name), tag, rest);
 
 function make(create, tag, rest) {
@@ -22,7 +22,7 @@ function make(create, tag, rest) {
   if (classes.length) node.setAttribute("class", classes.join(" "));
   for (const [key, value] of Object.entries(props)) if (value != null && value !== false) set(node, key, value);
   append(node, rest);
-  // A select knows its value only once its options are there.
+  // A select accepts its value only once it has its options.
   if (name === "select" && props.value != null) node.value = props.value;
   return node;
 }
@@ -47,23 +47,23 @@ function append(node, children) {
   for (const child of children.flat(Infinity)) if (child != null && typeof child !== "boolean") node.append(child);
 }
 
-/** Put other children in place of those a node has. */
+/** Replace the children of a node. */
 export function put(node, ...children) {
   node.replaceChildren();
   append(node, children);
   return node;
 }
 
-/** Take all children out of a node. */
+/** Remove all children of a node. */
 export const clear = (node) => put(node);
 
-/** Write a node's text only where it differs: selections and live regions stay quiet. */
+/** Set the text of a node only if it differs, so that selections stay and live regions are not read again. */
 export function write(node, text) {
   if (node.textContent !== text) node.textContent = text;
   return node;
 }
 
-/** Say a sentence in the polite live region: readers of the screen hear it, nobody sees it. */
+/** Announce a sentence in the polite live region, for screen readers. */
 export const announce = (text) => write(document.getElementById("announcer"), text);
 
 let sections = 0;
@@ -74,8 +74,11 @@ export function section(title, ...children) {
   return h("section", { "aria-labelledby": id }, h("h2", { id }, title), children);
 }
 
-/** A table: columns as "Name" or "Name .class" (more classes by spaces), rows as arrays of cells; a row may begin with props. */
-export function sheet(columns, rows, props) {
+/**
+ * A table: columns as "Name" or "Name .class" (several classes separated by spaces), rows as arrays of
+ * cells; a row may begin with props.
+ */
+export function dataTable(columns, rows, props) {
   const heads = columns.map((column) => column.split(" ."));
   const line = ([first, ...cells]) => {
     const isProps = first && Object.getPrototypeOf(first) === Object.prototype;
@@ -102,8 +105,8 @@ export function sheet(columns, rows, props) {
   );
 }
 
-/** Names with their values. */
-export const facts = (pairs) =>
+/** A definition list: names with their values. */
+export const definitionList = (pairs) =>
   h(
     "dl.facts",
     pairs.map(([name, value]) => [h("dt", name), h("dd", value)]),
@@ -139,7 +142,7 @@ const ICONS = {
   forecast: "M1.5 12l3.5-5 3 2.5L11 4M11 4l3.5-2M11 4l3.5 3",
 };
 
-/** A small drawing in the colour of the text; it says nothing to readers of the screen. */
+/** An icon in the colour of the text, hidden from screen readers. */
 export function icon(name) {
   const d = ICONS[name] ?? ICONS.note;
   return s("svg", { class: "icon", viewBox: "0 0 16 16", "aria-hidden": "true", focusable: "false" }, s("path", { d }));
@@ -147,7 +150,7 @@ export function icon(name) {
 
 const FORMS = { next: "language", each: "tag", whole: "classify", transduce: "translate" };
 
-/** The icon that belongs to a task, by its form or its name. */
+/** The icon of a task, by its form or its name. */
 export function taskIcon(task) {
   return icon(FORMS[task] ?? (ICONS[task] ? task : "language"));
 }

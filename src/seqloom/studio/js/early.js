@@ -1,4 +1,4 @@
-// Before the first paint: the chosen theme, so that a dark page does not flash white.
+// Sets the theme before the first paint, so that a dark page does not flash white.
 try {
   document.documentElement.dataset.theme = localStorage.getItem("seqloom-theme") || "auto";
 } catch {

@@ -1,10 +1,10 @@
-"""Puzzles that are drawn by chance, with their answers, by the names recipes use."""
+"""Algorithmic problems by the names recipes use."""
 
 from typing import Literal
 
 from .base import Puzzle
 from .memory import Adding, Copying, Order, Parity, Recall, Reversal
-from .options import PLAIN, Shape
+from .options import DEFAULT_PROBLEM_OPTIONS, ProblemOptions
 from .programs import Programs
 from .text import Addition, Dates
 
@@ -23,4 +23,4 @@ PuzzleName = Literal[  # the same, for the option
     "adding", "addition", "copy", "dates", "order", "parity", "programs", "recall", "reversal"
 ]
 
-__all__ = ["PLAIN", "PUZZLES", "Puzzle", "PuzzleName", "Shape"]
+__all__ = ["DEFAULT_PROBLEM_OPTIONS", "PUZZLES", "Puzzle", "PuzzleName", "ProblemOptions"]

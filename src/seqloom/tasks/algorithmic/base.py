@@ -1,4 +1,4 @@
-"""What every puzzle can do: be drawn by chance, read from text, written as text, and judged."""
+"""Base of algorithmic problems: sampled, read from text, written as text, and scored."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
@@ -6,24 +6,24 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...data.text.vocabulary import SPECIAL, LabelSet, Vocabulary
+from ...data.text.vocabulary import SPECIAL_TOKENS, LabelSet, Vocabulary
 from ...metrics import Ratio
-from ...metrics.edit_distance import symbol_error
+from ...metrics.edit_distance import token_error_rate
 from ...signature import END, UNKNOWN, Form, Labels, Space, Tokens
-from .options import Shape
+from .options import ProblemOptions
 
 Drawn = tuple[np.ndarray, np.ndarray]  # a question and its answer, as a model sees them
 
 
 class Puzzle(ABC):
-    """Questions that follow from chance and a shape alone, each with its only right answer."""
+    """An algorithmic problem: random questions, each with one right answer."""
 
     form: ClassVar[Form]
-    headline: ClassVar[str]
+    primary_metric: ClassVar[str]
     uses: ClassVar[frozenset[str]] = frozenset({"length"})  # the settings that mean something here
     shortest: ClassVar[int] = 1  # the least length that makes a question
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: ProblemOptions) -> None:
         shape.must_be_of(self.uses)
         if "length" in self.uses:
             shape.must_lie("length", self.shortest)
@@ -31,19 +31,19 @@ class Puzzle(ABC):
 
     @abstractmethod
     def draw(self, chance: np.random.Generator, count: int) -> list[Drawn]:
-        """So many questions and answers."""
+        """That many random questions and answers."""
 
     @abstractmethod
     def spaces(self) -> tuple[Space, Space]:
-        """Where questions and answers lie."""
+        """The spaces of questions and answers."""
 
     @abstractmethod
     def read(self, text: str) -> np.ndarray:
         """A question as a user types it."""
 
     @abstractmethod
-    def written(self, question: np.ndarray) -> list[str]:
-        """The places of a question, as a user would type them."""
+    def target_tokens(self, question: np.ndarray) -> list[str]:
+        """The tokens of a question, as a user would type them."""
 
     @abstractmethod
     def decode(self, row: Sequence[Any]) -> Any:
@@ -58,19 +58,19 @@ class Puzzle(ABC):
         """An answer in one line."""
 
     @abstractmethod
-    def judge(self, right: Any, answer: Any) -> dict[str, Ratio]:
-        """How good an answer is; the headline first."""
+    def score(self, right: Any, answer: Any) -> dict[str, Ratio]:
+        """The metrics of an answer, the primary one first."""
 
-    def pairs(self, right: Any, answer: Any) -> list[tuple[str, str]]:
-        """The right label and the one given, place by place; none where answers are no labels."""
+    def confusion_pairs(self, right: Any, answer: Any) -> list[tuple[str, str]]:
+        """True and predicted labels, position by position; none where answers are no labels."""
         return []
 
     def shown(self, question: np.ndarray) -> str:
         """A question in one line, as a user would type it."""
-        return " ".join(self.written(question))
+        return " ".join(self.target_tokens(question))
 
     def places(self, answer: Any) -> list[str]:
-        """The places of an answer, for a picture."""
+        """The tokens of an answer, for a picture."""
         return [self.show(answer)]
 
     def key(self, question: np.ndarray) -> Hashable:
@@ -78,7 +78,7 @@ class Puzzle(ABC):
         return question.tobytes()
 
     def knows(self, question: np.ndarray) -> list[bool]:
-        """For each place of a question, whether it is one that the puzzle has."""
+        """For each token of a question, whether it is in the vocabulary."""
         return [True] * len(question)
 
     def easier(self) -> list["Puzzle"]:
@@ -87,17 +87,17 @@ class Puzzle(ABC):
 
 
 class SymbolPuzzle(Puzzle, ABC):
-    """A puzzle whose questions are symbols, parted by spaces, and whose answer is a label."""
+    """A problem whose questions are tokens, separated by spaces, and whose answer is a label."""
 
     symbols: ClassVar[tuple[str, ...]]
     labels: ClassVar[tuple[str, ...]]
     form = Form.WHOLE
-    headline = "accuracy"
+    primary_metric = "accuracy"
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: ProblemOptions) -> None:
         super().__init__(shape)
         self._symbols, self._labels = Vocabulary(), LabelSet()
-        self._symbols.restore([*SPECIAL, *self.symbols])
+        self._symbols.restore([*SPECIAL_TOKENS, *self.symbols])
         self._labels.restore(dict.fromkeys(self.labels, 0))
 
     def spaces(self) -> tuple[Tokens, Labels]:
@@ -106,8 +106,8 @@ class SymbolPuzzle(Puzzle, ABC):
     def read(self, text: str) -> np.ndarray:
         return self._symbols.encode(text.split())
 
-    def written(self, question: np.ndarray) -> list[str]:
-        return [self._symbols.symbols[number] for number in question]
+    def target_tokens(self, question: np.ndarray) -> list[str]:
+        return [self._symbols.tokens[number] for number in question]
 
     def decode(self, row: Sequence[int]) -> Any:
         return self._labels.decode(row)[0]
@@ -118,17 +118,17 @@ class SymbolPuzzle(Puzzle, ABC):
     def show(self, answer: Any) -> str:
         return str(answer)
 
-    def judge(self, right: Any, answer: Any) -> dict[str, Ratio]:
+    def score(self, right: Any, answer: Any) -> dict[str, Ratio]:
         return {"accuracy": Ratio(answer == right, 1)}
 
-    def pairs(self, right: Any, answer: Any) -> list[tuple[str, str]]:
+    def confusion_pairs(self, right: Any, answer: Any) -> list[tuple[str, str]]:
         return list(zip(self.places(right), self.places(answer), strict=True))
 
     def knows(self, question: np.ndarray) -> list[bool]:
         return [number != UNKNOWN for number in question.tolist()]
 
     def numbers(self, *symbols: str) -> np.ndarray:
-        """Symbols as a model sees them, to choose from."""
+        """Token ids of the given tokens."""
         return self._symbols.encode(symbols)
 
 
@@ -136,18 +136,18 @@ TWICE = ";"  # between a question and itself
 
 
 class TextPuzzle(Puzzle, ABC):
-    """A puzzle whose questions and answers are texts, character by character, END after each."""
+    """A problem whose questions and answers are texts, character by character, END after each."""
 
     characters: ClassVar[str]  # of questions
     answers: ClassVar[str]  # the characters of answers
     form = Form.TRANSDUCE
-    headline = "sequence_error"
+    primary_metric = "sequence_error"
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: ProblemOptions) -> None:
         super().__init__(shape)
         self._symbols, self._answers = Vocabulary(), Vocabulary()
-        self._symbols.restore([*SPECIAL, *self.characters, TWICE])
-        self._answers.restore([*SPECIAL, *self.answers])
+        self._symbols.restore([*SPECIAL_TOKENS, *self.characters, TWICE])
+        self._answers.restore([*SPECIAL_TOKENS, *self.answers])
 
     @abstractmethod
     def pair(self, chance: np.random.Generator) -> tuple[str, str]:
@@ -165,12 +165,12 @@ class TextPuzzle(Puzzle, ABC):
         first = text[::-1] if self.shape.reversed else text
         return self._symbols.encode(first + TWICE + text if self.shape.doubled else first, end=True)
 
-    def written(self, question: np.ndarray) -> list[str]:
-        return [self._symbols.symbols[number] for number in question]
+    def target_tokens(self, question: np.ndarray) -> list[str]:
+        return [self._symbols.tokens[number] for number in question]
 
     def shown(self, question: np.ndarray) -> str:
         """The text as it was before it was reversed or doubled."""
-        written = self.written(question[:-1])
+        written = self.target_tokens(question[:-1])
         if self.shape.doubled:
             return "".join(written[len(written) // 2 + 1 :])
         return "".join(written[::-1] if self.shape.reversed else written)
@@ -185,12 +185,12 @@ class TextPuzzle(Puzzle, ABC):
         return answer
 
     def places(self, answer: str) -> list[str]:
-        return [*answer, SPECIAL[END]]
+        return [*answer, SPECIAL_TOKENS[END]]
 
-    def judge(self, right: str, answer: str) -> dict[str, Ratio]:
+    def score(self, right: str, answer: str) -> dict[str, Ratio]:
         return {
             "sequence_error": Ratio(answer != right, 1),
-            "symbol_error": symbol_error(answer, [right]),
+            "symbol_error": token_error_rate(answer, [right]),
             "exact_match": Ratio(answer == right, 1),
         }
 

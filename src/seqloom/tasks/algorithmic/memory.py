@@ -1,14 +1,6 @@
-"""The adding problem.
+"""Memory problems: adding, copy, temporal order, parity, recall and reversal.
 
-The copy memory problem.
-
-The temporal order problem.
-
-The parity problem.
-
-The delayed recall problem.
-
-Reversal of a text.
+They test how far back a model remembers (Hochreiter & Schmidhuber, 1997).
 """
 
 from collections.abc import Sequence
@@ -24,7 +16,7 @@ from .base import Drawn, Puzzle, SymbolPuzzle, TextPuzzle
 
 
 class Adding(Puzzle):
-    """Add two numbers that are marked among many (Hochreiter & Schmidhuber, 1997).
+    """The adding problem: add two marked numbers among many (Hochreiter & Schmidhuber, 1997).
 
     Each place has a value, even in [0, 1), and a mark: 1 at one place of the first half and at
     one of the second, else 0. The answer is the sum of the two marked values, as in Le et al.
@@ -32,7 +24,7 @@ class Adding(Puzzle):
     """
 
     form = Form.WHOLE
-    headline = "squared_error"
+    primary_metric = "squared_error"
     shortest = 2
 
     def draw(self, chance: np.random.Generator, count: int) -> list[Drawn]:
@@ -51,7 +43,7 @@ class Adding(Puzzle):
         pairs = [_pair(word) for word in text.split()]
         return np.array(pairs, dtype=np.float32).reshape(-1, 2)
 
-    def written(self, question: np.ndarray) -> list[str]:
+    def target_tokens(self, question: np.ndarray) -> list[str]:
         return [f"{value!s}:{mark:g}" for value, mark in question]
 
     def decode(self, row: Sequence[Sequence[float]]) -> float:
@@ -63,7 +55,7 @@ class Adding(Puzzle):
     def show(self, answer: float) -> str:
         return f"{answer:.4f}"
 
-    def judge(self, right: float, answer: Any) -> dict[str, Ratio]:
+    def score(self, right: float, answer: Any) -> dict[str, Ratio]:
         return {"squared_error": Ratio((answer - right) ** 2, 1)}
 
 
@@ -88,7 +80,7 @@ LETTERS = ("a", "b", "c", "d", "e", "f", "g", "h")
 
 
 class Copying(SymbolPuzzle):
-    """Say ten symbols again after a long pause (Hochreiter & Schmidhuber, 1997).
+    """The copy problem: repeat ten tokens after a long pause (Hochreiter & Schmidhuber, 1997).
 
     As in Arjovsky et al. (2016): ten letters of eight, T - 1 blanks, a go, ten blanks, which are
     T + 20 places. The answer is a blank at each place up to the go, then the ten letters. Who
@@ -96,7 +88,7 @@ class Copying(SymbolPuzzle):
     """
 
     form = Form.EACH
-    headline = "sequence_error"
+    primary_metric = "sequence_error"
     symbols = (*LETTERS, BLANK, GO)
     labels = (*LETTERS, BLANK)
 
@@ -122,8 +114,8 @@ class Copying(SymbolPuzzle):
     def places(self, answer: list[str]) -> list[str]:
         return answer
 
-    def judge(self, right: list[str], answer: list[str]) -> dict[str, Ratio]:
-        """Symbols are judged where ten are asked for: blanks are easy, and most of it."""
+    def score(self, right: list[str], answer: list[str]) -> dict[str, Ratio]:
+        """Scored where the ten tokens are due: blanks are easy, and most of it."""
         pairs = list(zip(right, answer, strict=True))
         wrong = sum(symbol != other for symbol, other in pairs[-REMEMBERED:])
         return {
@@ -133,7 +125,7 @@ class Copying(SymbolPuzzle):
 
 
 class Order(SymbolPuzzle):
-    """Say in which order two symbols came (Hochreiter & Schmidhuber, 1997, experiment 6a).
+    """Temporal order of two tokens (Hochreiter & Schmidhuber, 1997, experiment 6a).
 
     A sequence of T to 1.1 T places begins with E and ends with B. Between them are a, b, c and d
     by chance, but for an X or a Y at a place from 0.1 T to 0.2 T, and another at one from 0.5 T
@@ -160,7 +152,7 @@ class Order(SymbolPuzzle):
 
 
 class Parity(SymbolPuzzle):
-    """Say whether the number of ones is odd (Minsky & Papert, 1969).
+    """Parity: say whether the number of ones is odd (Minsky & Papert, 1969).
 
     A question has 1 to T bits, each number of them equally likely, then a full stop. One bit more
     or less turns the answer round, so nothing but all of them helps: who guesses is right in half
@@ -184,7 +176,7 @@ CUE = "?"
 
 
 class Recall(SymbolPuzzle):
-    """Say the first of many symbols when asked for it (after Hochreiter & Schmidhuber, 1997).
+    """Recall: say the first of many tokens (after Hochreiter & Schmidhuber, 1997).
 
     A letter of eight, T further letters of the same eight to distract, and a question mark. The
     answer is the first letter. Who guesses is right in one of eight cases.
@@ -201,7 +193,7 @@ class Recall(SymbolPuzzle):
 
 
 class Reversal(TextPuzzle):
-    """Say a text from its end to its beginning.
+    """Reversal: write a text from its end to its beginning.
 
     A question has 1 to T small letters, every number of them equally likely. The answer is the same
     letters in reverse. Whoever keeps all of it in one state needs room for T letters; whoever can

@@ -1,4 +1,4 @@
-"""How the questions of a puzzle are made: the options that puzzles share."""
+"""Options that algorithmic problems share: length, digits, nesting, reversal."""
 
 from collections.abc import Set
 from dataclasses import dataclass, fields
@@ -7,13 +7,13 @@ from ...errors import UsageError
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shape:
-    """How the questions of a puzzle are made.
+class ProblemOptions:
+    """Options of the questions of algorithmic problems.
 
     Args:
-        length: How long a question is: T in the literature. Not for addition, dates and programs.
-        digits: For addition and programs alone: how many digits a number has at most.
-        nesting: For programs alone: how many operations are inside one another.
+        length: Question length, T in the literature. Not for addition, dates and programs.
+        digits: For addition and programs alone: maximum number of digits.
+        nesting: For programs alone: depth of nested operations.
         reversed: For texts (addition, dates, programs, reversal): questions are read from right to
             left.
         doubled: For texts: questions are read twice, with a semicolon between; where they are
@@ -30,7 +30,7 @@ class Shape:
     scrambled: bool = False
 
     def must_be_of(self, uses: Set[str]) -> None:
-        """Refuse what was set and has no meaning for a puzzle."""
+        """Refuse options that a problem does not have."""
         for field in fields(self):
             value = getattr(self, field.name)
             if value != field.default and field.name not in uses:
@@ -57,4 +57,4 @@ class Shape:
             )
 
 
-PLAIN = Shape()
+DEFAULT_PROBLEM_OPTIONS = ProblemOptions()

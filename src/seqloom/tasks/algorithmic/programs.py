@@ -1,4 +1,4 @@
-"""Small programs, to be executed by reading them."""
+"""Learning to Execute (Zaremba & Sutskever, 2014): predict what short programs print."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .base import Puzzle, TextPuzzle
-from .options import Shape
+from .options import ProblemOptions
 from .text import DIGITS, MOST_DIGITS
 
 LOOP = "x"  # what loops count with
@@ -16,7 +16,7 @@ NAMES = ascii_lowercase.replace(LOOP, "")
 TYPED = "\\n"  # how a user types a line break
 
 
-class Piece(NamedTuple):
+class ProgramFragment(NamedTuple):
     """Lines to be executed first, then an expression, and the value it has."""
 
     lines: tuple[str, ...]
@@ -45,17 +45,20 @@ class Programs(TextPuzzle):
     characters = DIGITS + ascii_lowercase + "+-*=<>():" + " \n"
     answers = DIGITS + "-"
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: ProblemOptions) -> None:
         super().__init__(shape)
         shape.must_lie("digits", 1, MOST_DIGITS, " digits in a number")
         shape.must_lie("nesting", 1, len(NAMES), ", a letter for each variable")
 
     def pair(self, chance: np.random.Generator) -> tuple[str, str]:
-        made = Piece((), *self._number(chance))
+        made = ProgramFragment((), *self._number(chance))
         names = iter([NAMES[place] for place in chance.permutation(len(NAMES))])
         for _ in range(self.shape.nesting):
             operation = OPERATIONS[chance.integers(len(OPERATIONS))]
-            numbers = [made, *(Piece((), *self._number(chance)) for _ in range(operation.others))]
+            numbers = [
+                made,
+                *(ProgramFragment((), *self._number(chance)) for _ in range(operation.others)),
+            ]
             operands = [numbers[place] for place in chance.permutation(len(numbers))]
             small = int(chance.integers(1, 4 * self.shape.digits, endpoint=True))
             step = operation.make(operands, small, bool(chance.integers(2)), next(names))
@@ -82,7 +85,9 @@ class Programs(TextPuzzle):
         return str(value), value
 
 
-Make = Callable[[list[Piece], int, bool, str], Piece]  # operands, a small number, a coin, a name
+Make = Callable[
+    [list[ProgramFragment], int, bool, str], ProgramFragment
+]  # operands, a small number, a coin, a name
 
 
 class Operation(NamedTuple):
@@ -92,41 +97,49 @@ class Operation(NamedTuple):
     make: Make
 
 
-def _sum(operands: list[Piece], small: int, plus: bool, name: str) -> Piece:
+def _sum(operands: list[ProgramFragment], small: int, plus: bool, name: str) -> ProgramFragment:
     one, other = operands
-    return Piece((), f"({one.text}{_sign(plus)}{other.text})", _added(one, other.value, plus))
+    return ProgramFragment(
+        (), f"({one.text}{_sign(plus)}{other.text})", _added(one, other.value, plus)
+    )
 
 
-def _product(operands: list[Piece], small: int, first: bool, name: str) -> Piece:
+def _product(
+    operands: list[ProgramFragment], small: int, first: bool, name: str
+) -> ProgramFragment:
     (one,) = operands
     text = f"({small}*{one.text})" if first else f"({one.text}*{small})"
-    return Piece((), text, small * one.value)
+    return ProgramFragment((), text, small * one.value)
 
 
-def _assignment(operands: list[Piece], small: int, plus: bool, name: str) -> Piece:
+def _assignment(
+    operands: list[ProgramFragment], small: int, plus: bool, name: str
+) -> ProgramFragment:
     one, other = operands
     text = f"({name}{_sign(plus)}{other.text})"
-    return Piece((f"{name}={one.text}",), text, _added(one, other.value, plus))
+    return ProgramFragment((f"{name}={one.text}",), text, _added(one, other.value, plus))
 
 
-def _loop(operands: list[Piece], small: int, plus: bool, name: str) -> Piece:
+def _loop(operands: list[ProgramFragment], small: int, plus: bool, name: str) -> ProgramFragment:
     one, other = operands
     repeated = f"for {LOOP} in range({small}):{name}{_sign(plus)}={other.text}"
-    return Piece((f"{name}={one.text}", repeated), name, _added(one, small * other.value, plus))
+    return ProgramFragment(
+        (f"{name}={one.text}", repeated), name, _added(one, small * other.value, plus)
+    )
 
 
-def _choice(operands: list[Piece], small: int, less: bool, name: str) -> Piece:
+def _choice(operands: list[ProgramFragment], small: int, less: bool, name: str) -> ProgramFragment:
     left, right, one, other = operands
     is_so = left.value < right.value if less else left.value > right.value
     text = f"({one.text} if {left.text}{'<' if less else '>'}{right.text} else {other.text})"
-    return Piece((), text, one.value if is_so else other.value)
+    return ProgramFragment((), text, one.value if is_so else other.value)
 
 
 def _sign(plus: bool) -> str:
     return "+" if plus else "-"
 
 
-def _added(one: Piece, value: int, plus: bool) -> int:
+def _added(one: ProgramFragment, value: int, plus: bool) -> int:
     return one.value + value if plus else one.value - value
 
 

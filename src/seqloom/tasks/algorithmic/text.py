@@ -1,7 +1,4 @@
-"""Dates as people write them.
-
-Addition of written numbers.
-"""
+"""Text problems: addition of written numbers, and dates rewritten as ISO 8601."""
 
 from collections.abc import Hashable
 from dataclasses import replace
@@ -11,7 +8,7 @@ from string import ascii_letters, digits
 import numpy as np
 
 from .base import Puzzle, TextPuzzle
-from .options import Shape
+from .options import ProblemOptions
 
 DIGITS = "0123456789"
 MOST_DIGITS = 18  # chance draws numbers of 64 bits
@@ -29,7 +26,7 @@ class Addition(TextPuzzle):
     characters = DIGITS + "+"
     answers = DIGITS
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: ProblemOptions) -> None:
         super().__init__(shape)
         shape.must_lie("digits", 1, MOST_DIGITS, " digits in a number")
 

@@ -1,1 +1,1 @@
-"""The plotting kernel: SVG, axes, heat maps, bars, text."""
+"""The plotting kernel of the views: SVG and PNG pictures, axes, heat maps, bars, and text forms."""

@@ -1,19 +1,19 @@
-"""A chart of curves over whole numbers, powers of ten upwards; round numbers for other axes."""
+"""Axes: line charts with a logarithmic y-axis, and round tick values for linear axes."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .colours import GRID, INK, MUTED
-from .svg import Box, Lettering, Picture, Point
+from .svg import Box, Picture, Point, TextStyle
 
-_GRID, _TICKS, _LABEL_GAP = GRID, Lettering(11, MUTED, "middle"), 14
-_LEAST, _MOST = -9, 9  # powers of ten beyond which nothing is drawn
+_TICK_STYLE, _LABEL_GAP = TextStyle(11, MUTED, "middle"), 14
+_LOWEST_POWER, _HIGHEST_POWER = -9, 9  # powers of ten beyond which nothing is drawn
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Values at 0, 1, 2, … with a name, a colour and a line that is whole or dashed."""
+    """A line of a chart: values at x = 0, 1, 2, …, with a name, a colour, solid or dashed."""
 
     name: str
     values: Sequence[float]
@@ -23,7 +23,10 @@ class Curve:
 
 @dataclass(frozen=True)
 class LogChart:
-    """Axes in a box: left, top, width, height; `last` is the largest number on the lower axis."""
+    """A line chart with a logarithmic y-axis.
+
+    `box` is left, top, width, height; `last` is the largest x; `low` and `high` are powers of ten.
+    """
 
     box: Box
     last: int
@@ -32,19 +35,19 @@ class LogChart:
 
     @classmethod
     def of(cls, box: Box, curves: Sequence[Curve]) -> "LogChart":
-        """Axes that hold the curves, as far as numbers can be told apart at all."""
-        known = [v for curve in curves for v in curve.values if v > 0 and math.isfinite(v)]
-        powers = [math.log10(value) for value in known] or [0.0]
-        low = max(_LEAST, math.floor(min(powers)))
-        high = min(_MOST, max(math.ceil(max(powers)), low + 1))
+        """Axes that contain the curves, within the powers of ten that can be drawn."""
+        positive = [v for curve in curves for v in curve.values if v > 0 and math.isfinite(v)]
+        powers = [math.log10(value) for value in positive] or [0.0]
+        low = max(_LOWEST_POWER, math.floor(min(powers)))
+        high = min(_HIGHEST_POWER, max(math.ceil(max(powers)), low + 1))
         return cls(box, max([1, *(len(curve.values) - 1 for curve in curves)]), low, high)
 
-    def draw(self, picture: Picture, curves: Sequence[Curve], title: str, below: str) -> None:
-        """The axes with their words, then the curves with their names at their ends."""
+    def draw(self, picture: Picture, curves: Sequence[Curve], title: str, x_label: str) -> None:
+        """Draw the title, the axes and the curves, each named at its right end."""
         left, top, width, height = self.box
-        picture.text(title, (left, top - 8), Lettering(12, INK))
+        picture.text(title, (left, top - 8), TextStyle(12, INK))
         self._draw_axes(picture)
-        picture.text(below, (left + width / 2, top + height + 32), _TICKS)
+        picture.text(x_label, (left + width / 2, top + height + 32), _TICK_STYLE)
         ends: list[tuple[float, Curve]] = []
         for curve in curves:
             points = self._points(curve.values)
@@ -58,29 +61,29 @@ class LogChart:
         every = max(1, math.ceil((self.high - self.low) / 6))
         for power in range(self.low, self.high + 1, every):
             y = self._y(power)
-            picture.line((left, y), (left + width, y), _GRID)
-            words = f"{10.0**power:g}"
-            picture.text(words, (left - 6, y + 4), Lettering(11, MUTED, "end"))
+            picture.line((left, y), (left + width, y), GRID)
+            picture.text(f"{10.0**power:g}", (left - 6, y + 4), TextStyle(11, MUTED, "end"))
         for number in _ticks(self.last):
             x = self._x(number)
             picture.line((x, top + height), (x, top + height + 4), MUTED)
-            picture.text(str(number), (x, top + height + 17), _TICKS)
+            picture.text(str(number), (x, top + height + 17), _TICK_STYLE)
 
     def _draw_names(self, picture: Picture, ends: list[tuple[float, Curve]]) -> None:
-        """The names beside the ends of the lines, moved apart where lines end close together."""
+        """Write the names at the ends of the curves, moved apart so that they do not overlap."""
         left, top, width, height = self.box
         lowest = top + height
         placed: list[tuple[float, Curve]] = []
+        # From the bottom up: each name is pushed up until it clears the one below it.
         for y, curve in sorted(ends, key=lambda end: -end[0]):
             lowest = min(y, lowest)
             placed.append((lowest, curve))
             lowest -= _LABEL_GAP
         for y, curve in placed:
-            name = Lettering(11, curve.colour)
-            picture.text(curve.name, (left + width + 6, y + 4), name)
+            style = TextStyle(11, curve.colour)
+            picture.text(curve.name, (left + width + 6, y + 4), style)
 
     def _points(self, values: Sequence[float]) -> list[Point]:
-        """Where the values lie, up to the first that cannot be drawn."""
+        """The points of a curve, up to the first value outside the axes."""
         points: list[Point] = []
         for number, value in enumerate(values):
             if not math.isfinite(value) or not 10.0**self.low <= value <= 10.0**self.high:
@@ -92,12 +95,12 @@ class LogChart:
         return self.box[0] + self.box[2] * number / self.last
 
     def _y(self, power: float) -> float:
-        share = (power - self.low) / (self.high - self.low)
-        return self.box[1] + self.box[3] * (1 - share)
+        fraction = (power - self.low) / (self.high - self.low)
+        return self.box[1] + self.box[3] * (1 - fraction)
 
 
 def _ticks(last: int) -> range:
-    """At most a dozen round numbers from 0 to the last."""
+    """At most a dozen round whole numbers from 0 to `last`."""
     for step in (1, 2, 5, 10, 20, 50, 100, 200, 500):
         if last / step <= 11:
             return range(0, last + 1, step)
@@ -105,10 +108,12 @@ def _ticks(last: int) -> range:
 
 
 def round_ticks(values: Sequence[float]) -> tuple[float, ...]:
-    """Four to nine round numbers that hold all values."""
+    """Tick values of a linear axis: four to nine round numbers whose range contains all values."""
     low, high = min(values, default=0.0), max(values, default=1.0)
+    # A constant has no range of its own: an axis of its own size is drawn around it.
     span = (high - low) or abs(high) or 1.0
     power = 10.0 ** math.floor(math.log10(span / 4))
     step = next(power * part for part in (1, 2, 5, 10) if span / (power * part) <= 6)
     first, last = math.floor(low / step), max(math.ceil(high / step), math.floor(low / step) + 1)
+    # Rounding removes what binary fractions add: 3 * 0.1 is 0.30000000000000004.
     return tuple(round(step * number, 10) for number in range(first, last + 1))

@@ -1,86 +1,97 @@
-"""Bars from left to right, each with its name before it and its number behind it."""
+"""Horizontal bar charts, as a picture and as text: a name, a bar and a number in each row."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .colours import BLUE, INK, MUTED, PAGE, mix
-from .heatmap import MARGIN, Wording
-from .svg import Lettering, Picture
+from .heatmap import MARGIN, FigureText
+from .svg import Picture, TextStyle
 from .text import column_width, shorten, to_ascii, visible
 
-_ROW, _BAR, _LONGEST, _WIDE, _COLUMNS = 22.0, 14.0, 300.0, 720.0, 28
+_ROW, _BAR, _LONGEST, _MAX_WIDTH, _NAME_COLUMNS = 22.0, 14.0, 300.0, 720.0, 28
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
-_NAME, _SMALL = Lettering(13, INK, "end", monospace=True), Lettering(11, MUTED)
+_NAME, _SMALL = TextStyle(13, INK, "end", monospace=True), TextStyle(11, MUTED)
 
 
 @dataclass(frozen=True)
 class Bar:
-    """One bar: its share of the whole length, how strongly it is drawn, and what is said of it."""
+    """One bar.
+
+    Args:
+        name: in front of it.
+        fraction: its length, from 0 to 1 of the longest possible bar.
+        label: behind it.
+        strong: blue rather than grey.
+        outline: a second fraction, drawn as an outline over the bar.
+        title: tooltip; name and label if empty.
+    """
 
     name: str
-    share: float
-    told: str
+    fraction: float
+    label: str
     strong: bool = True
-    behind: float | None = None  # a second share, drawn as an outline
+    outline: float | None = None
     title: str = ""
 
 
-def bars_picture(bars: Sequence[Bar], words: Wording) -> Picture:
-    """The bars one below the other, the words around them."""
-    names = [shorten(visible(bar.name), _COLUMNS) for bar in bars]
+def bars_picture(bars: Sequence[Bar], text: FigureText) -> Picture:
+    """The bars below each other, with title, caption and notes around them."""
+    names = [shorten(visible(bar.name), _NAME_COLUMNS) for bar in bars]
     left = MARGIN + max([_NAME.length(name) for name in names] or [0.0]) + 8
-    width = max(words.width(), left + _LONGEST + 200, _explained(words))
-    top = words.head_height() + 4
+    width = max(text.width(), left + _LONGEST + 200, _subtitle_width(text))
+    top = text.head_height() + 4
     foot = top + _ROW * len(bars) + 12
-    picture = Picture(width, foot + words.foot_height(width), PAGE, words.caption)
+    picture = Picture(width, foot + text.foot_height(width), PAGE, text.caption)
     for number, (bar, name) in enumerate(zip(bars, names, strict=True)):
         y = top + number * _ROW
         picture.text(name, (left - 8, y + _BAR * 0.85), _NAME)
         colour = BLUE if bar.strong else mix(PAGE, MUTED, 0.35)
-        title = bar.title or f"{name}: {bar.told}"
-        picture.rectangle((left, y, max(1.0, bar.share * _LONGEST), _BAR), colour, title=title)
-        if bar.behind is not None:
-            box = (left, y, max(1.0, bar.behind * _LONGEST), _BAR)
+        title = bar.title or f"{name}: {bar.label}"
+        picture.rectangle((left, y, max(1.0, bar.fraction * _LONGEST), _BAR), colour, title=title)
+        if bar.outline is not None:
+            box = (left, y, max(1.0, bar.outline * _LONGEST), _BAR)
             picture.rectangle(box, outline=INK, thickness=1)
-        reach = max(bar.share, bar.behind or 0.0) * _LONGEST
-        picture.text(bar.told, (left + reach + 8, y + _BAR * 0.85), _SMALL)
-    words.draw(picture, foot)
+        reach = max(bar.fraction, bar.outline or 0.0) * _LONGEST
+        picture.text(bar.label, (left + reach + 8, y + _BAR * 0.85), _SMALL)
+    text.draw(picture, foot)
     return picture
 
 
 def bars_text(bars: Sequence[Bar], width: int, ascii: bool) -> list[str]:
-    """The same for a terminal."""
-    names = [shorten(visible(bar.name), _COLUMNS) for bar in bars]
+    """The bars as lines for a terminal."""
+    names = [shorten(visible(bar.name), _NAME_COLUMNS) for bar in bars]
     names = [to_ascii(name) for name in names] if ascii else names
-    told = [to_ascii(bar.told) if ascii else bar.told for bar in bars]
+    labels = [to_ascii(bar.label) if ascii else bar.label for bar in bars]
     indent = max([column_width(name) for name in names] or [0])
-    behind = max([column_width(one) for one in told] or [0])
+    behind = max([column_width(label) for label in labels] or [0])
     room = max(4, min(40, width - indent - behind - 4))
     lines = []
-    for bar, name, one in zip(bars, names, told, strict=True):
-        drawn = _drawn(bar.share, room, ascii)
-        label = " " * (indent - column_width(name)) + name
-        lines.append(f"{label}  {drawn}{' ' * (room - column_width(drawn))}  {one}".rstrip())
+    for bar, name, label in zip(bars, names, labels, strict=True):
+        drawn = _bar_text(bar.fraction, room, ascii)
+        head = " " * (indent - column_width(name)) + name
+        lines.append(f"{head}  {drawn}{' ' * (room - column_width(drawn))}  {label}".rstrip())
     return lines
 
 
-def percent(share: float) -> str:
-    """A probability as people read it: never 0 where there is any."""
-    if 0 < share < 1e-4:
+def percent(fraction: float) -> str:
+    """A probability in percent; never shown as 0 or 100 unless it is exactly that."""
+    if 0 < fraction < 1e-4:
         return "<0.01 %"
-    if 0.9999 < share < 1:
+    if 0.9999 < fraction < 1:
         return ">99.99 %"
-    return f"{100 * share:.2f} %" if share < 0.1 or share > 0.99 else f"{100 * share:.1f} %"
+    near_an_end = fraction < 0.1 or fraction > 0.99
+    return f"{100 * fraction:.2f} %" if near_an_end else f"{100 * fraction:.1f} %"
 
 
-def _drawn(share: float, room: int, ascii: bool) -> str:
+def _bar_text(fraction: float, room: int, ascii: bool) -> str:
+    """A bar of eighths of a character; at least one of them where there is any probability."""
     if ascii:
-        return "#" * max(1 if share > 0 else 0, round(share * room))
-    eighths = round(share * room * 8)
-    whole, part = divmod(max(1 if share > 0 else 0, eighths), 8)
+        return "#" * max(1 if fraction > 0 else 0, round(fraction * room))
+    eighths = round(fraction * room * 8)
+    whole, part = divmod(max(1 if fraction > 0 else 0, eighths), 8)
     return "█" * whole + (_EIGHTHS[part] if part else "")
 
 
-def _explained(words: Wording) -> float:
-    """Pixels that keep the explanation on one line."""
-    return min(_WIDE, Lettering(12).length(words.explanation) + 2 * MARGIN)
+def _subtitle_width(text: FigureText) -> float:
+    """Pixels that keep the subtitle on one line, within limits."""
+    return min(_MAX_WIDTH, TextStyle(12).length(text.subtitle) + 2 * MARGIN)

@@ -1,4 +1,4 @@
-"""A curve in one line of text: a character for each number, a blank where there is none."""
+"""Sparklines (Tufte, 2006): a curve in one line of text, one block character per value."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -15,13 +15,13 @@ def sparkline(
     low: float | None = None,
     high: float | None = None,
 ) -> str:
-    """The values as bars, the least of them lowest.
+    """The values as block characters, the smallest as the lowest block.
 
-    `low` and `high` are where the lowest and the highest bar stand, so that several lines can have
-    one scale; what lies beyond them is drawn as they are. What is not a number is a gap.
+    `low` and `high` are the values of the lowest and the highest block, so that several lines can
+    share one scale; values beyond are clipped to it. Missing values (NaN) are blanks.
     """
-    given = list(values)
-    known = [value for value in given if math.isfinite(value)]
+    values = list(values)
+    known = [value for value in values if math.isfinite(value)]
     low = min(known, default=0.0) if low is None else low
     high = max(known, default=0.0) if high is None else high
     bars = ASCII_BARS if ascii else BARS
@@ -32,16 +32,16 @@ def sparkline(
             return GAP
         return bars[round((min(max(value, low), high) - low) * scale)]
 
-    return "".join(map(bar, given))
+    return "".join(map(bar, values))
 
 
-def condensed(values: Sequence[float], room: int) -> list[float]:
-    """At most so many numbers: each the mean of the known ones of a stretch, in order."""
-    if len(values) <= room:
+def downsample(values: Sequence[float], count: int) -> list[float]:
+    """At most `count` values: the means of equally long sections, without missing values."""
+    if len(values) <= count:
         return list(values)
-    cuts = [round(number * len(values) / room) for number in range(room + 1)]
-    found = []
+    cuts = [round(number * len(values) / count) for number in range(count + 1)]
+    means = []
     for first, last in zip(cuts, cuts[1:], strict=False):
         known = [value for value in values[first:last] if math.isfinite(value)]
-        found.append(sum(known) / len(known) if known else math.nan)
-    return found
+        means.append(sum(known) / len(known) if known else math.nan)
+    return means

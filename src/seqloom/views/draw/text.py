@@ -1,39 +1,39 @@
-"""How symbols are written: blanks made visible, and how many columns of a terminal they take."""
+"""Text for terminals and pictures: display width in columns, wrapping, visible white space."""
 
 import unicodedata
 
 
-def visible(symbol: str) -> str:
-    """A symbol as it is shown: space as ·, newline as ↵, tab as ⇥, other controls as �."""
-    shown = "".join(_shown(character) for character in symbol)
+def visible(token: str) -> str:
+    """A token with visible white space: space is ·, newline ↵, tab ⇥, other controls �."""
+    shown = "".join(_shown(character) for character in token)
     if not shown:
         return "∅"
-    # A lone accent needs something to sit on, or it would land on its neighbour.
+    # A combining accent alone needs a base, or it would be drawn over its neighbour.
     return "◌" + shown if column_width(shown[0]) == 0 else shown
 
 
 def to_ascii(text: str) -> str:
-    """The same text for a terminal that knows only ASCII: signs replaced, the rest escaped."""
+    """The text in ASCII: symbols are replaced by similar ones, other characters escaped."""
     return text.translate(_PLAIN).encode("ascii", "backslashreplace").decode("ascii")
 
 
 def column_width(text: str) -> int:
-    """How many columns of a terminal the text takes: wide characters two, accents none."""
+    """The display width in terminal columns: wide characters take two, accents none."""
     return sum(_columns(character) for character in text)
 
 
 def cut(text: str, width: int) -> list[str]:
-    """The text in pieces of at most `width` columns; accents stay with their letters."""
-    pieces = [""]
+    """Wrap after `width` columns, anywhere in a word; accents stay with their letters."""
+    lines = [""]
     for character in text:
-        if pieces[-1] and column_width(pieces[-1] + character) > width:
-            pieces.append("")
-        pieces[-1] += character
-    return pieces
+        if lines[-1] and column_width(lines[-1] + character) > width:
+            lines.append("")
+        lines[-1] += character
+    return lines
 
 
 def fold(text: str, width: int) -> list[str]:
-    """The text in lines of at most `width` columns, broken at spaces where that can be."""
+    """Wrap into lines of at most `width` columns, at spaces where possible."""
     lines = [""]
     for word in text.split(" "):
         joined = f"{lines[-1]} {word}" if lines[-1] else word
@@ -45,7 +45,7 @@ def fold(text: str, width: int) -> list[str]:
 
 
 def shorten(text: str, width: int) -> str:
-    """The text itself, or its beginning and end around … when it is wider than `width`."""
+    """The text, or its beginning and end around … if it is wider than `width` columns."""
     if column_width(text) <= width:
         return text
     head = cut(text, (width - 1) // 2)[0]
@@ -54,7 +54,7 @@ def shorten(text: str, width: int) -> str:
 
 
 def centre(text: str, width: int) -> str:
-    """The text in the middle of `width` columns."""
+    """The text centred in `width` columns."""
     room = max(0, width - column_width(text))
     return " " * (room // 2) + text + " " * (room - room // 2)
 
@@ -69,6 +69,7 @@ def _shown(character: str) -> str:
 
 
 def _columns(character: str) -> int:
+    # Hangul vowels and finals join the syllable before them and take no column of their own.
     is_joined_vowel = "\u1160" <= character <= "\u11ff"
     if unicodedata.category(character) in {"Mn", "Me", "Cf"} or is_joined_vowel:
         return 0

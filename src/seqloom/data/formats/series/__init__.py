@@ -1,4 +1,4 @@
-"""Files of series: tables, JSON lines and .ts files, as they are or packed with gzip."""
+"""File formats of time series: tables (wide, long, rows), JSON lines and .ts, also gzipped."""
 
 import re
 from pathlib import Path
@@ -7,12 +7,12 @@ import numpy as np
 
 from ....errors import DataError, Place, UsageError
 from ...options import Data
-from ...series.schema import Recording
+from ...series.schema import SeriesFile
 from ...text.reading import read_lines
 from .base import no_rows
 from .detect import looks_like_series
-from .jsonl import read_json
-from .resample import timed
+from .jsonl import read_jsonl
+from .resample import to_regular_steps
 from .table import read_table
 from .ts import read_ts
 
@@ -26,37 +26,36 @@ _READERS = {
     "csv": read_table,
     "tsv": read_table,
     "text": read_table,
-    "jsonl": read_json,
+    "jsonl": read_jsonl,
     "ts": read_ts,
 }
 _EXTENSIONS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".ts": "ts"}
 
 
-def read_series(path: Path, settings: Data) -> Recording:
-    """All series of a file at equal steps of time, NaN where a number is missing.
+def read_series(path: Path, settings: Data) -> SeriesFile:
+    """Read the time series of a file on a regular time grid, with NaN for missing values.
 
-    `settings.columns` says which column is what, as time=date,value=a+b,id=shop,known=price,
-    static=size,label=class; time=none takes the rows in their order. What is not said is guessed,
-    and told in `said` of what is given back.
+    `settings.columns` has the column of each role, as in time=date,value=a+b,id=shop,known=price,
+    static=size,label=class; with time=none, rows are time steps in their order. Other roles are
+    guessed, with a sentence for each guess in the `notes` of the result.
     """
     lines = read_lines(path, settings.encoding, unpack=True)
     name = _format(path, lines) if settings.format == "auto" else settings.format
     if name not in _READERS:
         raise UsageError(
             "U010",
-            f"format = {name!r}: it cannot hold series",
+            f"format = {name!r}: it cannot hold time series",
             help=["choose from: auto, csv, tsv, wide, long, rows, jsonl, ts"],
         )
-    found = _READERS[name](lines, path, settings)
-    recording = timed(found)
-    if not recording.series:
+    file = to_regular_steps(_READERS[name](lines, path, settings))
+    if not file.series:
         raise no_rows(path)
-    _must_have_some(recording, path)
-    return recording
+    _refuse_empty(file, path)
+    return file
 
 
 def _format(path: Path, lines: list[str]) -> str:
-    """By the name of the file, without .gz, or else by its first line."""
+    """The format by the extension of the file, without .gz, or else by its first line."""
     name = path.name.casefold().removesuffix(".gz")
     if (known := _EXTENSIONS.get(Path(name).suffix)) is not None:
         return known
@@ -64,12 +63,12 @@ def _format(path: Path, lines: list[str]) -> str:
     return "jsonl" if re.match(r"\s*\{", first) else "table"
 
 
-def _must_have_some(recording: Recording, path: Path) -> None:
-    """Refuse a file, or a column, in which nothing was measured."""
-    every = np.concatenate([one.values for one in recording.series])
+def _refuse_empty(file: SeriesFile, path: Path) -> None:
+    """Refuse a file or a column in which all values are missing."""
+    every = np.concatenate([one.values for one in file.series])
     empty = np.isnan(every).all(0)
     if empty.any():
-        column = recording.names[int(empty.argmax())]
+        column = file.names[int(empty.argmax())]
         what = "all values are" if empty.all() else f'all of "{column}" is'
         raise DataError(
             "D213",

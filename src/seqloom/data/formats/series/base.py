@@ -1,4 +1,4 @@
-"""Series as they stand in a file, before their dates are looked at."""
+"""Raw time series: the rows of a file before their dates are parsed."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,14 +10,14 @@ from ....errors import DataError, Place
 
 
 @dataclass
-class Raw:
-    """The rows of one series in the order of the file, each with its line; times as texts."""
+class RawSeries:
+    """The rows of one series in the order of the file, with their lines; times are texts."""
 
     name: str
     lines: list[int]
     values: Float[np.ndarray, "time width"]
     known: Float[np.ndarray, "time known"]
-    times: list[str] = field(default_factory=list)  # none: rows are steps
+    times: list[str] = field(default_factory=list)  # empty: rows are time steps
     labels: list[str] = field(default_factory=list)
     label: str = ""
 
@@ -26,27 +26,27 @@ class Raw:
 
 
 @dataclass
-class Found:
-    """All series of a file, what their columns are called, and what was guessed on the way."""
+class RawSeriesFile:
+    """All raw series of a file, the names of their columns, and notes on what was guessed."""
 
     path: Path
-    series: list[Raw]
+    series: list[RawSeries]
     names: tuple[str, ...]
     known: tuple[str, ...] = ()
     time: str = ""  # the name of the column of times, if there is one
-    said: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
-def must_be_finite(path: Path, line: int, text: str, column: str) -> DataError:
-    """An error for a number without bound."""
+def infinite_value(path: Path, line: int, text: str, column: str) -> DataError:
+    """An error for an infinite value."""
     return DataError(
         "D203",
-        f'{text.strip()} in "{column}" is not finite: no model can read it',
+        f'{text.strip()} in "{column}" is not finite',
         place=Place(str(path), line),
-        help=["leave the cell empty where nothing was measured"],
+        help=["leave the cell empty if the value is missing"],
     )
 
 
 def no_rows(path: Path) -> DataError:
-    """An error for a file in which nothing is left to read."""
+    """An error for a file without rows."""
     return DataError("D023", f'"{path.name}" has no rows to use', place=Place(str(path)))

@@ -1,21 +1,21 @@
-"""Whether a file looks like series of numbers, and by what."""
+"""Detection of time series files, with the reason in words."""
 
 import json
 from pathlib import Path
 
 from ....errors import SeqloomError
 from ...options import Data
-from ...series.dates import NotDatesError, read_dates
-from .base import Found
+from ...series.dates import DateParseError, read_dates
+from .base import RawSeriesFile
 from .table import read_table
 
-ENOUGH = 300  # lines that tell
-FEW = 8  # numbers beside each other or below each other that are no series yet
-_OF_TEXTS = {"text", "label", "source", "target", "word", "tag"}
+SAMPLE_LINES = 300  # of a file that are looked at
+MIN_VALUES = 8  # of a series without dates
+_TEXT_ROLES = {"text", "label", "source", "target", "word", "tag"}
 
 
 def looks_like_series(lines: list[str], path: Path, settings: Data) -> str:
-    """The reason in words why a file is one of series; nothing where it is none."""
+    """The reason why a file has time series, in words; empty if it has none."""
     name = path.name.casefold().removesuffix(".gz")
     first = next((line for line in lines if line.strip()), "")
     if name.endswith(".ts") or settings.format == "ts":
@@ -25,37 +25,38 @@ def looks_like_series(lines: list[str], path: Path, settings: Data) -> str:
     if first.lstrip().startswith("{"):
         return "lists of numbers" if _has_numbers(first) else ""
     try:
-        found = read_table(lines[:ENOUGH], path, settings)
+        file = read_table(lines[:SAMPLE_LINES], path, settings)
     except SeqloomError:
         return ""
-    return _of_table(found)
+    return _table_reason(file)
 
 
-def _of_table(found: Found) -> str:
-    """A table whose columns are all of series: with dates, or all of numbers."""
-    names = {name.casefold() for name in found.names}
-    is_whole = not any(sentence.startswith("not used") for sentence in found.said)
-    if not is_whole or len(names) == 0:
+def _table_reason(file: RawSeriesFile) -> str:
+    """The reason why a table has time series: dates, or columns of numbers only."""
+    names = {name.casefold() for name in file.names}
+    has_others = any(note.startswith("not used") for note in file.notes)
+    if has_others or len(names) == 0:
         return ""
-    if found.time:
-        if _has_dates(found):
-            return f'dates in "{found.time}", and numbers'
-        return f'"{found.time}", and numbers' if not names & _OF_TEXTS else ""
-    sizes = [len(raw) for raw in found.series]
+    if file.time:
+        if _has_dates(file):
+            return f'dates in "{file.time}", and numbers'
+        return f'"{file.time}", and numbers' if not names & _TEXT_ROLES else ""
+    sizes = [len(raw) for raw in file.series]
     if len(sizes) > 1:
-        return "one series a row" if max(sizes) >= FEW else ""
-    return "columns of numbers" if sizes[0] >= FEW and not names & _OF_TEXTS else ""
+        return "one series a row" if max(sizes) >= MIN_VALUES else ""
+    return "columns of numbers" if sizes[0] >= MIN_VALUES and not names & _TEXT_ROLES else ""
 
 
-def _has_dates(found: Found) -> bool:
+def _has_dates(file: RawSeriesFile) -> bool:
     try:
-        read_dates([time for raw in found.series for time in raw.times])
-    except NotDatesError as error:
-        return "two dates" in error.reason or error.place > 0
+        read_dates([time for raw in file.series for time in raw.times])
+    except DateParseError as error:
+        return "two dates" in error.reason or error.index > 0
     return True
 
 
 def _has_numbers(line: str) -> bool:
+    """Whether a JSON object has a list of numbers as its values."""
     try:
         item = json.loads(line)
     except (ValueError, RecursionError):

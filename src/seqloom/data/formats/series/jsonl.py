@@ -1,9 +1,9 @@
-"""Series as JSON lines: one object a series.
+"""Time series in JSON lines, also those of GluonTS: one object a series.
 
 {"name": "shop", "start": "2019-01", "step": "month", "values": [3, 4, null], "known": {"price": …}}
 
-Nested `values` and `known` are one list for each step. Files of GluonTS are read, too: there nested
-`target` and `feat_dynamic_real` are one list for each column.
+Nested `values` and `known` have a list for each time step. In files of GluonTS, nested `target` and
+`feat_dynamic_real` have a list for each column.
 """
 
 import json
@@ -16,33 +16,33 @@ from jaxtyping import Float
 
 from ....errors import DataError, Place
 from ...options import Data
-from ...series.dates import NotDatesError, Step, read_dates
-from ..base import Reading
-from ..jsonl import objects_of
-from .base import Found, Raw, must_be_finite, no_rows
+from ...series.dates import DateParseError, TimeStep, read_dates
+from ..base import ParseResult
+from ..jsonl import parse_objects
+from .base import RawSeries, RawSeriesFile, infinite_value, no_rows
 
 _NAME = ("name", "item_id", "id", "unique_id", "series")
 _SECOND = 1_000_000
-_STEPS = {  # as words, and as Pandas calls them
-    **dict.fromkeys(("year", "y", "ys", "ye", "a"), Step("month", 12)),
-    **dict.fromkeys(("quarter", "q", "qs", "qe"), Step("month", 3)),
-    **dict.fromkeys(("month", "m", "ms", "me"), Step("month", 1)),
-    **dict.fromkeys(("week", "w"), Step("microsecond", 604_800 * _SECOND)),
-    **dict.fromkeys(("day", "d"), Step("microsecond", 86_400 * _SECOND)),
-    **dict.fromkeys(("weekday", "b"), Step("weekday", 1)),
-    **dict.fromkeys(("hour", "h"), Step("microsecond", 3_600 * _SECOND)),
-    **dict.fromkeys(("minute", "min", "t"), Step("microsecond", 60 * _SECOND)),
-    **dict.fromkeys(("second", "s"), Step("microsecond", _SECOND)),
+_STEPS = {  # in words, and as frequencies of pandas
+    **dict.fromkeys(("year", "y", "ys", "ye", "a"), TimeStep("month", 12)),
+    **dict.fromkeys(("quarter", "q", "qs", "qe"), TimeStep("month", 3)),
+    **dict.fromkeys(("month", "m", "ms", "me"), TimeStep("month", 1)),
+    **dict.fromkeys(("week", "w"), TimeStep("microsecond", 604_800 * _SECOND)),
+    **dict.fromkeys(("day", "d"), TimeStep("microsecond", 86_400 * _SECOND)),
+    **dict.fromkeys(("weekday", "b"), TimeStep("weekday", 1)),
+    **dict.fromkeys(("hour", "h"), TimeStep("microsecond", 3_600 * _SECOND)),
+    **dict.fromkeys(("minute", "min", "t"), TimeStep("microsecond", 60 * _SECOND)),
+    **dict.fromkeys(("second", "s"), TimeStep("microsecond", _SECOND)),
 }
 
 
-def read_json(lines: list[str], path: Path, settings: Data) -> Found:
-    """All series of a file of JSON lines."""
-    reading: Reading[Any] = Reading()
-    series: list[Raw] = []
+def read_jsonl(lines: list[str], path: Path, settings: Data) -> RawSeriesFile:
+    """Read the series of JSON lines."""
+    result: ParseResult[Any] = ParseResult()
+    series: list[RawSeries] = []
     known: tuple[str, ...] | None = None
     time = ""
-    for number, item in objects_of(lines, reading):
+    for number, item in parse_objects(lines, result):
         one = _Line(item, number, path)
         raw, inputs = one.raw(settings)
         if known is not None and inputs != known:
@@ -52,28 +52,28 @@ def read_json(lines: list[str], path: Path, settings: Data) -> Found:
             raise one.wrong("it has another number of columns than the first")
         time = "start" if raw.times else time
         series.append(raw)
-    for fault in reading.faults if not settings.skip_bad else ():
-        place = Place(str(path), fault.line, fault.text, fault.mark, fault.note)
-        raise DataError(fault.code, fault.reason, place=place, help=fault.help)
+    for bad in result.bad_lines if not settings.skip_bad else ():
+        place = Place(str(path), bad.line, bad.text, bad.mark, bad.note)
+        raise DataError(bad.code, bad.reason, place=place, help=bad.help)
     if not series:
         raise no_rows(path)
-    said = []
+    notes = []
     if time and not all(raw.times for raw in series):
-        said.append("some series have no start: their steps are numbered")
+        notes.append("some series have no start: their steps are numbered")
         time, series = "", [_untimed(raw) for raw in series]
     width = series[0].values.shape[1]
-    names = ("value",) if width == 1 else tuple(str(place) for place in range(1, width + 1))
-    return Found(path, series, names, known or (), time, said)
+    names = ("value",) if width == 1 else tuple(str(column) for column in range(1, width + 1))
+    return RawSeriesFile(path, series, names, known or (), time, notes)
 
 
 class _Line:
-    """One object, and where it stands."""
+    """One object, its line and its file."""
 
     def __init__(self, item: dict[str, Any], line: int, path: Path) -> None:
         self.item, self.line, self.path = item, line, path
 
-    def raw(self, settings: Data) -> tuple[Raw, tuple[str, ...]]:
-        """The series, and what its inputs are called."""
+    def raw(self, settings: Data) -> tuple[RawSeries, tuple[str, ...]]:
+        """The raw series, and the names of its known inputs."""
         item = self.item
         by_column = "target" in item and "values" not in item
         if by_column:
@@ -84,13 +84,13 @@ class _Line:
             raise self.wrong('it has no "values" and no "target"')
         known, names = self._known()
         static, more = self._static()
-        size = max(len(values), len(known))  # inputs may go on where the numbers end
+        size = max(len(values), len(known))  # known inputs may go on into the future
         if names and len(known) < len(values):
             raise DataError(
                 "D209",
-                f"inputs are known at {len(known):,} of {len(values):,} steps only",
+                f"known inputs have {len(known):,} steps, and values {len(values):,}",
                 place=Place(str(self.path), self.line),
-                help=["an input must be known at every step, and in the future, too"],
+                help=["known inputs need a value at every step, also in the future"],
             )
         whole = np.full((size, values.shape[1]), np.nan)
         whole[: len(values)] = values
@@ -98,20 +98,20 @@ class _Line:
             [known if names else np.zeros((size, 0)), np.repeat(static[None], size, 0)], axis=1
         )
         if np.isnan(inputs).any():
-            raise self.wrong("an input is missing: it must be known at every step", "D209")
+            raise self.wrong("a known input is missing at some step", "D209")
         name = next((str(item[key]) for key in _NAME if key in item), str(self.line))
         labels = [str(label) for label in item.get("labels", [])]
         if labels and len(labels) != size:
             raise self.wrong(f"it has {len(labels):,} labels and {size:,} steps")
-        raw = Raw(name, [self.line] * size, whole, inputs, self._times(size), labels)
+        raw = RawSeries(name, [self.line] * size, whole, inputs, self._times(size), labels)
         raw.label = str(item.get("label", ""))
         return raw, (*names, *more)
 
     def wrong(self, reason: str, code: str = "D212") -> DataError:
-        """What is wrong with this line."""
+        """An error about this line."""
         return DataError(
             code,
-            f"this line is no series: {reason}",
+            f"this line is not a series: {reason}",
             place=Place(str(self.path), self.line),
             help=['{"name": "a", "start": "2019-01", "step": "month", "values": [1, 2, null]}'],
         )
@@ -128,18 +128,18 @@ class _Line:
             rows = self._columns(self.item["feat_dynamic_real"], "feat_dynamic_real")
         else:
             return np.zeros((0, 0)), ()
-        return rows, tuple(f"known {place}" for place in range(1, rows.shape[1] + 1))
+        return rows, tuple(f"known {number}" for number in range(1, rows.shape[1] + 1))
 
     def _static(self) -> tuple[Float[np.ndarray, " static"], tuple[str, ...]]:
         found = self.item.get("static", self.item.get("feat_static_real", []))
         if isinstance(found, dict):
             return np.array([self._number(one) for one in found.values()]), tuple(found)
         several = found if isinstance(found, list) else [found]
-        names = tuple(f"static {place}" for place in range(1, len(several) + 1))
+        names = tuple(f"static {number}" for number in range(1, len(several) + 1))
         return np.array([self._number(one) for one in several]), names
 
     def _times(self, size: int) -> list[str]:
-        """The names of all steps, where they can be told."""
+        """The times of all steps; empty if the object has none."""
         given = self.item.get("times", self.item.get("timestamps"))
         if isinstance(given, list):
             if len(given) != size:
@@ -151,23 +151,23 @@ class _Line:
         step = self._step(str(freq))
         try:
             dates = read_dates([str(start)])
-        except NotDatesError as error:
+        except DateParseError as error:
             raise self.wrong(f"its start {str(start)!r} cannot be read: {error.reason}") from None
         first = dates.values[0]
         number = step.number(first)
-        step = Step(step.unit, step.count, first.day)
+        step = TimeStep(step.unit, step.count, first.day)
         return [dates.write(step.date(number + i * step.count, first)) for i in range(size)]
 
-    def _step(self, text: str) -> Step:
-        """A step in words, or as Pandas writes it: hour, 15min, MS, W-SUN."""
+    def _step(self, text: str) -> TimeStep:
+        """A frequency in words, or as in pandas: hour, 15min, MS, W-SUN."""
         found = re.fullmatch(r"(\d*)\s*([a-z]+?)s?(-[a-z]+)?", text.strip().casefold())
         named = _STEPS.get(text.strip().casefold()) or (found and _STEPS.get(found[2]))
         if found is None or not named:
-            raise self.wrong(f"there is no step {text!r}; hour, day, month or 15min are some")
-        return Step(named.unit, named.count * int(found[1] or 1))
+            raise self.wrong(f"there is no step {text!r}; examples are hour, day, month and 15min")
+        return TimeStep(named.unit, named.count * int(found[1] or 1))
 
     def _steps(self, found: Any, key: str) -> Float[np.ndarray, "time width"]:
-        """A number, or a list of them, for each step."""
+        """A number, or a list of numbers, for each time step."""
         if not isinstance(found, list) or not found:
             raise self.wrong(f'"{key}" must be a list of numbers')
         rows = [one if isinstance(one, list) else [one] for one in found]
@@ -176,7 +176,7 @@ class _Line:
         return np.array([[self._number(one) for one in row] for row in rows])
 
     def _columns(self, found: Any, key: str) -> Float[np.ndarray, "time width"]:
-        """Numbers at each step, or a list of all steps for each column."""
+        """A number for each time step, or a list of all steps for each column."""
         rows = self._steps(found, key)
         is_nested = isinstance(found[0], list)
         return rows.T.copy() if is_nested else rows
@@ -191,7 +191,7 @@ class _Line:
         if number is None:
             raise self.wrong(f"{json.dumps(value)[:30]} is not a number", "D202")
         if np.isinf(number):
-            raise must_be_finite(self.path, self.line, str(value), "a series")
+            raise infinite_value(self.path, self.line, str(value), "a series")
         return number
 
     def _must_be_even(self, columns: list[np.ndarray]) -> None:
@@ -199,7 +199,7 @@ class _Line:
             raise self.wrong("its inputs have different lengths")
 
 
-def _untimed(raw: Raw) -> Raw:
+def _untimed(raw: RawSeries) -> RawSeries:
     raw.times = []
     return raw
 

@@ -1,7 +1,7 @@
-"""Files of the UEA and UCR archives (.ts): a head of @-lines, then one series a line.
+"""The .ts format of the UEA and UCR archives: a header of @-lines, then one series a line.
 
-Numbers of one dimension have commas between them, dimensions colons, and the class comes last;
-a question mark stands for what is missing.
+Values are separated by commas, dimensions by colons, and the class comes last; a question mark is
+a missing value.
 """
 
 from pathlib import Path
@@ -10,12 +10,12 @@ import numpy as np
 
 from ....errors import DataError, Place
 from ...options import Data
-from ...series.schema import number_of
-from .base import Found, Raw, must_be_finite, no_rows
+from ...series.schema import parse_number
+from .base import RawSeries, RawSeriesFile, infinite_value, no_rows
 
 
-def read_ts(lines: list[str], path: Path, settings: Data) -> Found:
-    """All series of a .ts file, with their labels."""
+def read_ts(lines: list[str], path: Path, settings: Data) -> RawSeriesFile:
+    """Read the series of a .ts file, with their labels."""
     head, rest = _head(lines, path)
     if head.get("timestamps", "false") == "true":
         raise _bad(path, rest[0][0], "files with time stamps in them (@timeStamps true)")
@@ -25,16 +25,16 @@ def read_ts(lines: list[str], path: Path, settings: Data) -> Found:
         if raw.values.shape[1] != width:
             found = raw.values.shape[1]
             raise _bad(path, raw.lines[0], f"{found} dimensions after {width} in the first series")
-    return Found(path, series, tuple(str(number) for number in range(1, width + 1)))
+    return RawSeriesFile(path, series, tuple(str(number) for number in range(1, width + 1)))
 
 
 def _head(lines: list[str], path: Path) -> tuple[dict[str, str], list[tuple[int, str]]]:
-    """What the @-lines say, and the lines of the series with their numbers."""
+    """The header as a table, and the lines of the series with their numbers."""
     written = [(number, line.strip()) for number, line in enumerate(lines, 1)]
     written = [(number, text) for number, text in written if text and not text.startswith("#")]
     head: dict[str, str] = {}
-    place = 0
-    for place, (number, text) in enumerate(written, 1):  # noqa: B007 - where the head ends
+    end = 0
+    for end, (number, text) in enumerate(written, 1):  # noqa: B007 - the end of the header
         if not text.startswith("@"):
             raise _bad(path, number, "a line before @data that does not begin with @")
         key, _, value = text[1:].partition(" ")
@@ -43,13 +43,13 @@ def _head(lines: list[str], path: Path) -> tuple[dict[str, str], list[tuple[int,
             break
     else:
         raise _bad(path, 1, "no line @data")
-    if place == len(written):
+    if end == len(written):
         raise no_rows(path)
-    return head, written[place:]
+    return head, written[end:]
 
 
-def _one(text: str, number: int, path: Path, head: dict[str, str], settings: Data) -> Raw:
-    """The series of one line: dimensions of unequal length end with what is missing."""
+def _one(text: str, number: int, path: Path, head: dict[str, str], settings: Data) -> RawSeries:
+    """The series of one line; shorter dimensions are padded with NaN."""
     parts = text.split(":")
     label = ""
     if head.get("classlabel", "false").startswith("true") or "targetlabel" in head:
@@ -58,17 +58,17 @@ def _one(text: str, number: int, path: Path, head: dict[str, str], settings: Dat
     if not columns or not any(columns):
         raise _bad(path, number, "a series without numbers")
     values = np.full((max(map(len, columns)), len(columns)), np.nan)
-    for place, column in enumerate(columns):
-        values[: len(column), place] = column
+    for index, column in enumerate(columns):
+        values[: len(column), index] = column
     name, known = str(number), np.zeros((len(values), 0))
-    return Raw(name, [number] * len(values), values, known, label=label)
+    return RawSeries(name, [number] * len(values), values, known, label=label)
 
 
 def _numbers(part: str, line: int, path: Path, settings: Data) -> list[float]:
-    """The numbers of one dimension."""
+    """The values of one dimension."""
     found = []
     for text in part.split(",") if part.strip() else ():
-        value = number_of(text)
+        value = parse_number(text)
         if value is None or np.isinf(value):
             if settings.skip_bad:
                 value = np.nan
@@ -80,7 +80,7 @@ def _numbers(part: str, line: int, path: Path, settings: Data) -> list[float]:
                     help=["--skip-bad   read it as missing"],
                 )
             else:
-                raise must_be_finite(path, line, text, "a series")
+                raise infinite_value(path, line, text, "a series")
         found.append(value)
     return found
 
@@ -90,5 +90,5 @@ def _bad(path: Path, line: int, what: str) -> DataError:
         "D211",
         f'"{path.name}" cannot be read as a .ts file: {what}',
         place=Place(str(path), line),
-        help=["a head of @-lines, @data, then one series a line: 1,2,3:4,5,6:label"],
+        help=["a header of @-lines, @data, then one series a line: 1,2,3:4,5,6:label"],
     )

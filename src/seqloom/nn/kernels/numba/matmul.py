@@ -1,10 +1,8 @@
-"""Products with a matrix that stays the same over many steps, a vector at once.
+"""Tiled matrix products with a matrix that is the same at all steps, packed into panels once.
 
-The matrix is brought into panels once: columns for two vectors, row below row, so that a product
-reads it from one end to the other. A tile of up to six rows of the result and as many columns is
-kept in the processor's registers while a panel passes.
-
-How a matrix is laid out for the tiles.
+A panel has the columns of two vectors, row below row, so that a product reads memory in order from
+one end to the other. A tile of up to six rows of the result by one panel stays in the processor's
+registers while the panel passes: the micro-kernel of a blocked matrix product.
 """
 
 from typing import Any, no_type_check
@@ -15,17 +13,18 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from torch import Tensor
 
-from ....statistical.jit import compiled_as_written
-from .simd import BYTES, CONTRACT, NUMBER, VECTOR, WHOLE, WIDTH, pointer, spread
+from ....statistical.jit import jit_strict
+from .simd import BYTES, CONTRACT, FLOAT, INT64, VECTOR, WIDTH, broadcast, pointer
 
-ACROSS = 2  # vectors
-COLUMNS = ACROSS * WIDTH
-ROWS = 6  # with two vectors each, and what they are made of, they fill sixteen registers
-AHEAD = 4096  # bytes: panels are asked for so long before they are needed
+PANEL_VECTORS = 2
+COLUMNS = PANEL_VECTORS * WIDTH
+# 6 × 2 sums, 2 vectors of weights and 1 broadcast number fill 15 of the 16 registers of AVX2.
+ROWS = 6
+PREFETCH = 4096  # bytes: how far ahead of the products panels are requested from memory
 
 
 def _tile(rows: int) -> Any:
-    """The compiled product of so many rows with one panel: T += X P."""
+    """The micro-kernel for so many rows and one panel: T += X P."""
 
     @intrinsic
     def tile(typing: Any, x: Any, x_row: Any, panel: Any, depth: Any, t: Any, t_row: Any) -> Any:
@@ -33,73 +32,82 @@ def _tile(rows: int) -> Any:
 
     def made(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         x, x_row, panel, depth, t, t_row = arguments
-        sums = _summed(builder, [_moved(builder, x, x_row, r) for r in range(rows)], panel, depth)
+        begins = [_row_address(builder, x, x_row, r) for r in range(rows)]
+        sums = _accumulated(builder, begins, panel, depth)
         for row in range(rows):
-            base = _moved(builder, t, t_row, row)
-            for column in range(ACROSS):
-                place = pointer(builder, base, ir.Constant(WHOLE, column * WIDTH))
-                total = builder.fadd(builder.load(place, align=BYTES), sums[row * ACROSS + column])
-                builder.store(total, place, align=BYTES)
+            base = _row_address(builder, t, t_row, row)
+            for column in range(PANEL_VECTORS):
+                at = pointer(builder, base, ir.Constant(INT64, column * WIDTH))
+                found = sums[row * PANEL_VECTORS + column]
+                total = builder.fadd(builder.load(at, align=BYTES), found)
+                builder.store(total, at, align=BYTES)
         return context.get_dummy_value()
 
     return tile
 
 
-def _moved(builder: Any, base: Any, row_length: Any, row: int) -> Any:
-    """Where a row begins."""
-    return builder.add(base, builder.mul(row_length, ir.Constant(WHOLE, BYTES * row)))
+def _row_address(builder: Any, base: Any, row_length: Any, row: int) -> Any:
+    """The address of a row."""
+    return builder.add(base, builder.mul(row_length, ir.Constant(INT64, BYTES * row)))
 
 
-def _summed(builder: Any, rows: list[Any], panel: Any, depth: Any) -> list[Any]:
-    """Σ_k x_k P_k, in a loop over the panel; all sums stay in registers."""
+def _accumulated(builder: Any, rows: list[Any], panel: Any, depth: Any) -> list[Any]:
+    """Σ_k x_k P_k, in a loop over the panel's rows.
+
+    The sums are phi nodes of the loop, which LLVM keeps in registers from one row to the next.
+    """
     before = builder.block
     loop, after = builder.append_basic_block("loop"), builder.append_basic_block("after")
     builder.branch(loop)
     builder.position_at_end(loop)
-    k = builder.phi(WHOLE)
-    k.add_incoming(ir.Constant(WHOLE, 0), before)
-    sums = [builder.phi(VECTOR) for _ in range(len(rows) * ACROSS)]
-    line = builder.mul(k, ir.Constant(WHOLE, COLUMNS))
+    k = builder.phi(INT64)
+    k.add_incoming(ir.Constant(INT64, 0), before)
+    sums = [builder.phi(VECTOR) for _ in range(len(rows) * PANEL_VECTORS)]
+    line = builder.mul(k, ir.Constant(INT64, COLUMNS))
     weights = [
         builder.load(
-            pointer(builder, panel, builder.add(line, ir.Constant(WHOLE, j * WIDTH))), align=BYTES
+            pointer(builder, panel, builder.add(line, ir.Constant(INT64, j * WIDTH))), align=BYTES
         )
-        for j in range(ACROSS)
+        for j in range(PANEL_VECTORS)
     ]
-    _ask_for(builder, builder.add(panel, builder.mul(line, ir.Constant(WHOLE, BYTES))))
+    _prefetch(builder, builder.add(panel, builder.mul(line, ir.Constant(INT64, BYTES))))
     grown: list[Any] = []
     for row in rows:
-        number = builder.load(pointer(builder, row, k, NUMBER), align=BYTES)
-        same = spread(builder, number)
-        for weight in weights:
+        number = builder.load(pointer(builder, row, k, FLOAT), align=BYTES)
+        same = broadcast(builder, number)
+        for weight in weights:  # a product and a sum that become one instruction (FMA)
             product = builder.fmul(same, weight, flags=CONTRACT)
             grown.append(builder.fadd(sums[len(grown)], product, flags=CONTRACT))
     for total, new in zip(sums, grown, strict=True):
         total.add_incoming(ir.Constant(VECTOR, [0.0] * WIDTH), before)
         total.add_incoming(new, loop)
-    following = builder.add(k, ir.Constant(WHOLE, 1))
+    following = builder.add(k, ir.Constant(INT64, 1))
     k.add_incoming(following, loop)
     builder.cbranch(builder.icmp_signed("<", following, depth), loop, after)
     builder.position_at_end(after)
     return grown
 
 
-def _ask_for(builder: Any, address: Any) -> None:
-    """Let memory send what is a little further on; nothing happens if nothing is there."""
+def _prefetch(builder: Any, address: Any) -> None:
+    """Prefetch what lies a little further on; beyond the end of memory it does nothing."""
     kind, flag = ir.IntType(8).as_pointer(), ir.IntType(32)
     signature = ir.FunctionType(ir.VoidType(), [kind, flag, flag, flag])
     ask = cgutils.get_or_insert_function(builder.module, signature, "llvm.prefetch.p0")
-    further = builder.inttoptr(builder.add(address, ir.Constant(WHOLE, AHEAD)), kind)
-    builder.call(ask, [further, flag(0), flag(3), flag(1)])  # to read it, soon and often, as data
+    further = builder.inttoptr(builder.add(address, ir.Constant(INT64, PREFETCH)), kind)
+    builder.call(ask, [further, flag(0), flag(3), flag(1)])  # for reading, keep in all caches, data
 
 
 tile_1, tile_2, tile_3, tile_4, tile_5, tile_6 = (_tile(rows) for rows in range(1, ROWS + 1))
 
 
-@compiled_as_written
+@jit_strict
 @no_type_check
 def add_product(x, x_row, rows, panels, shape, total, total_row):
-    """Add X M to the total; `panels` hold M, of the shape (depth, columns)."""
+    """total += X M; `panels` hold M, of shape (depth, columns).
+
+    The last panel reaches back where the columns do not fit: its first columns hold zeros there, so
+    that nothing is added twice.
+    """
     depth, columns = shape
     for panel in range((columns + COLUMNS - 1) // COLUMNS):
         column = min(panel * COLUMNS, columns - COLUMNS)
@@ -107,10 +115,10 @@ def add_product(x, x_row, rows, panels, shape, total, total_row):
         _add_rows(x, x_row, rows, weights, depth, sums, total_row)
 
 
-@compiled_as_written
+@jit_strict
 @no_type_check
 def _add_rows(x, x_row, rows, panel, depth, total, total_row):  # noqa: C901
-    """The same for one panel, in tiles that are as even as can be."""
+    """The same for one panel, in tiles as even as possible: 7 rows are 3 + 4 and not 6 + 1."""
     tiles, row = (rows + ROWS - 1) // ROWS, 0
     for done in range(tiles):
         size = (rows - row) // (tiles - done)
@@ -130,14 +138,14 @@ def _add_rows(x, x_row, rows, panel, depth, total, total_row):  # noqa: C901
         row += size
 
 
-def in_panels(matrix: Tensor) -> Tensor:
-    """A matrix in the order of `tiles`: columns that stand twice, where they do not fit, are 0."""
+def pack_panels(matrix: Tensor) -> Tensor:
+    """A matrix packed into panels; columns that the last panel repeats are 0."""
     rows, columns = matrix.shape
     full, rest = divmod(columns, COLUMNS)
-    found = matrix.new_empty(full + (rest > 0), rows, COLUMNS)
+    panels = matrix.new_empty(full + (rest > 0), rows, COLUMNS)
     inside = matrix[:, : full * COLUMNS].unflatten(1, (full, COLUMNS))
-    found[:full].copy_(inside.transpose(0, 1))
+    panels[:full].copy_(inside.transpose(0, 1))
     if rest:
-        found[-1, :, : COLUMNS - rest] = 0
-        found[-1, :, COLUMNS - rest :] = matrix[:, full * COLUMNS :]
-    return found
+        panels[-1, :, : COLUMNS - rest] = 0
+        panels[-1, :, COLUMNS - rest :] = matrix[:, full * COLUMNS :]
+    return panels

@@ -1,9 +1,9 @@
-// A card of the inside: one view of one model. It asks the server, draws with the figure of its
-// kind, follows the shared cursor, and keeps its size while it waits or when something goes wrong.
+// A card of the page Look inside: one view of one model. It requests the view, draws the figure of its kind,
+// follows the shared cursor, and keeps its size while it loads or when it fails.
 import { clear, h } from "../dom.js";
-import { left, post, problemBox } from "../api.js";
+import { isAborted, post, problemBox } from "../api.js";
 import { figure } from "../figures/figure.js";
-import { waiting } from "../shell/waiting.js";
+import { loading } from "../shell/loading.js";
 import { controls } from "./controls.js";
 import { rowsOf, serverPicture } from "./picture.js";
 import { KINDS } from "./registry.js";
@@ -20,12 +20,12 @@ export function card(view, page) {
     { id: `card-${view.view}`, dataset: { kind: view.view, state: "empty" }, "aria-label": view.title || view.view },
     body,
   );
-  const state = { json: null, drawn: null, asking: null, asked: "" };
+  const state = { json: null, drawn: null, pending: null, key: "" };
 
   const api = {
     view: view.view,
     page,
-    local: (name, otherwise) => page.option(view.view, name) ?? otherwise,
+    local: (name, fallback) => page.option(view.view, name) ?? fallback,
     setLocal: (name, value) => {
       page.choose(view.view, name, value);
       if (state.json) draw();
@@ -34,22 +34,26 @@ export function card(view, page) {
       page.choose(view.view, name, value);
       load();
     },
-    move: (side, place) => page.cursors.move(...along(side, (by) => place - by)),
-    at: (side) => {
-      const [rail, by] = along(side, (found) => found),
-        place = page.cursors.at(rail);
-      return place === null ? null : place + by;
+    move: (side, position) => {
+      const [strip, shift] = stripOf(side);
+      page.cursors.move(strip, position - shift);
     },
-    ask: (other) => ask(other, given()),
-    group: "rail",
+    at: (side) => {
+      const [strip, shift] = stripOf(side),
+        position = page.cursors.at(strip);
+      return position === null ? null : position + shift;
+    },
+    request: (otherModel) => request(otherModel, requestBody()),
+    group: "strip",
   };
-  const along = (side, use) => {
+  // The token strip that one side of the view belongs to, and the offset of the tokens of the view on it.
+  const stripOf = (side) => {
     const tokens = state.json?.tokens?.[side],
-      rail = page.cursors.sideOf(side, tokens);
-    return [rail, use(page.cursors.shift(rail, tokens) ?? 0)];
+      strip = page.cursors.sideOf(side, tokens);
+    return [strip, page.cursors.shift(strip, tokens) ?? 0];
   };
 
-  function given() {
+  function requestBody() {
     const body = { ...page.input() };
     for (const option of view.options || []) {
       if (option.name === "view") continue;
@@ -59,56 +63,56 @@ export function card(view, page) {
           : option.name === "edit"
             ? page.edit()
             : page.option(view.view, option.name);
-      if (value !== undefined && value !== null && value !== "") body[option.name] = typed(option, value);
+      if (value !== undefined && value !== null && value !== "") body[option.name] = convert(option, value);
     }
     return body;
   }
 
-  function ask(model, body, signal, accept) {
+  function request(model, body, signal, accept) {
     const step = page.step() === null ? "" : `?step=${page.step()}`;
     return post(`/models/${encodeURIComponent(model)}/views/${view.view}${step}`, body, { signal, accept });
   }
 
   async function load() {
-    // The time-lapse has what training kept; other cards step aside for as long.
+    // In the time-lapse only the views in the training snapshots are shown.
     element.hidden = page.step() !== null && !page.model.probes.views.includes(view.view);
     if (element.hidden) return;
-    const asked = given(),
-      key = JSON.stringify([asked, page.step()]);
-    if (key === state.asked && (state.json || state.asking)) return;
-    state.asking?.abort();
-    state.asking = new AbortController();
-    const { signal } = state.asking;
-    state.asked = key;
+    const options = requestBody(),
+      key = JSON.stringify([options, page.step()]);
+    if (key === state.key && (state.json || state.pending)) return;
+    state.pending?.abort();
+    state.pending = new AbortController();
+    const { signal } = state.pending;
+    state.key = key;
     element.dataset.state = "waiting";
     element.setAttribute("aria-busy", "true");
     try {
-      const known = page.kept.get(`${view.view} ${key}`);
-      const answer = known || ask(page.model.id, asked, signal);
+      const cached = page.cache.get(`${view.view} ${key}`);
+      const response = cached || request(page.model.id, options, signal);
       const json =
-        known ||
+        cached ||
         (await (state.json
-          ? answer
-          : waiting(body, answer, {
+          ? response
+          : loading(body, response, {
               height: kind?.height || 220,
-              sentence: "Still computing: long texts and many places take a while.",
-              cancel: () => state.asking.abort(),
+              sentence: "Still computing: long inputs take a while.",
+              cancel: () => state.pending.abort(),
             })));
       if (signal.aborted) return;
-      if (page.kept.size > 200) page.kept.clear();
-      page.kept.set(`${view.view} ${key}`, json);
+      if (page.cache.size > 200) page.cache.clear();
+      page.cache.set(`${view.view} ${key}`, json);
       state.json = json;
       page.setTokens(json);
-      if (json.edit) page.edits.tell(json.edit.told);
+      if (json.edit) page.edits.show(json.edit.told);
       draw();
       element.dataset.state = "ready";
     } catch (problem) {
-      state.asked = "";
-      if (!left(problem)) fail(problem);
+      state.key = "";
+      if (!isAborted(problem)) fail(problem);
       else if (!state.json) fail({ message: "Cancelled.", notes: [], help: [] });
     } finally {
-      if (state.asking?.signal === signal) {
-        state.asking = null;
+      if (state.pending?.signal === signal) {
+        state.pending = null;
         element.removeAttribute("aria-busy");
       }
     }
@@ -116,9 +120,9 @@ export function card(view, page) {
 
   function draw() {
     const { json } = state,
-      asked = given();
-    const served = (accept) => ask(page.model.id, asked, undefined, accept);
-    const drawn = kind ? kind.draw(json, api) : serverPicture(served("text/html"));
+      options = requestBody();
+    const rendered = (accept) => request(page.model.id, options, undefined, accept);
+    const drawn = kind ? kind.draw(json, api) : serverPicture(rendered("text/html"));
     state.drawn = drawn;
     const before = body.querySelector(".figure-panel")?.dataset.open,
       focus = focusOf(body);
@@ -128,14 +132,14 @@ export function card(view, page) {
       title: view.title || view.view,
       json,
       caption: json.caption,
-      notes: page.edit() && !json.edit ? [...json.notes, "of the run as it is, without the edit"] : json.notes,
+      notes: page.edit() && !json.edit ? [...json.notes, "of the original run, without the intervention"] : json.notes,
       drawing: drawn.drawing,
       legend: drawn.legend,
-      table: async () => rowsOf(await served("text/html")),
+      table: async () => rowsOf(await rendered("text/html")),
       controls: h(".card-controls", controls(view, json, page, kind, api), drawn.controls),
-      curl: page.curl(view.view, asked),
-      python: page.python(view.view, asked),
-      svg: () => served("image/svg+xml"),
+      curl: page.curl(view.view, options),
+      python: page.python(view.view, options),
+      svg: () => rendered("image/svg+xml"),
     });
     clear(body).append(frame);
     if (before) frame.querySelector(`[data-panel="${before}"]`)?.click();
@@ -146,11 +150,11 @@ export function card(view, page) {
   function fail(problem) {
     if (problem instanceof Error && problem.status === undefined) console.error(problem);
     element.dataset.state = "failed";
-    const tall = Math.max(120, body.offsetHeight);
+    const height = Math.max(120, body.offsetHeight);
     clear(body).append(
       h(
         ".figure.card-failed",
-        { style: `min-height:${Math.min(tall, 420)}px` },
+        { style: `min-height:${Math.min(height, 420)}px` },
         h("h3.figure-title", view.title || view.view),
         problemBox(problem, () => load()),
       ),
@@ -174,12 +178,12 @@ export function card(view, page) {
   };
 }
 
-function typed(option, value) {
+function convert(option, value) {
   if (option.kind === "whole" || option.kind === "number") return Number(value);
   return option.kind === "truth" ? value === true || value === "true" : value;
 }
 
-/** A way to find the control that had the focus again after the card was drawn anew. */
+/** A selector of the control that has the focus, to restore it after the card is redrawn. */
 function focusOf(body) {
   const node = document.activeElement;
   if (!body.contains(node)) return null;

@@ -1,4 +1,4 @@
-// The controls of a card, made from the options of its view: selects, sliders, numbers, words.
+// Controls of a card, from the options of its view: selects, sliders, numbers, texts.
 import { h } from "../dom.js";
 
 const RANGES = {
@@ -7,9 +7,9 @@ const RANGES = {
   min_p: [0, 0.5, 0.01],
   length_penalty: [0, 2, 0.1],
 };
-const WAYS = ["", "posterior", "occlusion", "gradient", "attention"];
+const METHODS = ["", "posterior", "occlusion", "gradient", "attention"];
 
-/** The controls of a view; `at` is the cursor, and what a card shows in another way is left out. */
+/** The controls of a view, without `at` (the cursor) and options that the card shows in another way. */
 export function controls(view, json, page, kind, api) {
   const hidden = new Set(["at", "view", "edit", view.view === "beam" ? "" : "beam", ...(kind?.hides || [])]);
   return (view.options || [])
@@ -38,7 +38,7 @@ function control(option, value, json, set, name) {
     return heads > 1
       ? select(
           option,
-          [[-1, "mean of all"], ...Array.from({ length: heads }, (_, i) => [i, `head ${i + 1}`])],
+          [[-1, "mean of all heads"], ...Array.from({ length: heads }, (_, i) => [i, `head ${i + 1}`])],
           value ?? -1,
           set,
           name,
@@ -47,7 +47,7 @@ function control(option, value, json, set, name) {
   if (option.name === "by")
     return select(
       option,
-      WAYS.map((way) => [way, way || "the best"]),
+      METHODS.map((method) => [method, method || "default"]),
       value ?? "",
       set,
       name,
@@ -129,8 +129,8 @@ export function field(option, ...inputs) {
   );
 }
 
-/** Two or more buttons of which one is pressed. */
-export function choice(label, choices, value, set) {
+/** A group of buttons of which one is pressed. */
+export function buttonGroup(label, choices, value, set) {
   return h(
     "span.choice",
     { role: "group", "aria-label": label },
@@ -149,8 +149,8 @@ export function choice(label, choices, value, set) {
   );
 }
 
-/** A box to tick. */
-export function check(label, on, set, name) {
+/** A checkbox. */
+export function checkbox(label, on, set, name) {
   return h(
     "label.control",
     h("input", {

@@ -1,99 +1,99 @@
-// The rails of the page and their cursors: what was read ("src") and what was written ("tgt"). A
-// place chosen on a rail or in a card is chosen in all of them, and stands in the address.
+// The token strips of the page, input ("src") and output ("tgt"), and their cursors. A position selected on a strip
+// or in a card is selected in all of them, and is part of the URL.
 import { clear, h } from "../dom.js";
-import { place, set } from "../address.js";
-import { rail, reveal, scroller } from "../figures/rail.js";
-import { columnsOf } from "../figures/symbols.js";
+import { currentRoute, setQuery } from "../route.js";
+import { tokenStrip, reveal, scroller } from "../figures/strip.js";
+import { columnsOf } from "../figures/tokens.js";
 
 const NAMES = { src: "at", tgt: "to" };
 
-export function cursorsOf({ line, moved }) {
+export function createCursors({ line, moved }) {
   const sides = { src: null, tgt: null };
   const at = (side) => {
-    const found = place().query.get(NAMES[side]);
-    return found === null || !sides[side]
+    const value = currentRoute().query.get(NAMES[side]);
+    return value === null || !sides[side]
       ? null
-      : Math.max(0, Math.min(sides[side].tokens.length - 1, Number(found) || 0));
+      : Math.max(0, Math.min(sides[side].tokens.length - 1, Number(value) || 0));
   };
   function move(side, to) {
     if (!sides[side]) return;
-    const wanted = Math.max(0, Math.min(sides[side].tokens.length - 1, to));
-    set({ [NAMES[side]]: wanted }, { replace: true });
-    sides[side].rail.setCursor(wanted);
+    const position = Math.max(0, Math.min(sides[side].tokens.length - 1, to));
+    setQuery({ [NAMES[side]]: position }, { replace: true });
+    sides[side].strip.setCursor(position);
     const { lefts, widths } = sides[side].columns;
-    reveal("rail", lefts[wanted], widths[wanted]);
+    reveal("strip", lefts[position], widths[position]);
     moved();
   }
-  /** How far the places of a list of symbols lie from those of the rail; null where they are others. */
+  /** The offset of a list of tokens from the tokens of a strip; null if they do not match. */
   function shift(side, tokens) {
     const own = sides[side]?.tokens;
     if (!own || !tokens) return null;
-    // Of a series one view may look further back than another: all of them end with its end.
+    // Views of a time series may have contexts of different lengths: all end with the last observation.
     for (const by of [0, 1, -1, 2, -2, tokens.length - own.length]) if (fits(own, tokens, by)) return by;
     return null;
   }
-  function learn(json) {
+  function setTokens(json) {
     for (const side of ["src", "tgt"]) {
       const all = json.tokens?.[side],
         tokens = side === "tgt" && all?.[0] === "<s>" ? all.slice(1) : all;
-      const wanted = side === "src" || (json.rail === "tgt" && !same(tokens, json.tokens.src));
-      if (!tokens?.length || !wanted || typeof tokens[0] !== "string") continue;
-      // What names both sides knows best which is which; what a decoder reads is what is written.
-      const worth = json.tokens.tgt ? 2 : 1;
-      if (sides[side]?.fresh && (sides[side].worth >= worth || shift(side, tokens) !== null)) continue;
-      if (!sides[side]?.fresh && side === "src" && worth === 1 && shift("tgt", tokens) !== null) continue;
-      add(side, tokens, worth, side === "src" ? json.tokens.numbers : undefined);
+      const isShown = side === "src" || (json.rail === "tgt" && !same(tokens, json.tokens.src));
+      if (!tokens?.length || !isShown || typeof tokens[0] !== "string") continue;
+      // A view with both sides takes precedence: a view of a decoder alone has the output tokens as its `src`.
+      const priority = json.tokens.tgt ? 2 : 1;
+      if (sides[side]?.fresh && (sides[side].priority >= priority || shift(side, tokens) !== null)) continue;
+      if (!sides[side]?.fresh && side === "src" && priority === 1 && shift("tgt", tokens) !== null) continue;
+      add(side, tokens, priority, side === "src" ? json.tokens.numbers : undefined);
     }
   }
-  function add(side, tokens, worth, numbers) {
-    const element = rail({
+  function add(side, tokens, priority, numbers) {
+    const element = tokenStrip({
       tokens,
       numbers,
-      label: side === "src" ? "what was read" : "what was written",
+      label: side === "src" ? "input tokens" : "output tokens",
       onMove: (i) => move(side, i),
     });
     sides[side] = {
       tokens,
-      rail: element,
+      strip: element,
       shown: numbers || tokens,
       columns: columnsOf(numbers || tokens),
       fresh: true,
-      worth,
+      priority,
     };
     element.setCursor(at(side));
     const rows = ["src", "tgt"].filter((name) => sides[name]);
     clear(line).append(
       ...rows.map((name) =>
         h(
-          ".rail-row",
-          rows.length > 1 && h("span.rail-name.muted.small", name === "src" ? "reads" : "writes"),
-          scroller(sides[name].rail, name === "src" ? "rail" : "rail-written"),
+          ".strip-row",
+          rows.length > 1 && h("span.strip-name.muted.small", name === "src" ? "input" : "output"),
+          scroller(sides[name].strip, name === "src" ? "strip" : "strip-output"),
         ),
       ),
     );
     line.hidden = false;
   }
-  function forget() {
+  function reset() {
     for (const side of ["src", "tgt"]) if (sides[side]) sides[side].fresh = false;
   }
-  /** The rail that a list of symbols of a view lies on: its own, or that of what is written. */
+  /** The strip that the tokens of a view are on: that of their own side, or the output. */
   const sideOf = (side, tokens) => (shift(side, tokens) === null && shift("tgt", tokens) !== null ? "tgt" : side);
-  /** The symbol under the cursor, as the rail shows it. */
-  const symbol = (side) => sides[side]?.shown[at(side)];
-  return { at, move, symbol, shift, sideOf, learn, forget };
+  /** The token at the cursor, as the strip shows it. */
+  const token = (side) => sides[side]?.shown[at(side)];
+  return { at, move, token, shift, sideOf, setTokens, reset };
 }
 
 function fits(own, tokens, by) {
-  let met = 0;
+  let matches = 0;
   for (let i = 0; i < own.length; i++) {
     const other = tokens[i + by];
     if (other === undefined) continue;
     if (other !== own[i]) return false;
-    met++;
+    matches++;
   }
-  return met > 0 && met >= Math.min(own.length, tokens.length) - Math.abs(by);
+  return matches > 0 && matches >= Math.min(own.length, tokens.length) - Math.abs(by);
 }
 
 function same(first, second) {
-  return first?.length === second?.length && first.every((symbol, i) => symbol === second[i]);
+  return first?.length === second?.length && first.every((token, i) => token === second[i]);
 }

@@ -1,22 +1,22 @@
-// The forms of the page Try, one for each task: what is asked, and how the answer is shown.
+// The forms of the page Try, one for each task: inputs, options, and how the output is shown.
 import { h } from "../dom.js";
 import { bars } from "../figures/bars.js";
-import { fan } from "../figures/fan.js";
+import { fanChart } from "../figures/fanchart.js";
 import { save } from "../figures/figure.js";
-import { muted, two } from "../figures/parts.js";
+import { muted, fixed2 } from "../figures/common.js";
 import { pianoRoll } from "../figures/piano.js";
 import { ribbons } from "../figures/ribbons.js";
 import { percent } from "../figures/scales.js";
 import { alternatives, tags } from "../figures/tags.js";
-import { generate } from "./generating.js";
+import { generate } from "./generate.js";
 
 const LEVELS = ["0.025", "0.1", "0.25", "0.75", "0.9", "0.975"];
-const sentence = (text) => h("p.answer", { dir: "auto" }, text || "(nothing)");
+const outputLine = (text) => h("p.answer", { dir: "auto" }, text || "(empty)");
 const csvButton = (name, rows) =>
   h("p", h("button.small", { on: { click: () => save(name, csvOf(rows()), "text/csv") } }, "Download as CSV"));
 
-/** What an answer says, in one line. */
-export function shown(output) {
+/** An output as one line of text. */
+export function outputText(output) {
   const value = output?.output ?? output?.text ?? output?.caption ?? output?.view?.caption ?? "";
   return Array.isArray(value)
     ? value.map((part) => (Array.isArray(part) ? part.join("/") : part)).join(" ")
@@ -26,25 +26,25 @@ export function shown(output) {
 const translate = {
   rows: 2,
   verb: "Translate",
-  label: "In",
-  placeholder: "Type what to translate…",
-  about: "A sequence in, another out; several lines are answered one by one.",
+  label: "Source",
+  placeholder: "Type a source sequence…",
+  about: "Sequence to sequence: each line is translated by itself.",
   settings: [
-    { name: "beam", value: 4, min: 1, max: 32, help: "Candidates kept while the answer is searched for." },
-    { name: "nbest", label: "answers", value: 3, min: 1, max: 16, help: "How many answers are listed." },
+    { name: "beam", value: 4, min: 1, max: 32, help: "Beam size: hypotheses kept at each step of beam search." },
+    { name: "nbest", label: "n-best", value: 3, min: 1, max: 16, help: "Number of hypotheses listed." },
   ],
   parameters: ({ beam = 4, nbest = 3 }) => ({ beam, nbest: Math.min(nbest, beam) }),
-  heading: ["in", "out", "log-probability"],
-  cells: (output) => [output.output, two(output.log_prob)],
-  async draw(output, { see }) {
-    const json = await see("attention"),
+  heading: ["source", "output", "log-probability"],
+  cells: (output) => [output.output, fixed2(output.log_prob)],
+  async draw(output, { view }) {
+    const json = await view("attention"),
       best = output.nbest || [];
     return [
-      sentence(output.output),
+      outputLine(output.output),
       json?.tokens.tgt.length > 0 &&
         ribbons({ rows: json.tokens.tgt, columns: json.tokens.src, weights: json.weights }),
       best.length > 1 && [
-        h("h3", "The best answers"),
+        h("h3", "N-best list"),
         h(
           "ol.nbest",
           best.map((one) => h("li", h("bdi", one.output), " ", muted(percent(Math.exp(one.log_prob))))),
@@ -58,36 +58,36 @@ const tag = {
   verb: "Tag",
   label: "Sentence",
   placeholder: "Type a sentence…",
-  about: "A label for every word; the line below a word is as thick as the model is sure.",
+  about: "A label for each token; the thickness of the line below a token is the probability of its label.",
   heading: ["sentence", "tags"],
-  cells: (output) => [shown(output)],
-  async draw(output, { see }) {
-    const json = await see("tags"),
+  cells: (output) => [outputText(output)],
+  async draw(output, { view }) {
+    const json = await view("tags"),
       least = json?.tags.reduce((low, one) => (one.p < low.p ? one : low));
     return json
       ? [
           tags({ ...json, tokens: json.tokens.src }),
-          least.p < 0.9 && h("p.muted", `Least sure: ${alternatives(least)}.`),
+          least.p < 0.9 && h("p.muted", `Lowest probability: ${alternatives(least)}.`),
         ]
-      : sentence(shown(output));
+      : outputLine(outputText(output));
   },
 };
 
 const classify = {
   rows: 4,
   verb: "Classify",
-  label: "Text (or one a line)",
+  label: "Text (or one per line)",
   placeholder: "Type or paste a text…",
-  about: "One label for the whole text; several lines become a table.",
-  heading: ["text", "label", "how sure"],
-  cells: (output) => [shown(output), output.probability == null ? "" : percent(output.probability)],
+  about: "One label for each line.",
+  heading: ["text", "label", "probability"],
+  cells: (output) => [outputText(output), output.probability == null ? "" : percent(output.probability)],
   draw(output) {
-    const chances = Object.entries(output.probabilities || {}).sort((a, b) => b[1] - a[1]);
+    const probabilities = Object.entries(output.probabilities || {}).sort((a, b) => b[1] - a[1]);
     return [
-      sentence(shown(output)),
+      outputLine(outputText(output)),
       bars(
-        chances.map(([name, value]) => ({ name, value })),
-        { most: 1, plain: true, label: "how likely each label is" },
+        probabilities.map(([name, value]) => ({ name, value })),
+        { most: 1, plain: true, label: "probability of each label" },
       ),
     ];
   },
@@ -98,17 +98,17 @@ const forecast = {
   mono: true,
   isWhole: true,
   verb: "Forecast",
-  label: "A series as CSV",
+  label: "Time series as CSV",
   placeholder: "time,value\n2024-01-01,12.5\n2024-01-02,13.1\n…",
-  about: "Paste numbers at equal steps of time; the bands hold 50, 80 and 95 % of chance.",
+  about: "Paste a regular time series; the bands are 50, 80 and 95 % prediction intervals.",
   settings: [
     {
       name: "horizon",
-      label: "steps ahead",
+      label: "horizon",
       value: "",
       min: 1,
       max: 1000,
-      help: "How many steps are foretold; empty: as many as the model learned.",
+      help: "Forecast horizon in steps; empty: that of the training.",
     },
   ],
   draw({ caption, series }) {
@@ -123,7 +123,11 @@ const forecast = {
         ]),
       ),
     ];
-    return [h("p.sentence", caption), series.map((one) => fan(one, { height: 240 })), csvButton("forecast.csv", rows)];
+    return [
+      h("p.sentence", caption),
+      series.map((one) => fanChart(one, { height: 240 })),
+      csvButton("forecast.csv", rows),
+    ];
   },
 };
 
@@ -131,13 +135,20 @@ const music = {
   rows: 1,
   isWhole: true,
   verb: "Compose",
-  label: "Beginning (may be empty)",
-  placeholder: "60,64,67 60,64,67 … or nothing: the model makes a piece up",
-  about: "The model draws a new piece, step by step.",
+  label: "Prompt (may be empty)",
+  placeholder: "60,64,67 60,64,67 … (MIDI pitches), or empty",
+  about: "Generates a piece of music by sampling, step by step.",
   settings: [
-    { name: "steps", value: 64, min: 4, max: 1024, help: "How many steps the piece has." },
-    { name: "temperature", value: 1, min: 0, max: 3, step: 0.1, help: "Below 1 the likely becomes likelier." },
-    { name: "seed", label: "piece", value: 1, min: 0, max: 99_999, help: "Another number draws another piece." },
+    { name: "steps", value: 64, min: 4, max: 1024, help: "Length of the piece in steps." },
+    {
+      name: "temperature",
+      value: 1,
+      min: 0,
+      max: 3,
+      step: 0.1,
+      help: "Sampling temperature: below 1 sharpens the distribution, above 1 flattens it.",
+    },
+    { name: "seed", value: 1, min: 0, max: 99_999, help: "Random seed: another seed gives another piece." },
   ],
   draw: ({ view, ...piece }) => [
     h("p.sentence", view.caption),
@@ -147,17 +158,17 @@ const music = {
 };
 
 const predict = {
-  verb: "Answer",
-  label: "Input (one a line)",
+  verb: "Predict",
+  label: "Input (one per line)",
   placeholder: "Type an input…",
-  about: "One answer for each line.",
-  heading: ["in", "out"],
-  cells: (output) => [shown(output)],
-  draw: (output) => sentence(shown(output)),
+  about: "One prediction for each line.",
+  heading: ["input", "output"],
+  cells: (output) => [outputText(output)],
+  draw: (output) => outputLine(outputText(output)),
 };
 
-/** Many answers as a table, and as a file for a spreadsheet. */
-export function manyAnswers({ heading, cells }, outputs) {
+/** Several outputs as a table, with a CSV download. */
+export function outputTable({ heading, cells }, outputs) {
   const rows = outputs.map((output) => [output.input, ...cells(output)].map((cell) => String(cell ?? "")));
   return [
     h(
@@ -182,7 +193,7 @@ export function manyAnswers({ heading, cells }, outputs) {
         ),
       ),
     ),
-    csvButton("answers.csv", () => [heading, ...rows]),
+    csvButton("outputs.csv", () => [heading, ...rows]),
   ];
 }
 

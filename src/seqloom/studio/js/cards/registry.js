@@ -1,8 +1,8 @@
-// Which card draws which kind of view; a kind that is not here is drawn by the server.
-import { beam, choices, components, forecast, next, piano, tags, trellis } from "./answers.js";
-import { influence } from "./influence.js";
-import { attention, heads, hierarchy } from "./looking.js";
-import { cell, gates, gradient, states, surprise } from "./time.js";
+// The registry of cards by kind of view; other views are rendered by the server.
+import { beam, choices, components, forecast, next, piano, tags, trellis } from "./outputs.js";
+import { influence } from "./attribution.js";
+import { attention, heads, hierarchy } from "./attention.js";
+import { cell, gates, gradient, states, surprise } from "./activations.js";
 
 export const KINDS = {
   attention,

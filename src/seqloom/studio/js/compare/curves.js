@@ -1,23 +1,23 @@
-// How the runs of a comparison learned.
+// Learning curves of the compared runs.
 import { clear, h } from "../dom.js";
 import { events } from "../api.js";
-import { place as here, set } from "../address.js";
-import { choice } from "../cards/controls.js";
+import { currentRoute, setQuery } from "../route.js";
+import { buttonGroup } from "../cards/controls.js";
 import { figure } from "../figures/figure.js";
 import { lines, linesTable } from "../figures/lines.js";
 import { short } from "../figures/scales.js";
-import { points, Story } from "../run/story.js";
+import { axisTitle, points, TrainingHistory } from "../run/history.js";
 
-/** The curves of all runs on the validation part, over seconds unless another x is chosen. */
+/** Validation curves of all runs, over seconds unless another x axis is chosen. */
 export function drawCurves(section, runs, signal) {
-  const stories = runs.map(() => new Story()),
+  const histories = runs.map(() => new TrainingHistory()),
     label = runs[0].metric_title || runs[0].metric;
   const draw = () => {
-    const x = here().query.get("x") || "seconds",
+    const x = currentRoute().query.get("x") || "seconds",
       series = runs.map((run, i) => ({
         name: run.id,
         dots: true,
-        points: points(stories[i].evaluations, x, run.metric),
+        points: points(histories[i].evaluations, x, run.metric),
       }));
     const ends = series
       .filter((line) => line.points.length)
@@ -28,20 +28,20 @@ export function drawCurves(section, runs, signal) {
         title: "Curves",
         caption: ends.length ? `${label}: ${ends.join("; ")}.` : "No evaluation yet.",
         json: { x, series },
-        table: () => linesTable(series, x),
-        drawing: lines({ series, x: { label: x }, y: { label }, height: 260 }),
+        table: () => linesTable(series, axisTitle(x)),
+        drawing: lines({ series, x: { label: axisTitle(x) }, y: { label }, height: 260 }),
         controls: h(
           ".card-controls",
-          choice(
+          buttonGroup(
             "x axis",
             [
               ["seconds", "seconds"],
               ["step", "steps"],
-              ["symbols", "symbols"],
+              ["symbols", "tokens"],
             ],
             x,
-            (wanted) => {
-              set({ x: wanted === "seconds" ? null : wanted }, { replace: true });
+            (chosen) => {
+              setQuery({ x: chosen === "seconds" ? null : chosen }, { replace: true });
               draw();
             },
           ),
@@ -51,18 +51,18 @@ export function drawCurves(section, runs, signal) {
   };
   let timer = 0;
   const streams = runs.map((run, i) => {
-    const hear = (event) => {
-      stories[i].add(event);
+    const add = (event) => {
+      histories[i].add(event);
       timer ||= setTimeout(() => {
         timer = 0;
         draw();
       }, 250);
     };
     const stream = events(`/runs/${encodeURIComponent(run.id)}/events`, {
-      start: hear,
-      train: hear,
-      eval: hear,
-      resume: hear,
+      start: add,
+      train: add,
+      eval: add,
+      resume: add,
       state: ({ state }) => state !== "running" && setTimeout(() => stream.close(), 500),
     });
     return stream;

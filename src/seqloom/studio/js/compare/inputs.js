@@ -1,75 +1,83 @@
-// The same input through several models.
+// One input for several models.
 import { clear, h } from "../dom.js";
-import { left, post, problemBox } from "../api.js";
-import { path, place as here, set } from "../address.js";
-import { bitsOf } from "../cards/time.js";
+import { isAborted, post, problemBox } from "../api.js";
+import { currentRoute, path, setQuery } from "../route.js";
+import { surprisalColours } from "../cards/activations.js";
 import { signed } from "../colours.js";
 import { bars } from "../figures/bars.js";
-import { signedLegend } from "../figures/matrix.js";
-import { rail } from "../figures/rail.js";
+import { signedColourBar } from "../figures/matrix.js";
+import { tokenStrip } from "../figures/strip.js";
 import { short } from "../figures/scales.js";
-import { visible } from "../figures/symbols.js";
+import { visible } from "../figures/tokens.js";
 
-/** One input through all models: what each answers, what surprises it, what it expects next. */
-export function sameInput(section, runs, signal) {
+/** One input for all models: output, surprisal, and next-token probabilities of each. */
+export function compareInputs(section, runs, signal) {
   const field = h("textarea", {
       id: "same-text",
       dir: "auto",
       rows: 2,
-      value: here().query.get("text") ?? "",
-      placeholder: "Type one input for all of them…",
+      value: currentRoute().query.get("text") ?? "",
+      placeholder: "Type one input for all runs…",
     }),
     result = h(".columns");
-  const ask = async (event) => {
+  const compare = async (event) => {
     event?.preventDefault();
-    set({ text: field.value }, { replace: true });
+    setQuery({ text: field.value }, { replace: true });
     if (!field.value) return;
     result.setAttribute("aria-busy", "true");
     try {
-      const found = (await post("/compare:inputs", { runs: runs.map((run) => run.id), text: field.value }, { signal }))
-        .runs;
+      const body = { runs: runs.map((run) => run.id), text: field.value };
+      const { runs: outputs } = await post("/compare:inputs", body, { signal });
       clear(result).append(
-        ...found.map((one, i) => column(one, runs[i].id)),
-        ...(found[0].surprise && found[1].surprise ? [difference(found, runs)] : []),
+        ...outputs.map((one, i) => column(one, runs[i].id)),
+        ...(outputs[0].surprise && outputs[1].surprise ? [difference(outputs, runs)] : []),
       );
     } catch (problem) {
-      if (!left(problem)) clear(result).append(problemBox(problem, ask));
+      if (!isAborted(problem)) clear(result).append(problemBox(problem, compare));
     }
     result.removeAttribute("aria-busy");
   };
   field.addEventListener(
     "keydown",
-    (event) => event.key === "Enter" && !event.shiftKey && !event.isComposing && ask(event),
+    (event) => event.key === "Enter" && !event.shiftKey && !event.isComposing && compare(event),
   );
   section.append(
     h("h2", "The same input, side by side"),
     h(
       "form",
-      { on: { submit: ask } },
-      h("label", { for: "same-text", class: "unseen" }, "One input for all"),
+      { on: { submit: compare } },
+      h("label", { for: "same-text", class: "visually-hidden" }, "One input for all runs"),
       field,
-      h("p", h("button", { type: "submit" }, "Ask all")),
+      h("p", h("button", { type: "submit" }, "Compare")),
     ),
     result,
   );
-  ask();
+  compare();
 }
 
 function column({ error: problem, output, surprise, next }, id) {
   if (problem)
     return h(".card.column", h("h3", id), problemBox({ message: problem.problem ?? problem.detail, ...problem }));
-  const said = output?.output ?? output?.text ?? output,
-    answer = Array.isArray(said) ? said.flat().join(" ") : said;
+  const value = output?.output ?? output?.text ?? output,
+    text = Array.isArray(value) ? value.flat().join(" ") : value;
   return h(
     ".card.column",
     { dataset: { run: id } },
-    h("h3", h("a", { href: path("inside", id, { text: here().query.get("text") }) }, id)),
-    answer != null && h("p.answer", { dir: "auto" }, String(answer)),
+    h("h3", h("a", { href: path("inside", id, { text: currentRoute().query.get("text") }) }, id)),
+    text != null && h("p.answer", { dir: "auto" }, String(text)),
     surprise && [
       h("p.muted.small", surprise.caption),
-      rail({ tokens: surprise.tokens.src, wrap: true, label: `surprise of ${id}`, paint: bitsOf(surprise) }),
+      tokenStrip({
+        tokens: surprise.tokens.src,
+        wrap: true,
+        label: `surprisal of ${id}`,
+        paint: surprisalColours(surprise),
+      }),
     ],
-    next && [h("h4", "Next"), bars(next.choices.slice(0, 5).map(({ symbol, p }) => ({ name: symbol, value: p })))],
+    next && [
+      h("h4", "Next token"),
+      bars(next.choices.slice(0, 5).map(({ symbol, p }) => ({ name: symbol, value: p }))),
+    ],
   );
 }
 
@@ -82,17 +90,17 @@ function difference([first, second], runs) {
     h("h3", "Difference"),
     h(
       "p.muted.small",
-      `${runs[0].id} needs ${short(Math.abs(sum), 3)} bits ${sum >= 0 ? "less" : "more"} in all than ${runs[1].id}.`,
+      `${runs[0].id} needs ${short(Math.abs(sum), 3)} bits ${sum >= 0 ? "less" : "more"} in total than ${runs[1].id}.`,
     ),
-    rail({
+    tokenStrip({
       tokens,
       wrap: true,
-      label: "difference of surprise",
+      label: "difference of surprisal",
       paint: (i) => ({
         background: signed(bits[i] / 4, { behindText: true }),
         title: `${visible(tokens[i])}: ${short(bits[i], 3)} bits`,
       }),
     }),
-    h(".figure-legend", signedLegend(4, `bits: blue, ${runs[0].id} knows better`)),
+    h(".figure-legend", signedColourBar(4, `bits; blue: ${runs[0].id} is better`)),
   );
 }

@@ -1,23 +1,23 @@
-// What a comparison says in numbers: metrics and costs, settings that differ, and where each run wins.
+// Tables of a comparison: metrics and costs, settings that differ, and metrics by group.
 import { h } from "../dom.js";
-import { place as here, set } from "../address.js";
-import { check } from "../cards/controls.js";
+import { currentRoute, setQuery } from "../route.js";
+import { checkbox } from "../cards/controls.js";
 import { categoryVariable } from "../colours.js";
 import { bars } from "../figures/bars.js";
 import { figure } from "../figures/figure.js";
-import { muted } from "../figures/parts.js";
+import { muted } from "../figures/common.js";
 import { short } from "../figures/scales.js";
-import { bytes, duration, number } from "../shell/words.js";
+import { bytes, duration, number } from "../shell/format.js";
 
 const COSTS = [
-  ["numbers learned", "learned", number],
+  ["parameters", "learned", number],
   ["size", "bytes", bytes],
-  ["training", "training_seconds", duration],
+  ["training time", "training_seconds", duration],
   ["ms per example", "milliseconds_per_example", number],
 ];
 
-/** Metrics with intervals, the best of each row marked by a star and in bold; then what each costs. */
-export function metricTable(found) {
+/** Metrics with confidence intervals, the best of each row with a star; then the costs. */
+export function metricTable(comparison) {
   const row = (name, values, lower, show, low = []) => {
     const known = values.filter(Number.isFinite),
       best = lower === undefined || new Set(known).size < 2 ? NaN : Math[lower ? "min" : "max"](...known);
@@ -34,10 +34,11 @@ export function metricTable(found) {
       ),
     );
   };
-  const names = Object.keys(found.runs[0].metrics).filter((name) => found.runs.every((run) => run.metrics[name]));
+  const isCommon = (name) => comparison.runs.every((run) => run.metrics[name]);
+  const names = Object.keys(comparison.runs[0].metrics).filter(isCommon);
   const metrics = names.map((name) => {
-    const about = found.metrics?.[name] || {},
-      measured = found.runs.map((run) => run.metrics[name]);
+    const about = comparison.metrics?.[name] || {},
+      measured = comparison.runs.map((run) => run.metrics[name]);
     const show = (value) =>
       Number.isFinite(value) ? (about.percent ? `${(100 * value).toFixed(2)} %` : short(value, 4)) : "–";
     return row(
@@ -52,12 +53,15 @@ export function metricTable(found) {
     ".table-box",
     h(
       "table.compare-table",
-      h("caption", `${number(found.n)} examples (${found.examples}); in grey the 95 % interval; ★ the best of its row`),
+      h(
+        "caption",
+        `${number(comparison.n)} examples (${comparison.examples}); grey: 95 % confidence interval; ★: the best of its row`,
+      ),
       h(
         "thead",
         h(
           "tr",
-          ["", ...found.runs.map((run) => run.name)].map((name) =>
+          ["", ...comparison.runs.map((run) => run.name)].map((name) =>
             h("th", { scope: "col", class: name && "number" }, name),
           ),
         ),
@@ -65,11 +69,11 @@ export function metricTable(found) {
       h("tbody", metrics),
       h(
         "tbody.cost",
-        h("tr", h("th", { colspan: found.runs.length + 1, scope: "colgroup" }, "What it costs")),
+        h("tr", h("th", { colspan: comparison.runs.length + 1, scope: "colgroup" }, "Costs")),
         COSTS.map(([name, key, show]) =>
           row(
             name,
-            found.runs.map((run) => run[key]),
+            comparison.runs.map((run) => run[key]),
             true,
             show,
           ),
@@ -79,9 +83,10 @@ export function metricTable(found) {
   );
 }
 
-export function differences(found) {
-  const all = here().query.get("all") === "yes",
-    rows = Object.entries(found.differences),
+/** Settings that differ between the runs; with `all` in the URL, also the equal ones. */
+export function settingsDiff(comparison) {
+  const all = currentRoute().query.get("all") === "yes",
+    rows = Object.entries(comparison.differences),
     isShared = ([, values]) => values.every((value) => value !== null);
   const cell = (value) =>
     h("td", value == null ? "–" : typeof value === "object" ? JSON.stringify(value) : String(value));
@@ -94,7 +99,7 @@ export function differences(found) {
           "thead",
           h(
             "tr",
-            ["setting", ...found.runs.map((run) => run.name)].map((name) => h("th", { scope: "col" }, name)),
+            ["setting", ...comparison.runs.map((run) => run.name)].map((name) => h("th", { scope: "col" }, name)),
           ),
         ),
         h(
@@ -109,24 +114,24 @@ export function differences(found) {
     "section.differs",
     h(
       ".row.apart",
-      h("h2", "What differs"),
-      check(
+      h("h2", "Settings that differ"),
+      checkbox(
         "all settings",
         all,
         (on) => {
-          set({ all: on ? "yes" : null }, { replace: true });
-          box.replaceWith(differences(found));
+          setQuery({ all: on ? "yes" : null }, { replace: true });
+          box.replaceWith(settingsDiff(comparison));
         },
         "all",
       ),
     ),
-    shared.length > 0 ? table(shared, "differing") : h("p.muted", "No setting that all of them have differs."),
+    shared.length > 0 ? table(shared, "differing") : h("p.muted", "All common settings are equal."),
     alone.length > 0 &&
-      h("details", h("summary", `${alone.length} settings that not all of them have`), table(alone, "differing alone")),
+      h("details", h("summary", `${alone.length} settings that only some runs have`), table(alone, "differing alone")),
     all && [
-      h("h3", "The same in all"),
+      h("h3", "Equal settings"),
       table(
-        Object.entries(found.equal).map(([name, value]) => [name, found.runs.map(() => value)]),
+        Object.entries(comparison.equal).map(([name, value]) => [name, comparison.runs.map(() => value)]),
         "muted",
       ),
     ],
@@ -134,30 +139,31 @@ export function differences(found) {
   return box;
 }
 
-export function whereItWins(found) {
-  const looks = Object.entries(found.where || {});
+/** Metrics by group of examples: by length, by label, by known and unknown tokens. */
+export function metricsByGroup(comparison) {
+  const breakdowns = Object.entries(comparison.where || {});
   return (
-    looks.length > 0 &&
+    breakdowns.length > 0 &&
     h(
       "section.where",
-      h("h2", "Where does each win?"),
+      h("h2", "Metrics by group"),
       h(
         ".grid.wide",
-        looks.map(([kind, look]) => {
-          const most = look.percent
+        breakdowns.map(([kind, breakdown]) => {
+          const most = breakdown.percent
             ? 1
-            : Math.max(...look.groups.flatMap((group) => group.values.map((one) => one.value ?? 0)));
+            : Math.max(...breakdown.groups.flatMap((group) => group.values.map((one) => one.value ?? 0)));
           const best = (group) =>
-            group.best ? (group.certain ? `★ ${group.best}` : `${group.best}, perhaps by chance`) : "equal";
+            group.best ? (group.certain ? `★ ${group.best}` : `${group.best}, not significant`) : "equal";
           return figure({
             id: `where-${kind}`,
-            title: `By ${look.title}`,
-            caption: look.sentence,
-            json: look,
-            legend: muted(`${look.metric_title}; ${look.lower_is_better ? "lower" : "higher"} is better`),
+            title: `By ${breakdown.title}`,
+            caption: breakdown.sentence,
+            json: breakdown,
+            legend: muted(`${breakdown.metric_title}; ${breakdown.lower_is_better ? "lower" : "higher"} is better`),
             drawing: h(
               "div",
-              look.groups.map((group) =>
+              breakdown.groups.map((group) =>
                 h(
                   ".where-group",
                   h("p.heat-name", h("bdi", group.title), muted(` ${group.n} · ${best(group)}`)),
@@ -174,8 +180,8 @@ export function whereItWins(found) {
               ),
             ),
             table: () => [
-              [look.title, "n", ...found.runs.map((run) => run.name), "best"],
-              ...look.groups.map((group) => [
+              [breakdown.title, "n", ...comparison.runs.map((run) => run.name), "best"],
+              ...breakdown.groups.map((group) => [
                 group.title,
                 group.n,
                 ...group.values.map((one) => one.shown),

@@ -1,12 +1,12 @@
-// Horizontal bars with their names; what sampling cuts off is hatched.
+// Horizontal bar chart of probabilities; tokens that sampling excludes (top-k, top-p, min-p) are hatched.
 import { h } from "../dom.js";
-import { muted } from "./parts.js";
+import { muted } from "./common.js";
 import { percent } from "./scales.js";
-import { visible } from "./symbols.js";
+import { visible } from "./tokens.js";
 
 /**
  * bars([{name, value, after?, kept?, shown?, colour?}], {most, onPick, label, plain}) → a list. `value` is the
- * model's share (the thin mark where `after` differs), `after` what it is drawn with.
+ * probability of the model (the thin mark if `after` differs), `after` the probability after sampling options.
  */
 export function bars(rows, { most, onPick, label = "", plain } = {}) {
   const long = (value) =>
@@ -34,7 +34,7 @@ export function bars(rows, { most, onPick, label = "", plain } = {}) {
             }),
             Math.abs(value - row.value) > 0.002 && h("span.share-mark", { style: `left:${long(row.value)}` }),
           ),
-          h("span.share-value", row.shown ?? percent(value), isCut && muted(" cut")),
+          h("span.share-value", row.shown ?? percent(value), isCut && muted(" excluded")),
         ),
       );
     }),

@@ -1,4 +1,4 @@
-// The parts a series is made of, one panel below another: each with the band that holds 95 %.
+// The components of a time series (level, trend, season …), one panel each, with 95 % intervals.
 import { h } from "../dom.js";
 import { lines } from "./lines.js";
 

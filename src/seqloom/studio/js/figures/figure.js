@@ -1,7 +1,7 @@
-// The frame of every figure: the finding in a sentence above it, the drawing, a legend with
-// numbers, notes, and the footer Table · SVG · PNG · JSON · curl · Python.
+// The frame of every figure: a caption, the drawing, a legend, notes, and the footer
+// Table · SVG · PNG · JSON · curl · Python.
 import { clear, h } from "../dom.js";
-import { copyButton } from "../shell/copying.js";
+import { copyButton } from "../shell/copy.js";
 
 const PAINT = [
   "fill",
@@ -18,8 +18,8 @@ const PAINT = [
 let counter = 0;
 
 /**
- * A <figure>. `table` gives rows of cells (the first row is the heading), `svg` the picture as
- * text; without it an <svg> or canvas inside `drawing` is taken as it stands.
+ * A <figure>. `table` returns rows of cells (the first row is the header), `svg` the picture as text; without
+ * it, an <svg> or canvas inside `drawing` is exported as it is.
  */
 export function figure({
   id,
@@ -39,7 +39,7 @@ export function figure({
 }) {
   const name = id || `figure-${++counter}`,
     panel = h(".figure-panel", { hidden: true });
-  // Curves draw themselves once they are in the page: their <svg> is looked for at the click.
+  // Line charts render once they are in the page, so their <svg> is looked up at the click.
   const drawn = drawing?.matches?.(".lines, .components") || drawing?.querySelector?.("svg, canvas, .lines");
   const picture = svg || (drawn ? () => pictureOf(drawing) : null);
   return h(
@@ -69,12 +69,12 @@ export function toggleTable(frame) {
   frame?.querySelector('[data-panel="Table"]')?.click();
 }
 
-/** A real table out of rows of cells; the first row is the heading, the first column too. */
-export function tableOf([heading, ...body]) {
+/** A <table> from rows of cells; the first row and the first column are headers. */
+export function tableOf([header, ...body]) {
   const cell = (tag, scope) => (value) => h(tag, { scope, dir: "auto" }, String(value ?? ""));
   return h(
     "table.numbers",
-    h("thead", h("tr", heading.map(cell("th", "col")))),
+    h("thead", h("tr", header.map(cell("th", "col")))),
     h(
       "tbody",
       body.map(([first, ...others]) => h("tr", cell("th", "row")(first), others.map(cell("td")))),
@@ -82,11 +82,11 @@ export function tableOf([heading, ...body]) {
   );
 }
 
-/** Hands a file to the browser to be saved. */
+/** Download a file. */
 export function save(name, content, type) {
-  const address = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type }));
-  h("a", { href: address, download: name }).click();
-  setTimeout(() => URL.revokeObjectURL(address), 10_000);
+  const objectUrl = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type }));
+  h("a", { href: objectUrl, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(objectUrl), 10_000);
 }
 
 function footer(name, panel, { table, json, curl, python, picture, png }) {
@@ -94,7 +94,11 @@ function footer(name, panel, { table, json, curl, python, picture, png }) {
     Table:
       table &&
       (() => {
-        const box = h(".table-scroll", { tabindex: "0", role: "region", "aria-label": "The numbers as a table" });
+        const box = h(".table-scroll", {
+          tabindex: "0",
+          role: "region",
+          "aria-label": "Data of the figure as a table",
+        });
         Promise.resolve(table()).then(
           (rows) => box.append(tableOf(rows)),
           (problem) => box.append(problem.message),
@@ -121,14 +125,14 @@ function footer(name, panel, { table, json, curl, python, picture, png }) {
       { class: "quiet small", dataset: { panel: label }, "aria-expanded": "false", on: { click: open } },
       label,
     );
-  const download = (label, give) =>
+  const download = (label, action) =>
     picture &&
     h(
       "button",
       {
         class: "quiet small",
         dataset: { download: label },
-        on: { click: (event) => give().catch((error) => flash(event.target, error.message)) },
+        on: { click: (event) => action().catch((error) => flash(event.target, error.message)) },
       },
       label,
     );
@@ -157,15 +161,15 @@ function codePanel(content, file, type) {
   );
 }
 
-function flash(button, word) {
+function flash(button, text) {
   const before = button.textContent;
-  button.textContent = word || "failed";
+  button.textContent = text || "failed";
   setTimeout(() => {
     button.textContent = before;
   }, 1500);
 }
 
-/** The first picture inside a drawing as SVG text, with the colours of the page written into it. */
+/** The first picture inside a drawing as SVG text, with computed styles inlined. */
 async function pictureOf(drawing) {
   const original = drawing.querySelector("svg"),
     canvas = drawing.querySelector("canvas");
@@ -183,7 +187,7 @@ async function pictureOf(drawing) {
   return new XMLSerializer().serializeToString(clone);
 }
 
-/** SVG text as a PNG, twice as fine as it is shown. */
+/** SVG text as a PNG at twice its size. */
 async function rasterise(text) {
   const image = new Image();
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
@@ -191,6 +195,6 @@ async function rasterise(text) {
   const canvas = h("canvas", { width: Math.round(image.width * 2), height: Math.round(image.height * 2) });
   canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
   return new Promise((resolve, reject) =>
-    canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("this browser cannot make a PNG of it")))),
+    canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("this browser cannot convert it to PNG")))),
   );
 }

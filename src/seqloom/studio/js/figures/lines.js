@@ -1,10 +1,10 @@
-// Curves over a shared x: raw lines faint with a smooth one over them, dots, bands, direct labels
-// at the ends, and one box with all values at the cursor, by pointer or by arrow keys.
+// Line charts over a shared x axis: raw lines faint with a smoothed one over them, dots, intervals, labels at the
+// line ends, and a box with all values at the cursor (pointer or arrow keys).
 import { announce, clear, h, s } from "../dom.js";
 import { category, categoryVariable } from "../colours.js";
-import { along, canvasOf, onKeys, swatch, walkable, whenSized } from "./parts.js";
+import { arrowTarget, svgCanvas, onKeys, swatch, focusGroup, onResize } from "./common.js";
 import { scale, short, ticks } from "./scales.js";
-import { cut } from "./symbols.js";
+import { truncate } from "./tokens.js";
 
 const SVG_POINTS = 3000,
   COLOURED = 6;
@@ -12,14 +12,14 @@ const colourOf = ({ index }) => (index < COLOURED ? categoryVariable(index) : "v
 
 /**
  * lines({series: [{name, points: [[x, y]…], smooth?: [[x, y]…], dots?, bands?: [{share, rows: [[x,
- * low, high]…]}], colour?: index, plain? (ink, not colour)}], x: {label, scale, show?}, y: {label,
+ * low, high]…]}], colour?: index, plain? (text colour)}], x: {label, scale, show?}, y: {label,
  * scale, band?: [low, high]}, height, cursor, onCursor, now?: x}) → element with `update(options)`
  * and `setCursor(x)`.
  */
 export function lines(options) {
   const box = h(".lines-values", { "aria-hidden": "true", hidden: true }),
     stage = h(".lines-stage");
-  const element = walkable(
+  const element = focusGroup(
     "lines",
     `${options.y?.label || "curve"} over ${options.x?.label || "steps"}: arrow keys read the values`,
     stage,
@@ -39,40 +39,39 @@ export function lines(options) {
     state.cursor = x;
     showCursor(state, box);
   };
-  whenSized(element, (width) => {
+  onResize(element, (width) => {
     state.width = width;
     redraw();
   });
-  const move = (x, aloud) => {
+  const move = (x, isSpoken) => {
     state.cursor = x;
-    showCursor(state, box, aloud);
+    showCursor(state, box, isSpoken);
     state.options.onCursor?.(x);
   };
   stage.addEventListener(
     "pointermove",
     (event) =>
-      state.plot &&
-      move(nearest(state.plot.places, state.plot.x.back(event.clientX - stage.getBoundingClientRect().left))),
+      state.plot && move(nearest(state.plot.xs, state.plot.x.back(event.clientX - stage.getBoundingClientRect().left))),
   );
   onKeys(element, (key, event) => {
-    const places = state.plot?.places || [];
-    const there = along(
+    const xs = state.plot?.xs || [];
+    const target = arrowTarget(
       key,
-      state.cursor === null ? null : places.indexOf(nearest(places, state.cursor)),
-      places.length,
+      state.cursor === null ? null : xs.indexOf(nearest(xs, state.cursor)),
+      xs.length,
       event.shiftKey ? 10 : 1,
     );
-    return there === undefined || !places.length ? false : move(places[there], true);
+    return target === undefined || !xs.length ? false : move(xs[target], true);
   });
   return element;
 }
 
-/** The same numbers as rows of a table: one column per series, one row per x. */
+/** The data as rows of a table: one column per series, one row per x. */
 export function linesTable(series, xLabel = "x") {
   const lookups = series.map((line) => new Map(line.points));
   return [
     [xLabel, ...series.map((line) => line.name)],
-    ...placesOf(series).map((x) => [
+    ...xsOf(series).map((x) => [
       short(x, 6),
       ...lookups.map((values) => (values.has(x) ? short(values.get(x), 5) : "")),
     ]),
@@ -100,7 +99,7 @@ function draw(state, stage, box) {
   const limits = limitsOf(shown, kinds);
   const x = scale(...limits.x, frame.left, frame.right, kinds.x),
     y = scale(...limits.y, frame.bottom, frame.top, kinds.y);
-  const svg = canvasOf("lines-svg", width, height);
+  const svg = svgCanvas("lines-svg", width, height);
   drawAxes(svg, frame, limits, x, y, options, kinds);
   const count = shown.reduce((sum, line) => sum + line.points.length + (line.smooth?.length || 0), 0);
   if (count > SVG_POINTS) stage.append(paintLines(shown, x, y, width, height));
@@ -123,7 +122,7 @@ function draw(state, stage, box) {
         named.map((line) => h("li", swatch(colourOf(line), line.name))),
       ),
     );
-  state.plot = { x, places: placesOf(shown), shown, ruler, width };
+  state.plot = { x, xs: xsOf(shown), shown, ruler, width };
   showCursor(state, box);
 }
 
@@ -157,7 +156,7 @@ function limitsOf(shown, kinds) {
 
 function drawAxes(svg, frame, limits, x, y, { x: across = {}, y: up = {} }, kinds) {
   const line = (kind, x1, x2, y1, y2) => s("line", { class: kind, x1, x2, y1, y2 }),
-    text = (kind, px, py, anchor, words) => s("text", { class: kind, x: px, y: py, "text-anchor": anchor }, words);
+    text = (kind, px, py, anchor, label) => s("text", { class: kind, x: px, y: py, "text-anchor": anchor }, label);
   if (up.band) {
     const [low, high] = up.band.map((value) => y(Math.max(limits.y[0], Math.min(limits.y[1], value))));
     svg.append(
@@ -233,7 +232,7 @@ function paintLines(shown, x, y, width, height) {
   return canvas;
 }
 
-/** The names at the ends of the lines, pushed apart where they would lie on one another. */
+/** Labels at the ends of the lines, moved apart where they would overlap. */
 function drawNames(svg, named, y, frame) {
   const ends = named
     .map((line) => ({
@@ -244,21 +243,21 @@ function drawNames(svg, named, y, frame) {
   let last = frame.top - 10;
   for (const end of ends) last = end.mark = Math.max(end.at, last + 14);
   for (const { line, at, mark } of ends) {
-    const place = mark - Math.max(0, last - frame.bottom);
+    const height = mark - Math.max(0, last - frame.bottom);
     svg.append(
       s("path.line-end", {
-        d: `M${frame.right + 2} ${at.toFixed(1)}L${frame.right + 12} ${place.toFixed(1)}`,
+        d: `M${frame.right + 2} ${at.toFixed(1)}L${frame.right + 12} ${height.toFixed(1)}`,
         style: `stroke:${line.plain ? "var(--text)" : colourOf(line)}`,
       }),
-      s("text.line-name", { x: frame.right + 16, y: place + 4 }, cut(line.name, 20)),
+      s("text.line-name", { x: frame.right + 16, y: height + 4 }, truncate(line.name, 20)),
     );
   }
 }
 
-function showCursor({ plot, cursor, options }, box, aloud) {
-  box.hidden = !plot?.places.length || cursor === null;
+function showCursor({ plot, cursor, options }, box, isSpoken) {
+  box.hidden = !plot?.xs.length || cursor === null;
   if (box.hidden) return;
-  const at = nearest(plot.places, cursor),
+  const at = nearest(plot.xs, cursor),
     pixel = plot.x(at);
   for (const [name, value] of [
     ["x1", pixel],
@@ -279,30 +278,30 @@ function showCursor({ plot, cursor, options }, box, aloud) {
     .filter(({ value }) => value !== null)
     .sort((a, b) => b.value - a.value);
   const heading = `${options.x?.label || "x"} ${(options.x?.show || short)(at)}`,
-    said = ({ line, value, band }) => [`${line.name} ${short(value, 4)}`, ...(band || [])];
+    describe = ({ line, value, band }) => [`${line.name} ${short(value, 4)}`, ...(band || [])];
   clear(box).append(
     h("b", heading),
     ...values.flatMap((one) =>
-      said(one).map((words, i) =>
-        h("div", i ? words : swatch(one.line.plain ? "var(--text)" : colourOf(one.line), words)),
+      describe(one).map((text, i) =>
+        h("div", i ? text : swatch(one.line.plain ? "var(--text)" : colourOf(one.line), text)),
       ),
     ),
   );
   box.classList.toggle("at-left", pixel > plot.width * 0.55);
-  if (aloud) announce(`${heading}: ${values.flatMap(said).join(", ")}`);
+  if (isSpoken) announce(`${heading}: ${values.flatMap(describe).join(", ")}`);
 }
 
-function placesOf(series) {
+function xsOf(series) {
   return [...new Set(series.flatMap((line) => (line.points || []).map(([x]) => x)))].sort((a, b) => a - b);
 }
 
-/** The value at x or the last one before it, for runs are not measured at the same steps. */
+/** The value at x, or the last one before it: runs are not evaluated at the same steps. */
 function valueAt(points, x) {
   const after = points.findIndex(([px]) => px > x),
     at = after < 0 ? points.length - 1 : after - 1;
   return at < 0 ? null : points[at][1];
 }
 
-function nearest(places, x) {
-  return places.reduce((best, place) => (Math.abs(place - x) < Math.abs(best - x) ? place : best), places[0]);
+function nearest(xs, x) {
+  return xs.reduce((best, other) => (Math.abs(other - x) < Math.abs(best - x) ? other : best), xs[0]);
 }

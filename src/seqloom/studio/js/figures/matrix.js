@@ -1,9 +1,9 @@
-// A matrix with names on both sides: SVG up to 1,600 cells, a canvas with one focus cell on top
-// above that. Arrow keys walk from cell to cell and read the values out.
+// A labelled matrix (heat map): SVG up to 1,600 cells; above that a canvas with one SVG focus cell, because
+// thousands of SVG nodes are slow. Arrow keys move from cell to cell and announce the values.
 import { h, s } from "../dom.js";
 import { ramp, signed, signedPixel, viridis, viridisPixel } from "../colours.js";
-import { canvasOf, clamp, muted, onKeys, teller, two, walkable } from "./parts.js";
-import { cut, pixels, visible } from "./symbols.js";
+import { svgCanvas, clamp, muted, onKeys, statusLine, fixed2, focusGroup } from "./common.js";
+import { truncate, textWidth, visible } from "./tokens.js";
 
 const SVG_CELLS = 1600,
   FONT = "12px ui-monospace, monospace";
@@ -23,27 +23,27 @@ export function matrix({
   onCell,
   rowWord = "row",
   columnWord = "column",
-  show = two,
+  show = fixed2,
 }) {
   const size = pitch(Math.max(rows.length, columns.length)),
     side = size >= 18 ? size - 1 : size,
     every = Math.ceil(11 / size);
   const names = { rows: rows.map(visible), columns: columns.map(visible) };
   const longest = (list) =>
-    Math.ceil(Math.min(110, Math.max(14, ...list.map((text) => pixels(cut(text, 16), FONT))))) + 10;
-  const upright = size >= 14 && names.columns.every((text) => pixels(text, FONT) <= size - 2);
+    Math.ceil(Math.min(110, Math.max(14, ...list.map((text) => textWidth(truncate(text, 16), FONT))))) + 10;
+  const upright = size >= 14 && names.columns.every((text) => textWidth(text, FONT) <= size - 2);
   const left = longest(names.rows),
     top = upright ? 20 : longest(names.columns),
     right = left + columns.length * size;
   const width = right + (entropy ? 74 : 6),
     height = top + rows.length * size + 6,
     small = rows.length * columns.length <= SVG_CELLS;
-  const svg = canvasOf("matrix-svg", width, height),
-    status = teller("Arrow keys walk through the cells.");
+  const svg = svgCanvas("matrix-svg", width, height),
+    status = statusLine("Arrow keys move between cells.");
   const stage = h(".matrix-stage", { style: `width:${width}px;height:${height}px` });
-  const element = walkable(
+  const element = focusGroup(
     "matrix",
-    `${rows.length} ${rowWord}s by ${columns.length} ${columnWord}s: arrow keys walk through the cells`,
+    `${rows.length} ${rowWord}s by ${columns.length} ${columnWord}s: arrow keys move between cells`,
     h(".scroller", stage),
     status,
   );
@@ -55,7 +55,7 @@ export function matrix({
   else stage.append(paintCells(values, kind, limit, { left, top, size }));
   names.rows.forEach(
     (name, row) =>
-      row % every || label({ x: left - 5, y: top + (row + 0.5) * size + 4, "text-anchor": "end" }, cut(name, 16)),
+      row % every || label({ x: left - 5, y: top + (row + 0.5) * size + 4, "text-anchor": "end" }, truncate(name, 16)),
   );
   names.columns.forEach(
     (name, column) =>
@@ -64,7 +64,7 @@ export function matrix({
         upright
           ? { x: left + (column + 0.5) * size, y: top - 6, "text-anchor": "middle" }
           : { transform: `translate(${left + (column + 0.5) * size + 4} ${top - 5}) rotate(-90)` },
-        cut(name, 16),
+        truncate(name, 16),
       ),
   );
   if (outline) values.forEach(drawBest);
@@ -75,11 +75,11 @@ export function matrix({
   stage.append(svg);
 
   let at = null;
-  const choose = (row, column, aloud) => {
+  const choose = (row, column, isSpoken) => {
     at = [clamp(row, rows.length), clamp(column, columns.length)];
     box(focus, left + at[1] * size, top + at[0] * size, Math.max(2, size), Math.max(2, size));
     element.dataset.value = values[at[0]][at[1]];
-    status.tell(`${rowWord} ${names.rows[at[0]]}, ${columnWord} ${names.columns[at[1]]}, ${value(...at)}`, aloud);
+    status.show(`${rowWord} ${names.rows[at[0]]}, ${columnWord} ${names.columns[at[1]]}, ${value(...at)}`, isSpoken);
   };
   element.setCursor = ({ row = null, column = null }) => {
     if (row !== null) box(band, left, top + row * size, right - left, size);
@@ -113,8 +113,7 @@ export function matrix({
   return element;
 
   function drawCells() {
-    const colour = (found) =>
-      found == null ? "var(--card)" : kind === "signed" ? signed(found / limit) : viridis(found);
+    const colour = (cell) => (cell == null ? "var(--card)" : kind === "signed" ? signed(cell / limit) : viridis(cell));
     svg.append(
       s(
         "g",
@@ -123,16 +122,16 @@ export function matrix({
           s(
             "g",
             { role: "row" },
-            line.map((found, column) =>
+            line.map((cell, column) =>
               s("rect", {
                 role: "gridcell",
                 "aria-label": `${names.rows[row]} ${names.columns[column]} ${value(row, column)}`,
-                "data-value": found,
+                "data-value": cell,
                 x: left + column * size,
                 y: top + row * size,
                 width: side,
                 height: side,
-                fill: colour(found),
+                fill: colour(cell),
               }),
             ),
           ),
@@ -143,8 +142,8 @@ export function matrix({
   function drawBest(line, row) {
     const best = line.indexOf(Math.max(...line)),
       thick = size >= 16 ? 2 : 1;
-    if (line.filter((found) => found >= line[best] - 1e-9).length !== 1) return;
-    // Two lines, dark and light: one of them shows on any colour.
+    if (line.filter((cell) => cell >= line[best] - 1e-9).length !== 1) return;
+    // Two outlines, dark and light: one of them is visible on any colour.
     for (const [inset, name] of [
       [0, "dark"],
       [thick, "light"],
@@ -182,7 +181,7 @@ export function matrix({
   }
 }
 
-/** Every cell as one pixel of a canvas, enlarged by the browser without smoothing. */
+/** Every cell as one pixel of a canvas, which the browser enlarges without smoothing. */
 export function paintCells(values, kind, limit, { left, top, size }) {
   const rows = values.length,
     columns = values[0]?.length || 0;
@@ -208,20 +207,20 @@ export function paintCells(values, kind, limit, { left, top, size }) {
   return canvas;
 }
 
-/** The ramp with its numbers, for the legend. */
-export function rampLegend(low, high, words, colour = viridis, from = 0) {
+/** A colour bar with its limits, for the legend. */
+export function colourBar(low, high, text, colour = viridis, from = 0) {
   const stops = Array.from({ length: 9 }, (_, i) => colour(from + ((1 - from) * i) / 8));
   return h(
     "span.ramp-legend",
     low,
     h("span.ramp", { "aria-hidden": "true", style: `background:linear-gradient(90deg, ${stops})` }),
     high,
-    muted(words),
+    muted(text),
   );
 }
 
-export const signedLegend = (limit, words) =>
-  rampLegend(`−${limit}`, String(limit), words, (value) => signed(value), -1);
+export const signedColourBar = (limit, text) =>
+  colourBar(`−${limit}`, String(limit), text, (value) => signed(value), -1);
 
 function pitch(longest) {
   for (const [limit, size] of [

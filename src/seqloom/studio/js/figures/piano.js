@@ -1,6 +1,6 @@
-// A piano roll: steps from left to right, pitches from low to high; what was given is paler.
+// A piano roll: steps from left to right, pitches from low to high; the prompt is paler.
 import { h, s } from "../dom.js";
-import { canvasOf } from "./parts.js";
+import { svgCanvas } from "./common.js";
 
 const NAMES = ["C", "C♯", "D", "D♯", "E", "F", "F♯", "G", "G♯", "A", "A♯", "B"];
 const TALL = 7,
@@ -9,14 +9,14 @@ const TALL = 7,
 const pitchName = (pitch) => `${NAMES[pitch % 12]}${Math.floor(pitch / 12) - 1}`;
 
 /** pianoRoll({frames: [[pitch…]…], given}) → element. */
-export function pianoRoll({ frames, given = 0 }) {
+export function pianoRoll({ frames, given: promptSteps = 0 }) {
   const all = frames.flat(),
     low = Math.min(...all, 60) - 1,
     high = Math.max(...all, 60) + 1,
     wide = frames.length > 200 ? 4 : 8,
     end = LEFT + frames.length * wide,
     held = new Map();
-  const svg = canvasOf("piano-svg", end + 8, (high - low + 1) * TALL + 8),
+  const svg = svgCanvas("piano-svg", end + 8, (high - low + 1) * TALL + 8),
     y = (pitch) => 4 + (high - pitch) * TALL;
   for (let pitch = low; pitch <= high; pitch++) {
     if (NAMES[pitch % 12].includes("♯"))
@@ -27,16 +27,16 @@ export function pianoRoll({ frames, given = 0 }) {
         s("line.gridline", { x1: LEFT, x2: end, y1: y(pitch) + TALL, y2: y(pitch) + TALL }),
       );
   }
-  // A pitch that sounds on is one note; what was given ends where the model begins.
+  // A pitch that is held over several steps is one note; notes of the prompt end where generation starts.
   [...frames, []].forEach((frame, step) => {
     for (const [pitch, start] of held) {
-      if (frame.includes(pitch) && step !== given) continue;
+      if (frame.includes(pitch) && step !== promptSteps) continue;
       held.delete(pitch);
       svg.append(
         s(
           "rect",
           {
-            class: start < given ? "piano-note given" : "piano-note",
+            class: start < promptSteps ? "piano-note given" : "piano-note",
             x: LEFT + start * wide,
             y: y(pitch) + 1,
             width: (step - start) * wide - 1,
@@ -49,6 +49,7 @@ export function pianoRoll({ frames, given = 0 }) {
     }
     for (const pitch of frame) if (!held.has(pitch)) held.set(pitch, step);
   });
-  if (given) svg.append(s("line.now", { x1: LEFT + given * wide, x2: LEFT + given * wide, y1: 2, y2: "100%" }));
+  const promptEnd = LEFT + promptSteps * wide;
+  if (promptSteps) svg.append(s("line.now", { x1: promptEnd, x2: promptEnd, y1: 2, y2: "100%" }));
   return h(".scroller.piano", svg);
 }

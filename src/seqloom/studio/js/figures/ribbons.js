@@ -1,8 +1,8 @@
-// Attention as ribbons between two lines of words: as wide as the weight, side by side on the word
-// like a Sankey diagram, so that all a word receives can be read off. A word alone hides the others.
+// Attention as ribbons between two lines of tokens, as wide as the weight and side by side as in a Sankey diagram,
+// so that the total weight of a token can be read off. Selecting a token hides the ribbons of all others.
 import { h, s } from "../dom.js";
-import { canvasOf, clamp, onKeys, teller, two, walkable } from "./parts.js";
-import { cut, pixels, visible } from "./symbols.js";
+import { svgCanvas, clamp, onKeys, statusLine, fixed2, focusGroup } from "./common.js";
+import { truncate, textWidth, visible } from "./tokens.js";
 
 const BUNDLE = 15,
   HEIGHT = 176,
@@ -10,31 +10,31 @@ const BUNDLE = 15,
   BOTTOM = 160;
 const sum = (values) => values.reduce((total, value) => total + value, 0);
 
-/** ribbons({rows (who looks), columns (what is looked at), weights, share, onRow, onColumn}) → element. */
+/** ribbons({rows (queries), columns (keys), weights, share, onRow, onColumn}) → element. */
 export function ribbons({ rows, columns, weights, share = 0.9, onRow, onColumn }) {
   const received = columns.map((_, column) => sum(weights.map((line) => line[column])));
-  const seen = slots(columns, received),
-    looks = slots(
+  const keySlots = slots(columns, received),
+    querySlots = slots(
       rows,
       rows.map(() => 1),
     ),
-    width = Math.max(seen.total, looks.total) + 20;
-  const shift = { column: (width - seen.total) / 2, row: (width - looks.total) / 2 };
-  const svg = canvasOf("ribbons-svg", width, HEIGHT),
+    width = Math.max(keySlots.total, querySlots.total) + 20;
+  const shift = { column: (width - keySlots.total) / 2, row: (width - querySlots.total) / 2 };
+  const svg = svgCanvas("ribbons-svg", width, HEIGHT),
     kept = weights.map((line) => strongest(line, share));
   const used = columns.map(
     (_, column) => (-BUNDLE / 2) * sum(weights.map((line, row) => (kept[row].has(column) ? line[column] : 0))),
   );
   const edges = weights.flatMap((line, row) => {
-    let place = (-BUNDLE / 2) * sum([...kept[row]].map((column) => line[column]));
+    let offset = (-BUNDLE / 2) * sum([...kept[row]].map((column) => line[column]));
     return [...kept[row]]
       .sort((a, b) => a - b)
       .map((column) => {
         const thick = BUNDLE * line[column],
-          x1 = (shift.column + seen.middles[column] + used[column] + thick / 2).toFixed(1),
-          x2 = (shift.row + looks.middles[row] + place + thick / 2).toFixed(1);
+          x1 = (shift.column + keySlots.middles[column] + used[column] + thick / 2).toFixed(1),
+          x2 = (shift.row + querySlots.middles[row] + offset + thick / 2).toFixed(1);
         used[column] += thick;
-        place += thick;
+        offset += thick;
         return s(
           "path.ribbon",
           {
@@ -43,45 +43,45 @@ export function ribbons({ rows, columns, weights, share = 0.9, onRow, onColumn }
             "stroke-width": Math.max(0.6, thick).toFixed(2),
             d: `M${x1} ${TOP + 6}C${x1} 95 ${x2} 95 ${x2} ${BOTTOM - 16}`,
           },
-          s("title", `${visible(rows[row])} looks at ${visible(columns[column])}: ${two(line[column])}`),
+          s("title", `${visible(rows[row])} attends to ${visible(columns[column])}: ${fixed2(line[column])}`),
         );
       });
   });
   const words = [
-    ...columns.map((word, i) => node(word, i, "column", seen, TOP)),
-    ...rows.map((word, i) => node(word, i, "row", looks, BOTTOM)),
+    ...columns.map((word, i) => node(word, i, "column", keySlots, TOP)),
+    ...rows.map((word, i) => node(word, i, "row", querySlots, BOTTOM)),
   ];
   svg.append(...edges, ...words.map(({ group }) => group));
-  const status = teller("Point at a word, or walk with the arrow keys: only its ribbons stay.");
-  const element = walkable(
+  const status = statusLine("Point at a token, or use the arrow keys, to show only its ribbons.");
+  const element = focusGroup(
     "ribbons",
-    "above: what is looked at; below: what looks. Arrow keys walk from word to word",
+    "above: keys (attended to); below: queries. Arrow keys move between tokens",
     h(".scroller", svg),
     status,
   );
-  let here = null;
-  const only = (word, aloud) => {
-    here = word;
+  let current = null;
+  const showOnly = (word, isSpoken) => {
+    current = word;
     for (const edge of edges)
       edge.style.display = !word || Number(edge.dataset[word.side]) === word.index ? "" : "none";
     for (const other of words) other.group.classList.toggle("chosen", other === word);
-    if (word) status.tell(sentence(word), aloud);
+    if (word) status.show(sentence(word), isSpoken);
   };
   const choose = ({ side, index }) => (side === "row" ? onRow : onColumn)?.(index);
-  element.setCursor = (places) =>
-    words.forEach(({ group, side, index }) => group.classList.toggle("at-cursor", index === places[side]));
+  element.setCursor = (positions) =>
+    words.forEach(({ group, side, index }) => group.classList.toggle("at-cursor", index === positions[side]));
   for (const word of words) {
-    word.group.addEventListener("pointerenter", () => only(word));
+    word.group.addEventListener("pointerenter", () => showOnly(word));
     word.group.addEventListener("click", () => choose(word));
   }
-  for (const kind of ["pointerleave", "blur"]) element.addEventListener(kind, () => only(null));
+  for (const kind of ["pointerleave", "blur"]) element.addEventListener(kind, () => showOnly(null));
   onKeys(element, (key) => {
     const side = { ArrowUp: "column", ArrowDown: "row" }[key],
       move = { ArrowRight: 1, ArrowLeft: -1 }[key];
     if (!side && !move) return false;
-    const line = words.filter((word) => word.side === (side || here?.side || "row"));
-    const next = line[clamp(side ? (here?.index ?? 0) : (here?.index ?? -1) + move, line.length)];
-    only(next, true);
+    const line = words.filter((word) => word.side === (side || current?.side || "row"));
+    const next = line[clamp(side ? (current?.index ?? 0) : (current?.index ?? -1) + move, line.length)];
+    showOnly(next, true);
     return choose(next);
   });
   return element;
@@ -95,22 +95,22 @@ export function ribbons({ rows, columns, weights, share = 0.9, onRow, onColumn }
         "g.ribbon-word",
         { "data-side": side, "data-index": index },
         s("rect", { x, y: y - 18, width: line.widths[index], height: 26, rx: 4 }),
-        s("text.label", { x: x + line.widths[index] / 2, y, "text-anchor": "middle" }, cut(visible(word), 18)),
+        s("text.label", { x: x + line.widths[index] / 2, y, "text-anchor": "middle" }, truncate(visible(word), 18)),
       ),
     };
   }
   function sentence({ side, index }) {
-    if (side === "column") return `${visible(columns[index])} receives ${two(received[index])} in all`;
-    return `${visible(rows[index])} looks at ${ordered(weights[index])
+    if (side === "column") return `${visible(columns[index])} receives ${fixed2(received[index])} in total`;
+    return `${visible(rows[index])} attends to ${ordered(weights[index])
       .slice(0, 3)
-      .map((column) => `${visible(columns[column])} ${two(weights[index][column])}`)
+      .map((column) => `${visible(columns[column])} ${fixed2(weights[index][column])}`)
       .join(", ")}`;
   }
 }
 
 const ordered = (line) => line.map((_, i) => i).sort((a, b) => line[b] - line[a]);
 
-/** The columns that together have `share` of a row, the largest first. */
+/** The largest columns of a row that together have the fraction `share` of its sum. */
 function strongest(line, share) {
   const kept = new Set(),
     wanted = share * sum(line) - 1e-9;
@@ -124,7 +124,8 @@ function strongest(line, share) {
 }
 
 function slots(words, bundles) {
-  const widths = words.map((word, i) => Math.max(pixels(cut(visible(word), 18)) + 12, BUNDLE * bundles[i] + 4, 20)),
+  const widthOf = (word, i) => Math.max(textWidth(truncate(visible(word), 18)) + 12, BUNDLE * bundles[i] + 4, 20);
+  const widths = words.map(widthOf),
     lefts = [];
   let total = 0;
   for (const width of widths) {

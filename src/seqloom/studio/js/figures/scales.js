@@ -1,13 +1,13 @@
-// Scales and ticks: from numbers to pixels, and round numbers to write beside an axis.
+// Axis scales and ticks.
 
-/** A scale from [low, high] to [from, to]; `log` for powers of ten. */
+/** A scale from [low, high] to [from, to], linear or logarithmic (kind "log"). */
 export function scale(low, high, from, to, kind = "linear") {
-  const turn = kind === "log" ? Math.log10 : (value) => value;
+  const transform = kind === "log" ? Math.log10 : (value) => value;
   const [first, last] =
     low === high
-      ? [turn(low) - (kind === "log" ? 0.5 : 1), turn(high) + (kind === "log" ? 0.5 : 1)]
-      : [turn(low), turn(high)];
-  const map = (value) => from + ((turn(value) - first) / (last - first)) * (to - from);
+      ? [transform(low) - (kind === "log" ? 0.5 : 1), transform(high) + (kind === "log" ? 0.5 : 1)]
+      : [transform(low), transform(high)];
+  const map = (value) => from + ((transform(value) - first) / (last - first)) * (to - from);
   map.back = (pixel) => {
     const value = first + ((pixel - from) / (to - from)) * (last - first);
     return kind === "log" ? 10 ** value : value;
@@ -15,7 +15,7 @@ export function scale(low, high, from, to, kind = "linear") {
   return map;
 }
 
-/** Round numbers between low and high, about `wanted` of them. */
+/** Round tick values between low and high, about `wanted` of them. */
 export function ticks(low, high, wanted = 5, kind = "linear") {
   if (kind === "log") return logTicks(low, high, wanted);
   if (!(high > low)) return [low];
@@ -37,7 +37,7 @@ function logTicks(low, high, wanted) {
   return decades.filter((_, i) => i % every === 0);
 }
 
-/** A number as people write it: 12,400 · 3.27 · 0.0041 · 2.1e-7. */
+/** A number as text: 12,400 · 3.27 · 0.0041 · 2.1e-7. */
 export function short(value, digits = 3) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
@@ -49,9 +49,9 @@ export function short(value, digits = 3) {
   return String(Number(value.toPrecision(Math.max(digits, Math.ceil(Math.log10(size + 1)))))).replace("-", "−");
 }
 
-/** A share as it is shown: "<0.01 %" instead of a false nought. */
-export function percent(share) {
-  if (share > 0 && share < 0.0001) return "<0.01 %";
-  const value = 100 * share;
+/** A fraction as a percentage: "<0.01 %" instead of a false 0 %. */
+export function percent(fraction) {
+  if (fraction > 0 && fraction < 0.0001) return "<0.01 %";
+  const value = 100 * fraction;
   return `${value >= 99.95 || value === 0 ? Math.round(value) : value.toFixed(value < 1 ? 2 : 1)} %`;
 }

@@ -1,13 +1,13 @@
-// The trellis of a hidden Markov model: columns are time, rows are states, the area of a dot is how
-// likely the state is there; the likeliest path is a thick line. Many states are painted as a heat map.
+// The trellis of a hidden Markov model: columns are time steps, rows are states, the area of a dot is the posterior
+// probability of the state; the Viterbi path is a thick line. Many states are drawn as a heat map.
 import { h, s } from "../dom.js";
-import { paintHeat } from "./heat.js";
-import { canvasOf, clamp } from "./parts.js";
-import { columnAt, cut, pixels } from "./symbols.js";
+import { paintHeat } from "./heatmap.js";
+import { svgCanvas, clamp } from "./common.js";
+import { columnAt, truncate, textWidth } from "./tokens.js";
 
-const MOST_DOTS = 1600;
+const MAX_DOTS = 1600;
 
-/** trellis({states, mass (time × states), path, columns, onMove}) → {names, stage} to put beside each other. */
+/** trellis({states, mass (time × states), path, columns, onMove}) → {names, stage}, to be placed side by side. */
 export function trellis({ states, mass, path, columns, onMove }) {
   const used = states
     .map((_, state) => state)
@@ -17,9 +17,9 @@ export function trellis({ states, mass, path, columns, onMove }) {
     { total, lefts, widths } = columns;
   const middle = (time) => lefts[time] + widths[time] / 2,
     level = (state) => 4 + (used.indexOf(state) + 0.5) * size;
-  const svg = canvasOf("trellis-svg", total, height),
+  const svg = svgCanvas("trellis-svg", total, height),
     stage = h(".trellis-stage", { style: `width:${total}px;height:${height}px` });
-  if (used.length * mass.length > MOST_DOTS) {
+  if (used.length * mass.length > MAX_DOTS) {
     const canvas = h("canvas.pixels", {
       "aria-hidden": "true",
       width: columns.even ? mass.length : total,
@@ -64,9 +64,9 @@ export function trellis({ states, mass, path, columns, onMove }) {
   svg.addEventListener("click", (event) =>
     onMove?.(clamp(columnAt(columns, event.clientX - svg.getBoundingClientRect().left), mass.length)),
   );
-  const shown = used.map((state) => cut(states[state], 12)),
-    wide = Math.ceil(Math.max(...shown.map((name) => pixels(name, "12px ui-monospace, monospace")))) + 8;
-  const names = canvasOf(
+  const shown = used.map((state) => truncate(states[state], 12)),
+    wide = Math.ceil(Math.max(...shown.map((name) => textWidth(name, "12px ui-monospace, monospace")))) + 8;
+  const names = svgCanvas(
     "trellis-names",
     wide,
     height,

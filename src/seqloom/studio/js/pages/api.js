@@ -1,26 +1,26 @@
-// Every call of the web API, made from /openapi.json: what it does, what it takes, curl and Python.
+// The reference of the web API, generated from /openapi.json: endpoints, parameters, curl and Python.
 
-import { h, sheet } from "../dom.js";
+import { h, dataTable } from "../dom.js";
 import { get } from "../api.js";
-import { waiting } from "../shell/waiting.js";
-import { snippets } from "../shell/copying.js";
+import { loading } from "../shell/loading.js";
+import { snippets } from "../shell/copy.js";
 
 export const title = "Web API";
 
 /** Fill the page. */
-export async function show(main, place, signal) {
+export async function show(main, route, signal) {
   main.append(h("h1", "Web API"));
-  const api = await waiting(main, get("//openapi.json", { signal }), { height: 480 });
-  const calls = Object.entries(api.paths).flatMap(([path, kinds]) =>
+  const api = await loading(main, get("//openapi.json", { signal }), { height: 480 });
+  const endpoints = Object.entries(api.paths).flatMap(([path, kinds]) =>
     Object.entries(kinds).map(([method, call]) => ({ path, method, ...call })),
   );
   const groups = new Map();
-  for (const call of calls)
+  for (const call of endpoints)
     groups.set(call.tags?.[0] ?? "server", [...(groups.get(call.tags?.[0] ?? "server") ?? []), call]);
   main.append(
     h(
       "p",
-      `${calls.length} calls, JSON in and out. Errors are application/problem+json, with the code and the text of the command line. `,
+      `${endpoints.length} endpoints with JSON requests and responses. Errors are application/problem+json, with the code and the message of the command line. `,
       h("a", { href: "/openapi.json", target: "_blank" }, "openapi.json"),
     ),
     ...[...groups].map(([name, own]) =>
@@ -71,13 +71,13 @@ function fill(box, call, api) {
       .filter(Boolean)
       .map((text) => h("p", text.replaceAll("\n", " "))),
     rows.length
-      ? sheet(
-          ["Name", "In", "Type", "What"],
-          rows.map(([name, where, needed, one, words]) => [
-            [h("code", name), needed && h("span.muted.small", " needed")],
+      ? dataTable(
+          ["Name", "In", "Type", "Description"],
+          rows.map(([name, where, isRequired, one, description]) => [
+            [h("code", name), isRequired && h("span.muted.small", " required")],
             where,
-            typeWords(resolve(one, api)),
-            words ?? "",
+            typeText(resolve(one, api)),
+            description ?? "",
           ]),
         )
       : "",
@@ -85,7 +85,7 @@ function fill(box, call, api) {
   );
 }
 
-function typeWords(schema = {}) {
+function typeText(schema = {}) {
   const kinds = (schema.anyOf ?? [schema])
     .map((one) => one.type ?? one.$ref?.split("/").pop() ?? "any")
     .filter((kind) => kind !== "null");
@@ -103,11 +103,11 @@ const resolve = (schema, api) =>
       )
     : schema;
 
-// A body that fits: what the schema gives as an example, else the simplest of each kind.
-function example(given, api, depth = 0) {
-  const schema = resolve(given, api) ?? {};
-  const told = schema.examples?.[0] ?? schema.example ?? schema.default;
-  if (told !== undefined || depth > 4) return told ?? null;
+// An example body: the example or default of the schema, else the simplest value of each type.
+function example(reference, api, depth = 0) {
+  const schema = resolve(reference, api) ?? {};
+  const known = schema.examples?.[0] ?? schema.example ?? schema.default;
+  if (known !== undefined || depth > 4) return known ?? null;
   const choice = (schema.anyOf ?? schema.oneOf)?.find((one) => one.type !== "null");
   if (choice) return example(choice, api, depth + 1);
   if (schema.enum) return schema.enum[0];
@@ -122,24 +122,29 @@ function example(given, api, depth = 0) {
 }
 
 function texts(call, body, type) {
-  const needed = (call.parameters ?? [])
+  const required = (call.parameters ?? [])
     .filter((one) => one.in === "query" && one.required)
     .map((one) => `${one.name}=${one.name.toUpperCase()}`);
-  const address = `${location.origin}${call.path.replace(/\{(\w+)\}/g, (_, name) => name.toUpperCase())}${needed.length ? `?${needed.join("&")}` : ""}`;
+  const path = call.path.replace(/\{(\w+)\}/g, (_, name) => name.toUpperCase());
+  const target = `${location.origin}${path}${required.length ? `?${required.join("&")}` : ""}`;
   const method = call.method.toUpperCase();
   const isRaw = type && !type.includes("json");
-  const sent = !type ? "" : isRaw ? "--data-binary @FILE" : `-d '${JSON.stringify(body).replaceAll("'", "'\\''")}'`;
+  const bodyOption = !type
+    ? ""
+    : isRaw
+      ? "--data-binary @FILE"
+      : `-d '${JSON.stringify(body).replaceAll("'", "'\\''")}'`;
   const curl = [
     "curl",
     method === "GET" || (method === "POST" && type) ? "" : `-X ${method}`,
     type && `-H 'Content-Type: ${type}'`,
-    sent,
-    `'${address}'`,
+    bodyOption,
+    `'${target}'`,
   ]
     .filter(Boolean)
     .join(" ");
   const data = !type ? "None" : isRaw ? 'open("FILE", "rb").read()' : `json.dumps(${pythonic(body)}).encode()`;
-  const python = `import json, urllib.request\n\nrequest = urllib.request.Request(\n    "${address}",\n    data=${data},\n    headers={${type ? `"Content-Type": "${type}"` : ""}},\n    method="${method}",\n)\nwith urllib.request.urlopen(request) as answer:\n    print(answer.read().decode())\n`;
+  const python = `import json, urllib.request\n\nrequest = urllib.request.Request(\n    "${target}",\n    data=${data},\n    headers={${type ? `"Content-Type": "${type}"` : ""}},\n    method="${method}",\n)\nwith urllib.request.urlopen(request) as response:\n    print(response.read().decode())\n`;
   return { curl, python };
 }
 

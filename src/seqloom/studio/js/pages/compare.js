@@ -1,34 +1,33 @@
-// Compare: what differs, who is better and how surely, curves over seconds, one input through all
-// models, where each wins, and what each costs.
+// Compare runs: metrics with confidence intervals, costs, settings that differ, learning curves, one input for all.
 import { clear, h } from "../dom.js";
-import { get, left, post, problemBox } from "../api.js";
-import { go, path } from "../address.js";
-import { waiting } from "../shell/waiting.js";
+import { get, isAborted, post, problemBox } from "../api.js";
+import { navigate, path } from "../route.js";
+import { loading } from "../shell/loading.js";
 import { drawCurves } from "../compare/curves.js";
-import { sameInput } from "../compare/inputs.js";
-import { differences, metricTable, whereItWins } from "../compare/metrics.js";
+import { compareInputs } from "../compare/inputs.js";
+import { settingsDiff, metricTable, metricsByGroup } from "../compare/metrics.js";
 
 export const title = "Compare";
 
-export async function show(main, now, signal) {
+export async function show(main, route, signal) {
   const { runs } = await get("/runs", { signal }),
-    able = runs.filter((run) => run.has_weights);
-  const chosen = (now.query.get("runs") || "")
+    available = runs.filter((run) => run.has_weights);
+  const chosen = (route.query.get("runs") || "")
     .split(",")
-    .map((id) => able.find((run) => run.id === id))
+    .map((id) => available.find((run) => run.id === id))
     .filter(Boolean);
-  main.append(h("h1", "Compare"), picker(able, chosen));
-  if (chosen.length < 2) return void main.append(emptyState(able.length, chosen.length));
+  main.append(h("h1", "Compare"), picker(available, chosen));
+  if (chosen.length < 2) return void main.append(emptyState(available.length, chosen.length));
   const sections = ["Metrics", "Curves", "The same input"].map((name) => h("section", { "aria-label": name }));
   main.append(...sections);
   drawCurves(sections[1], chosen, signal);
-  sameInput(sections[2], chosen, signal);
-  return judge(sections[0], chosen, signal);
+  compareInputs(sections[2], chosen, signal);
+  return loadComparison(sections[0], chosen, signal);
 }
 
-function picker(able, chosen) {
-  const to = (runs) => go(path("compare", null, { runs: runs.map((run) => run.id).join(",") }));
-  const others = able.filter((run) => !chosen.includes(run) && run.task === (chosen[0] ?? run).task);
+function picker(available, chosen) {
+  const to = (runs) => navigate(path("compare", null, { runs: runs.map((run) => run.id).join(",") }));
+  const others = available.filter((run) => !chosen.includes(run) && run.task === (chosen[0] ?? run).task);
   return h(
     ".row",
     chosen.map((run) =>
@@ -39,7 +38,7 @@ function picker(able, chosen) {
           "button",
           {
             class: "quiet small",
-            "aria-label": `Take ${run.id} away`,
+            "aria-label": `Remove ${run.id}`,
             on: { click: () => to(chosen.filter((one) => one !== run)) },
           },
           "✕",
@@ -51,7 +50,7 @@ function picker(able, chosen) {
         "select",
         {
           "aria-label": "Add a run",
-          on: { change: (event) => to([...chosen, able.find((run) => run.id === event.target.value)]) },
+          on: { change: (event) => to([...chosen, available.find((run) => run.id === event.target.value)]) },
         },
         h("option", { value: "" }, "Add a run…"),
         others.map((run) => h("option", { value: run.id }, `${run.id} (${run.model})`)),
@@ -60,7 +59,7 @@ function picker(able, chosen) {
 }
 
 function emptyState(count, chosen) {
-  const told =
+  const status =
     count < 2
       ? ["There is no finished run yet.", "You have one."][count]
       : chosen
@@ -70,32 +69,32 @@ function emptyState(count, chosen) {
     ".card.compare-empty",
     h(
       "p",
-      `Pick two runs to compare. ${told} `,
+      `Pick two runs to compare. ${status} `,
       count < 2 &&
         h("a", { href: count ? "/train" : "/" }, count ? "Train a baseline: it takes seconds" : "Train one first"),
     ),
   );
 }
 
-async function judge(section, runs, signal) {
+async function loadComparison(section, runs, signal) {
   clear(section);
   try {
-    const found = await waiting(
+    const comparison = await loading(
       section,
       post("/compare", { runs: runs.map((run) => run.id), limit: 200 }, { signal }),
-      { height: 260, sentence: "All runs answer the same examples; this takes a while the first time." },
+      { height: 260, sentence: "Evaluating all runs on the same examples; this takes a while the first time." },
     );
     section.append(
-      h("p.verdict", found.verdict),
-      metricTable(found),
+      h("p.verdict", comparison.verdict),
+      metricTable(comparison),
       h(
         "ul.figure-notes",
-        (found.notes || []).map((note) => h("li", note)),
+        (comparison.notes || []).map((note) => h("li", note)),
       ),
-      differences(found),
-      whereItWins(found) || "",
+      settingsDiff(comparison),
+      metricsByGroup(comparison) || "",
     );
   } catch (problem) {
-    if (!left(problem)) section.append(problemBox(problem, () => judge(section, runs, signal)));
+    if (!isAborted(problem)) section.append(problemBox(problem, () => loadComparison(section, runs, signal)));
   }
 }

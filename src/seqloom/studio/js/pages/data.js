@@ -1,98 +1,98 @@
-// Data check: what was found in a file, how the model will see it, and what is worth a look.
+// Data check: task, format, statistics and findings of a file, and its first rows tokenized.
 
-import { facts, h, icon, put, section, sheet } from "../dom.js";
-import { at, get } from "../api.js";
-import { onChange, set } from "../address.js";
-import { waiting } from "../shell/waiting.js";
-import { bytes, count, number, percent } from "../shell/words.js";
-import { levelBadge } from "../shell/states.js";
+import { definitionList, h, icon, put, section, dataTable } from "../dom.js";
+import { get, url } from "../api.js";
+import { onRouteChange, setQuery } from "../route.js";
+import { loading } from "../shell/loading.js";
+import { bytes, count, number, percent } from "../shell/format.js";
+import { levelBadge } from "../shell/badges.js";
 import { query } from "../shell/recipes.js";
 import { findingParts, fixesOf } from "../shell/findings.js";
-import { bars } from "../shell/bars.js";
+import { countBars } from "../shell/countbars.js";
 
 export const title = "Data check";
 export const listens = true;
-const READING = ["task", "encoding", "columns", "format", "skip_bad"];
+const READ_OPTIONS = ["task", "encoding", "columns", "format", "skip_bad"];
 
-/** Fill the page, and again whenever the address asks to read the file in another way. */
-export async function show(main, place, signal) {
+/** Fill the page, and refill it when the reading options in the URL change. */
+export async function show(main, route, signal) {
   const body = main.appendChild(h("div"));
   const { tasks } = await get("/tasks", { signal });
-  const draw = async (now) => {
-    const asked = new URLSearchParams(
-      READING.filter((name) => now.query.get(name)).map((name) => [name, now.query.get(name)]),
+  const draw = async (current) => {
+    const options = new URLSearchParams(
+      READ_OPTIONS.filter((name) => current.query.get(name)).map((name) => [name, current.query.get(name)]),
     );
     body.ariaBusy = "true";
-    const report = get(`${at`/datasets/${now.id}/report`}?${asked}`, { signal });
-    const found = await waiting(body.childElementCount ? h("div") : body, report, {
+    const report = get(`${url`/datasets/${current.id}/report`}?${options}`, { signal });
+    const check = await loading(body.childElementCount ? h("div") : body, report, {
       height: 420,
       sentence: "Reading the whole file…",
     });
     body.ariaBusy = "false";
-    put(body, page(found, now, tasks));
+    put(body, page(check, current, tasks));
   };
-  onChange((now, how) => how !== "go" && now.id === place.id && draw(now), { signal });
-  await draw(place);
+  onRouteChange((next, how) => how !== "go" && next.id === route.id && draw(next), { signal });
+  await draw(route);
 }
 
-function page(found, now, tasks) {
-  const { report, dataset } = found;
+function page(check, route, tasks) {
+  const { report, dataset } = check;
   const counts = Object.entries(report.counts ?? {}).filter(([name]) => !["blank", "bad"].includes(name));
   return [
     h("h1", dataset.name),
     h(
       ".row.apart",
       h("p.muted", [...counts.map(([name, n]) => `${number(n)} ${name}`), bytes(dataset.bytes)].join(" · ")),
-      onward(found, now),
+      continueButton(check, route),
     ),
     h(
       ".two",
       h(
         ".stack",
-        section("What I found"),
-        taskCard(found, now, tasks),
+        section("Summary"),
+        taskCard(check, route, tasks),
         report.format && factsCard(report),
-        labelsAndLengths(found),
+        labelsAndLengths(check),
       ),
-      h(".stack", section("Worth a look"), findingsCard(found)),
+      h(".stack", section("Findings"), findingsCard(check)),
     ),
-    found.rows?.length > 0 && rowsSection(found.rows),
+    check.rows?.length > 0 && rowsSection(check.rows),
   ];
 }
 
-// The way to training is closed, with the reason in words, while a problem stands.
-function onward(found, now) {
-  const words = ["Continue to training", icon("right")];
-  if (!found.ok)
+// Disabled, with the reason, as long as the data have a problem.
+function continueButton(check, route) {
+  const label = ["Continue to training", icon("right")];
+  if (!check.ok)
     return h(
       ".row",
-      h("button", { id: "continue", "aria-disabled": "true", "aria-describedby": "reason" }, words),
-      h("p.bad", { id: "reason" }, `Closed: ${found.reason ?? "a problem has to be solved first"}`),
+      h("button", { id: "continue", "aria-disabled": "true", "aria-describedby": "reason" }, label),
+      h("p.bad", { id: "reason" }, `Not possible yet: ${check.reason ?? "a problem has to be solved first"}`),
     );
-  const read = READING.slice(1)
-    .filter((name) => now.query.get(name))
-    .map((name) => [`data.${name}`, now.query.get(name)]);
-  const settings = { ...found.next?.settings, ...Object.fromEntries(read) };
+  const changed = READ_OPTIONS.slice(1)
+    .filter((name) => route.query.get(name))
+    .map((name) => [`data.${name}`, route.query.get(name)]);
+  const settings = { ...check.next?.settings, ...Object.fromEntries(changed) };
   return h(
     "a.button.primary",
     {
-      href: `/train?${query({ dataset: now.id, task: found.next?.task ?? found.report.task, settings })}`,
+      href: `/train?${query({ dataset: route.id, task: check.next?.task ?? check.report.task, settings })}`,
       id: "continue",
     },
-    words,
+    label,
   );
 }
 
-function taskCard({ report, tasks: nearest = [] }, now, tasks) {
-  const chosen = report.task || now.query.get("task") || "";
-  const choose = (task) => set({ task });
+function taskCard({ report, tasks: nearest = [] }, route, tasks) {
+  const chosen = report.task || route.query.get("task") || "";
+  const choose = (task) => setQuery({ task });
   return h(
     ".card",
     h(
       "p",
       chosen
         ? [h("strong", `Task: ${chosen}`), report.why && h("span.muted", `: ${report.why}`)]
-        : h("strong", "No task was guessed."),
+        : h("strong", "No task was detected."),
     ),
     h("p.small", tasks.find((task) => task.name === chosen)?.summary),
     h(
@@ -113,16 +113,16 @@ function taskCard({ report, tasks: nearest = [] }, now, tasks) {
 }
 
 function factsCard(report) {
-  const marks = { "\t": " by tabs", ",": " by commas", ";": " by semicolons" };
+  const delimiters = { "\t": ", tab-separated", ",": ", comma-separated", ";": ", semicolon-separated" };
   const header = report.header?.length ? `, header: ${report.header.join(", ")}` : "";
   const part = (one) =>
-    `${count(one.total, "symbol")} (${one.unit}), ${number(one.kinds)} different; median ${number(one.median)}, longest ${number(one.longest)}${one.longest_line ? ` in line ${number(one.longest_line)}` : ""}`;
+    `${count(one.total, "token")} (${one.unit}), ${number(one.kinds)} distinct; length: median ${number(one.median)}, longest ${number(one.longest)}${one.longest_line ? ` in line ${number(one.longest_line)}` : ""}`;
   const { blank, bad } = report.counts;
   return h(
     ".card",
-    facts(
+    definitionList(
       [
-        ["Layout", `${report.format}${marks[report.delimiter] ?? ""}${header}`],
+        ["Format", `${report.format}${delimiters[report.delimiter] ?? ""}${header}`],
         ["Encoding", report.encoding],
         ...(report.parts ?? []).map((one) => [one.role, part(one)]),
         ...Object.entries(report.facts ?? {}),
@@ -136,8 +136,8 @@ function factsCard(report) {
 function labelsAndLengths({ report, lengths }) {
   const labels = Object.entries(report.labels ?? {}).sort((a, b) => b[1] - a[1]);
   const total = labels.reduce((sum, [, n]) => sum + n, 0);
-  const card = (title, words, pairs) =>
-    pairs.length > 0 && h(".card", h("h3", title), h("p.small", words()), bars(pairs));
+  const card = (title, caption, pairs) =>
+    pairs.length > 0 && h(".card", h("h3", title), h("p.small", caption()), countBars(pairs));
   return [
     card(
       "Labels",
@@ -148,7 +148,7 @@ function labelsAndLengths({ report, lengths }) {
     Object.entries(lengths ?? {}).map(([role, bins]) =>
       card(
         `Lengths: ${role}`,
-        () => `Most are ${bins.reduce((a, b) => (b.n > a.n ? b : a)).title} symbols long.`,
+        () => `Most are ${bins.reduce((a, b) => (b.n > a.n ? b : a)).title} tokens long.`,
         bins.map((bin) => [bin.title, bin.n]),
       ),
     ),
@@ -160,7 +160,7 @@ function findingsCard({ report: { findings, passed }, rows }) {
   return h(
     ".card.findings",
     findings.map((finding) => findingItem(finding, shown)),
-    !findings.length && h("p.good", icon("finished"), " Nothing is wrong with this file."),
+    !findings.length && h("p.good", icon("finished"), " No problems found."),
     passed.length > 0 &&
       h(
         "details",
@@ -168,7 +168,7 @@ function findingsCard({ report: { findings, passed }, rows }) {
         h("summary", `${count(passed.length, "check")} passed`),
         h(
           "ul.small",
-          passed.map((words) => h("li", words)),
+          passed.map((text) => h("li", text)),
         ),
       ),
   );
@@ -195,23 +195,23 @@ function findingItem(finding, shown) {
     parts.help.filter((line) => !fixes.some((fix) => fix.line === line)).map((line) => h("p.small", line)),
     h(
       ".row",
-      fixes.map((fix) => h("button.small", { onclick: () => set(fix.change) }, fix.words)),
+      fixes.map((fix) => h("button.small", { onclick: () => setQuery(fix.change) }, fix.words)),
     ),
   );
 }
 
 function rowsSection(rows) {
-  const symbols = rows.flatMap((row) => Object.values(row.symbols ?? {})).flat();
+  const tokens = rows.flatMap((row) => Object.values(row.symbols ?? {})).flat();
   const roles = [...new Set(rows.flatMap((row) => Object.keys(row.symbols ?? {})))];
   const labelled = rows.some((row) => row.label != null) && !roles.includes("label");
   return section(
-    "As the model will see it",
+    "Tokenized rows",
     h(
       "p.muted.small",
-      `${count(rows.length, "row")}, one chip per symbol.`,
-      symbols.some((symbol) => symbol.known === false) && " Hatched symbols are too rare to be known.",
+      `${count(rows.length, "row")}, one chip per token.`,
+      tokens.some((token) => token.known === false) && " Hatched tokens are too rare for the vocabulary (unknown).",
     ),
-    sheet(
+    dataTable(
       ["Line .number muted", ...roles, ...(labelled ? ["label"] : [])],
       rows.map((row) => [
         { id: `line-${row.line}` },
@@ -226,15 +226,15 @@ function rowsSection(rows) {
 
 const MARKS = { " ": "·", "\n": "↵", "\t": "⇥", "": "∅" };
 
-const chips = (symbols, more = 0) =>
+const chips = (tokens, more = 0) =>
   h(
     ".chips",
     { dir: "auto" },
-    symbols
+    tokens
       .slice(0, 80)
       .map(({ text, known }) =>
-        h("span.chip", known === false ? { class: "unknown", title: "unknown to the model" } : {}, MARKS[text] ?? text),
+        h("span.chip", known === false ? { class: "unknown", title: "unknown token" } : {}, MARKS[text] ?? text),
       ),
-    symbols.length + more > 80 &&
-      h("span.muted", `… ${number(symbols.length + more - Math.min(80, symbols.length))} more`),
+    tokens.length + more > 80 &&
+      h("span.muted", `… ${number(tokens.length + more - Math.min(80, tokens.length))} more`),
   );

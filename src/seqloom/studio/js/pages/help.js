@@ -1,22 +1,22 @@
-// The page of an error code, as `seqloom explain` tells it.
+// The help page of an error code, as `seqloom explain CODE`.
 
 import { h } from "../dom.js";
 import { get } from "../api.js";
 import { markdown } from "../shell/markdown.js";
-import { waiting } from "../shell/waiting.js";
+import { loading } from "../shell/loading.js";
 
-export const title = (place) => place.id ?? "Help";
+export const title = (route) => route.id ?? "Help";
 
 /** Fill the page; without a code, open the help of the studio. */
-export async function show(main, place, signal) {
-  if (!place.id) return document.dispatchEvent(new CustomEvent("help"));
-  const page = await waiting(main, get(`/help/${encodeURIComponent(place.id)}`, { signal }));
+export async function show(main, route, signal) {
+  if (!route.id) return document.dispatchEvent(new CustomEvent("help"));
+  const page = await loading(main, get(`/help/${encodeURIComponent(route.id)}`, { signal }));
   main.append(
     h("h1", `${page.code}: ${page.title}`),
     ...[
       ["What it means", page.what],
       ["What to do", page.fix],
-      ["Why it is so", page.why],
+      ["Why it is an error", page.why],
     ]
       .filter(([, text]) => text)
       .map(([name, text]) => h("section", h("h2", name), markdown(text))),

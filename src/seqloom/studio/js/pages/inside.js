@@ -1,29 +1,29 @@
-// Look inside: one input, one rail with one cursor, and a card for each thing the model records.
+// Look inside: one input, one token strip with a cursor, and a card for each view of the model.
 import { clear, h } from "../dom.js";
 import { get } from "../api.js";
-import { onChange, path, place as here, set } from "../address.js";
+import { currentRoute, onRouteChange, path, setQuery } from "../route.js";
 import { onTheme } from "../theme.js";
 import { shortcut } from "../keys.js";
 import { toggleTable } from "../figures/figure.js";
 import { card } from "../cards/card.js";
-import { cursorsOf } from "../cards/cursors.js";
-import { editing, replacing } from "../cards/edits.js";
-import { timeLapse } from "../cards/lapse.js";
-import { chooseModel, exampleChips } from "../cards/choosing.js";
+import { createCursors } from "../cards/cursors.js";
+import { interventionBanner, replaceForm } from "../cards/interventions.js";
+import { timeLapse } from "../cards/timelapse.js";
+import { modelPicker, exampleChips } from "../cards/pickers.js";
 
-export const title = (now) => (now.id ? `Inside ${now.id}` : "Look inside");
+export const title = (route) => (route.id ? `Inside ${route.id}` : "Look inside");
 export const listens = true;
 
-export async function show(main, now, signal) {
-  if (!now.id) return chooseModel(main, "inside", "Look inside", "Which model do you want to look into?", signal);
-  const model = await get(`/models/${encodeURIComponent(now.id)}`, { signal });
+export async function show(main, route, signal) {
+  if (!route.id) return modelPicker(main, "inside", "Look inside", "Choose a model to look inside.", signal);
+  const model = await get(`/models/${encodeURIComponent(route.id)}`, { signal });
   const page = pageOf(model, signal);
   main.append(
     h("h1", "Inside ", h("span.wrap", model.id)),
     page.form,
     page.lapse.element,
     page.edits.element,
-    page.railLine,
+    page.stripLine,
     page.replace.element,
     page.jump,
     h(".inside", page.column, page.aside),
@@ -33,9 +33,9 @@ export async function show(main, now, signal) {
 }
 
 function pageOf(model, signal) {
-  const query = () => here().query;
+  const query = () => currentRoute().query;
   const series = model.form === "forecast" || model.task === "forecast";
-  const railLine = h(".rail-line", { hidden: true });
+  const stripLine = h(".strip-line", { hidden: true });
   const column = h(".inside-cards"),
     valueList = h("dl.facts.cursor-values");
   const valueCard = h(
@@ -48,17 +48,17 @@ function pageOf(model, signal) {
   const text = () => query().get("text") ?? "";
   const page = {
     model,
-    railLine,
+    stripLine,
     column,
     aside,
-    kept: new Map(),
-    // A series that was probed is known by its name alone; what was typed waits until it is over.
-    input: () => (page.step() !== null ? { text: page.probe() } : { [series ? "series" : "text"]: text() }),
-    probe: () => (series ? (query().get("probe") ?? "") : text()),
-    probed: (name, isNow) => (series ? { probe: isNow ? null : name } : { text: name }),
+    cache: new Map(),
+    // Time series in snapshots are identified by name; the typed series stays in `text` during the time-lapse.
+    input: () => (page.step() !== null ? { text: page.snapshotInput() } : { [series ? "series" : "text"]: text() }),
+    snapshotInput: () => (series ? (query().get("probe") ?? "") : text()),
+    snapshotQuery: (name, isFinal) => (series ? { probe: isFinal ? null : name } : { text: name }),
     edit: () => (page.step() === null ? page.edits.edit() : ""),
-    edits: editing(query, () => {
-      cursors.forget();
+    edits: interventionBanner(query, () => {
+      cursors.reset();
       reload();
       cards.forEach((one) => one.redraw());
     }),
@@ -66,47 +66,48 @@ function pageOf(model, signal) {
     option: (view, name) =>
       query().get(`${view}.${name}`) ?? (["layer", "head", "cell"].includes(name) ? query().get(name) : null),
     choose(view, name, value) {
-      set({ [`${view}.${name}`]: value }, { replace: true });
+      setQuery({ [`${view}.${name}`]: value }, { replace: true });
       if (view === "cell" && name === "cell") cards.find((one) => one.view.view === "cell")?.load();
     },
     show(view, options) {
-      set(Object.fromEntries(Object.entries(options).map(([name, value]) => [`${view}.${name}`, value])));
+      setQuery(Object.fromEntries(Object.entries(options).map(([name, value]) => [`${view}.${name}`, value])));
       cards.find((one) => one.view.view === view)?.load();
       document.getElementById(`card-${view}`)?.scrollIntoView({ block: "start" });
     },
     setTokens(json) {
-      cursors.learn(json);
-      tellCursor();
+      cursors.setTokens(json);
+      updateReplaceForm();
     },
     curl: (view, body) =>
       `curl -s ${location.origin}/api/v1/models/${encodeURIComponent(model.id)}/views/${view} \\\n  -H 'Content-Type: application/json' \\\n  -d '${JSON.stringify(body).replaceAll("'", "'\\''")}'`,
     python: (view, body) => pythonOf(model, view, body),
   };
-  const cursors = cursorsOf({
-    line: railLine,
+  const cursors = createCursors({
+    line: stripLine,
     moved: () => {
       cards.forEach((one) => one.follow());
-      tellValues();
-      tellCursor();
+      updateValues();
+      updateReplaceForm();
     },
   });
   page.cursors = cursors;
-  page.replace = replacing(page.edits, series);
-  const tellCursor = () => page.replace.tell(page.step() === null ? cursors.at("src") : null, cursors.symbol("src"));
+  page.replace = replaceForm(page.edits, series);
+  const updateReplaceForm = () =>
+    page.replace.show(page.step() === null ? cursors.at("src") : null, cursors.token("src"));
   const cards = (model.views || []).map((view) => card(view, page));
   page.cards = cards;
   page.lapse = timeLapse(
     page,
     () => {
       form.value(text());
-      cursors.forget();
+      cursors.reset();
       reload();
     },
     signal,
   );
   const form = inputForm(model, series, text, (value) => {
-    set({ text: value, at: null, to: null, step: null, probe: null, edit: null });
-    cursors.forget();
+    setQuery({ text: value, at: null, to: null, step: null, probe: null, edit: null });
+    cursors.reset();
     reload();
   });
   page.form = form.element;
@@ -124,11 +125,11 @@ function pageOf(model, signal) {
   page.missing = (model.missing || []).length
     ? h(
         "p.muted.missing",
-        `Not shown for this model: ${[...new Set(model.missing.map((one) => one.title.toLowerCase()))].join(", ")}.`,
+        `Not available for this model: ${[...new Set(model.missing.map((one) => one.title.toLowerCase()))].join(", ")}.`,
       )
     : "";
 
-  function tellValues() {
+  function updateValues() {
     const rows = cards.flatMap((one) => one.values());
     clear(valueList).append(...rows.flatMap(([name, value]) => [h("dt", name), h("dd", h("bdi", String(value)))]));
     valueCard.hidden = !rows.length;
@@ -136,9 +137,9 @@ function pageOf(model, signal) {
   const watcher = new IntersectionObserver(
     (entries) =>
       entries.forEach((entry) => {
-        const one = cards.find((found) => found.element === entry.target);
+        const one = cards.find((other) => other.element === entry.target);
         if (entry.isIntersecting && one) {
-          one.seen = true;
+          one.isVisible = true;
           load(one);
         }
       }),
@@ -149,21 +150,21 @@ function pageOf(model, signal) {
   async function load(one) {
     if (!text() && page.step() === null) return;
     await one.load();
-    tellValues();
+    updateValues();
   }
   function reload() {
-    page.lapse.tell();
-    page.edits.tell();
-    for (const one of cards) if (one.seen) load(one);
+    page.lapse.update();
+    page.edits.show();
+    for (const one of cards) if (one.isVisible) load(one);
   }
   function jumpTo(event, one) {
     event.preventDefault();
-    set({ view: one.view.view }, { replace: true });
+    setQuery({ view: one.view.view }, { replace: true });
     one.element.scrollIntoView({ block: "start" });
   }
   page.start = () => {
     if (!cards.length) {
-      column.append(h("p.card", "This model records nothing that could be shown."));
+      column.append(h("p.card", "This model has no views."));
       return;
     }
     if (!text()) column.append(emptyState(model, form, series));
@@ -174,24 +175,24 @@ function pageOf(model, signal) {
       watcher.observe(one.element);
     }
     valueCard.hidden = true;
-    page.edits.tell();
+    page.edits.show();
     const wanted = query().get("view");
     if (wanted)
       requestAnimationFrame(() => document.getElementById(`card-${wanted}`)?.scrollIntoView({ block: "start" }));
     onTheme(() => cards.forEach((one) => one.redraw()), { signal });
-    onChange(
-      (now, how) => {
-        if (how !== "back" || now.page !== "inside" || now.id !== model.id) return;
+    onRouteChange(
+      (route, how) => {
+        if (how !== "back" || route.page !== "inside" || route.id !== model.id) return;
         form.value(text());
-        cursors.forget();
+        cursors.reset();
         reload();
       },
       { signal },
     );
-    shortcut("/", "Put the cursor into the input", () => form.focus(), { signal });
+    shortcut("/", "Focus the input", () => form.focus(), { signal });
     shortcut(
       "t",
-      "Table of the figure with the focus, or of the first",
+      "Table of the focused figure, or of the first",
       () => toggleTable(document.activeElement?.closest(".figure") || column.querySelector(".figure")),
       { signal },
     );
@@ -199,7 +200,7 @@ function pageOf(model, signal) {
   return page;
 }
 
-/** One text field; Enter looks, Shift+Enter is a new line; examples of the test part as chips. */
+/** A text field: Enter submits, Shift+Enter is a new line; examples of the test set as chips. */
 function inputForm(model, series, text, send) {
   const field = h("textarea", {
     id: "inside-text",
@@ -209,14 +210,14 @@ function inputForm(model, series, text, send) {
     value: text(),
     placeholder: series ? "time,value\n2024-01,12.5\n2024-02,13.1" : "Type a text…",
   });
-  const look = () => {
+  const submit = () => {
     document.querySelector(".inside-empty")?.remove();
     send(field.value);
   };
   field.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.shiftKey || series || event.isComposing) return;
     event.preventDefault();
-    look();
+    submit();
   });
   const element = h(
     "form.inside-form",
@@ -224,18 +225,18 @@ function inputForm(model, series, text, send) {
       on: {
         submit: (event) => {
           event.preventDefault();
-          look();
+          submit();
         },
       },
     },
-    h("label", { for: "inside-text", class: "unseen" }, series ? "A series of numbers" : "A text to look at"),
+    h("label", { for: "inside-text", class: "visually-hidden" }, series ? "Time series" : "Text"),
     field,
     h(
       ".row",
       h("button", { type: "submit", class: "primary" }, "Look inside"),
-      exampleChips(model, "From the test part:", (example) => {
+      exampleChips(model, "From the test set:", (example) => {
         field.value = example;
-        look();
+        submit();
       }),
       h("a.small", { href: path("try", model.id, { text: text() }) }, "Try it"),
     ),
@@ -243,8 +244,8 @@ function inputForm(model, series, text, send) {
   return {
     element,
     focus: () => field.focus(),
-    value: (words) => {
-      field.value = words;
+    value: (content) => {
+      field.value = content;
     },
   };
 }
@@ -255,7 +256,7 @@ function emptyState(model, form, series) {
     ".card.inside-empty",
     h(
       "p",
-      series ? "Paste a series as CSV above and press Look inside" : "Type a text above and press Enter",
+      series ? "Paste a time series as CSV above and press Look inside" : "Type a text above and press Enter",
       first
         ? [
             ", or ",
@@ -270,7 +271,7 @@ function emptyState(model, form, series) {
                   },
                 },
               },
-              "use one from the test part",
+              "use one from the test set",
             ),
           ]
         : "",
@@ -280,9 +281,9 @@ function emptyState(model, form, series) {
 }
 
 function pythonOf({ folder }, view, { text, series, ...options }) {
-  const given = [
+  const parameters = [
     series === undefined ? JSON.stringify(text) : 'file="series.csv"',
     ...Object.entries({ view, ...options }).map(([name, value]) => `${name}=${JSON.stringify(value)}`),
   ].join(", ");
-  return `import seqloom\n\nrun = seqloom.load(${JSON.stringify(folder)})\npicture = run.inspect(${given})\nprint(picture.caption)\npicture.save("${view}.svg")`;
+  return `import seqloom\n\nrun = seqloom.load(${JSON.stringify(folder)})\nview = run.inspect(${parameters})\nprint(view.caption)\nview.save("${view}.svg")`;
 }

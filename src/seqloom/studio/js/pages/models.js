@@ -1,28 +1,28 @@
-// Models: the list of all that can answer, and the card of one.
+// Models: the list of trained models, and the model card of one.
 
-import { h, icon, put, sheet, taskIcon } from "../dom.js";
-import { at, del, get, post, problemBox } from "../api.js";
-import { go, path } from "../address.js";
-import { waiting } from "../shell/waiting.js";
-import { bytes } from "../shell/words.js";
-import { asked, confirmed, undoable } from "../shell/asking.js";
-import { copyButton } from "../shell/copying.js";
+import { h, icon, put, dataTable, taskIcon } from "../dom.js";
+import { del, get, post, problemBox, url } from "../api.js";
+import { navigate, path } from "../route.js";
+import { loading } from "../shell/loading.js";
+import { bytes } from "../shell/format.js";
+import { confirmDialog, promptDialog, undoNotice } from "../shell/dialogs.js";
+import { copyButton } from "../shell/copy.js";
 import { markdown } from "../shell/markdown.js";
 
-export const title = (place) => (place.id ? `Model ${place.id}` : "Models");
+export const title = (route) => (route.id ? `Model ${route.id}` : "Models");
 
 /** The list, or one card. */
-export async function show(main, place, signal) {
-  if (place.id) return showCard(main, place.id, signal);
+export async function show(main, route, signal) {
+  if (route.id) return showCard(main, route.id, signal);
   main.append(h("h1", "Models"));
-  const { models } = await waiting(main, get("/models", { signal }), { height: 240 });
+  const { models } = await loading(main, get("/models", { signal }), { height: 240 });
   if (!models.length)
     return main.append(
       h("p", "No model yet. ", h("a", { href: "/" }, "Train one"), ": an example takes about a minute."),
     );
   main.append(
-    sheet(
-      ["Model .wrap", "Task", "Kind .hide-narrow", "Best .number", "Size .number hide-narrow", " .hide-narrow"],
+    dataTable(
+      ["Name .wrap", "Task", "Model .hide-narrow", "Best .number", "Size .number hide-narrow", " .hide-narrow"],
       models.map((model) => [
         { dataset: { model: model.id } },
         h("a", { href: path("models", model.id) }, h("strong", model.id)),
@@ -41,38 +41,38 @@ export async function show(main, place, signal) {
 }
 
 async function showCard(main, id, signal) {
-  const { markdown: card } = await waiting(main, get(at`/models/${id}/card`, { signal }), { height: 420 });
-  const told = h("div");
+  const { markdown: card } = await loading(main, get(url`/models/${id}/card`, { signal }), { height: 420 });
+  const message = h("div");
   const remove = async () => {
     if (
-      !(await confirmed({
+      !(await confirmDialog({
         title: `Delete ${id}?`,
-        text: "Its folder goes: the weights, the curves and the card.",
+        text: "This deletes its folder: the weights, the curves and the card.",
         yes: "Delete",
       }))
     )
       return;
     put(
-      told,
-      undoable(`${id} will be deleted in 10 s.`, () =>
-        del(at`/models/${id}`).then(
-          () => signal.aborted || go("/models"), // who is elsewhere by now stays there
-          (problem) => put(told, problemBox(problem)),
+      message,
+      undoNotice(`${id} will be deleted in 10 s.`, () =>
+        del(url`/models/${id}`).then(
+          () => signal.aborted || navigate("/models"), // unless the user has left the page
+          (problem) => put(message, problemBox(problem)),
         ),
       ),
     );
   };
   const rename = () =>
-    asked({
+    promptDialog({
       title: `Rename ${id}`,
-      label: "Its new name",
-      help: "Small letters, digits and hyphens. Addresses with the old name will not find it any more.",
+      label: "New name",
+      help: "Small letters, digits and hyphens. URLs with the old name will no longer work.",
       value: id,
       yes: "Rename",
       act: async (name) => {
-        await post(at`/models/${id}:rename`, { name });
+        await post(url`/models/${id}:rename`, { name });
         document.dispatchEvent(new CustomEvent("runs-changed"));
-        go(path("models", name), { replace: true });
+        navigate(path("models", name), { replace: true });
       },
     });
   main.append(
@@ -86,12 +86,12 @@ async function showCard(main, id, signal) {
         h("a.button", { href: path("run", id) }, "Curves"),
         h("a.button", { href: path("serve", null, { model: id }) }, "Serve"),
         copyButton(() => card, "Copy card"),
-        h("a.button.small", { href: `/api/v1${at`/models/${id}/export`}`, download: `${id}.zip` }, "Export"),
+        h("a.button.small", { href: `/api/v1${url`/models/${id}/export`}`, download: `${id}.zip` }, "Export"),
         h("button.small", { id: "rename", onclick: rename }, "Rename"),
         h("button.quiet.danger.small", { onclick: remove }, "Delete"),
       ),
     ),
-    told,
+    message,
     h("article.model-page", markdown(card)),
   );
 }

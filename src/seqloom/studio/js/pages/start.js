@@ -1,20 +1,20 @@
-// Start: drop a file, paste a text, or choose an example; below, the runs there are.
+// The start page: upload a file, paste a text, or choose an example; below, the list of runs.
 
-import { h, icon, put, sheet, taskIcon } from "../dom.js";
-import { at, get, left, post, problemBox } from "../api.js";
-import { go, path } from "../address.js";
-import { waiting } from "../shell/waiting.js";
-import { ago, duration, percent } from "../shell/words.js";
-import { spark, stateBadge } from "../shell/states.js";
-import { dropZone } from "../shell/dropping.js";
+import { h, icon, put, dataTable, taskIcon } from "../dom.js";
+import { get, isAborted, post, problemBox, url } from "../api.js";
+import { navigate, path } from "../route.js";
+import { loading } from "../shell/loading.js";
+import { ago, duration, percent } from "../shell/format.js";
+import { sparkline, stateBadge } from "../shell/badges.js";
+import { dropZone } from "../shell/dropzone.js";
 import { query } from "../shell/recipes.js";
 
 export const title = "Train";
 
 /** Fill the page. */
-export async function show(main, place, signal) {
+export async function show(main, route, signal) {
   const [runsBox, examplesBox] = [h("section", { hidden: true }), h("section")];
-  const drop = dropZone({ paste: place.query.has("paste"), signal, done: (data) => go(path("data", data.id)) });
+  const drop = dropZone({ paste: route.query.has("paste"), signal, done: (data) => navigate(path("data", data.id)) });
   main.append(
     h("h1", "Train a sequence model on your own file."),
     drop,
@@ -24,25 +24,25 @@ export async function show(main, place, signal) {
   );
   const examples = get("/examples", { signal });
   examples.catch(() => {});
-  const { runs } = await waiting(examplesBox, get("/runs", { signal }), { height: 260 });
+  const { runs } = await loading(examplesBox, get("/runs", { signal }), { height: 260 });
   drop.classList.toggle("small-drop", runs.length > 0);
   if (runs.length) showRuns(runsBox, runs);
-  keepFresh(runsBox, signal);
+  pollRuns(runsBox, signal);
   put(
     examplesBox,
     h("h2", runs.length ? "Examples" : "No file? Try one of these"),
     h("p.muted", "Each trains in about a minute on a laptop."),
   );
   try {
-    const found = await waiting(examplesBox, examples, { height: 240 });
+    const { examples: all } = await loading(examplesBox, examples, { height: 240 });
     examplesBox.append(
       h(
         ".grid",
-        found.examples.map((example) => exampleCard(example, signal)),
+        all.map((example) => exampleCard(example, signal)),
       ),
     );
   } catch (problem) {
-    if (!left(problem)) examplesBox.append(problemBox(problem));
+    if (!isAborted(problem)) examplesBox.append(problemBox(problem));
   }
 }
 
@@ -61,7 +61,7 @@ function showRuns(box, runs) {
         `${state === "running" ? "Watch" : "Continue with"} ${name}`,
       ),
     ),
-    sheet(
+    dataTable(
       [
         "Run .name",
         "Task .hide-narrow",
@@ -69,7 +69,7 @@ function showRuns(box, runs) {
         "State",
         "Best .number",
         "Curve .hide-narrow",
-        "Last change .hide-narrow muted",
+        "Updated .hide-narrow muted",
       ],
       runs.map(runRow),
       { class: "runs" },
@@ -86,27 +86,27 @@ const runRow = (run) => [
   run.model,
   h("span.row", stateBadge(run.state), run.state === "running" && h("span.small.number", percent(run.progress))),
   h("span", { title: run.metric_title ?? "" }, run.best_shown ?? "–"),
-  spark(run.curve, `${run.metric_title ?? "metric"} over ${run.curve?.length} evaluations`),
+  sparkline(run.curve, `${run.metric_title ?? "metric"} over ${run.curve?.length} evaluations`),
   ago(run.age),
 ];
 
-// The list is asked for anew, more often while something runs.
-function keepFresh(box, signal) {
+// Polls the list of runs, more often while one is running.
+function pollRuns(box, signal) {
   let timer = 0;
   signal.addEventListener("abort", () => clearTimeout(timer));
-  const again = (ms) => (timer = setTimeout(look, ms));
-  const look = async () => {
+  const schedule = (ms) => (timer = setTimeout(refresh, ms));
+  const refresh = async () => {
     const { runs = [] } = await get("/runs", { signal }).catch(() => ({}));
     if (signal.aborted) return;
     if (runs.length && !box.contains(document.activeElement)) showRuns(box, runs);
-    again(runs.some((run) => ["running", "waiting"].includes(run.state)) ? 3000 : 6000);
+    schedule(runs.some((run) => ["running", "waiting"].includes(run.state)) ? 3000 : 6000);
   };
-  again(3000);
+  schedule(3000);
 }
 
 function exampleCard(example, signal) {
-  const told = h("div");
-  const button = (words, then, kind, ...icons) =>
+  const message = h("div");
+  const button = (label, then, kind, ...icons) =>
     h(
       "button.small",
       {
@@ -115,15 +115,15 @@ function exampleCard(example, signal) {
           const pressed = event.currentTarget;
           pressed.disabled = true;
           try {
-            await then(await post(at`/examples/${example.name}`, {}, { signal }));
+            await then(await post(url`/examples/${example.name}`, {}, { signal }));
           } catch (problem) {
-            if (!left(problem)) put(told, problemBox(problem));
+            if (!isAborted(problem)) put(message, problemBox(problem));
           }
           pressed.disabled = false;
         },
       },
       icons,
-      words,
+      label,
     );
   const time = example.seconds == null ? "about a minute" : `about ${duration(Math.max(1, example.seconds))} here`;
   return h(
@@ -131,14 +131,14 @@ function exampleCard(example, signal) {
     { dataset: { example: example.name } },
     h("h3", taskIcon(example.form ?? example.task), example.title),
     h("p.small", example.sentence),
-    h("p.small.muted", time, example.source === "made" && " · data made on the spot"),
+    h("p.small.muted", time, example.source === "made" && " · synthetic data"),
     h(
       ".row",
       button("Train it", train, "primary", icon("play")),
       button("Settings", settings, "quiet"),
-      button("Data", look, "quiet"),
+      button("Data", showData, "quiet"),
     ),
-    told,
+    message,
   );
 }
 
@@ -151,12 +151,13 @@ async function train(chosen) {
     recipes: models.map((model) => ({ task, data: idOf(chosen), model, settings: settingsOf(chosen, model) })),
   });
   document.dispatchEvent(new CustomEvent("runs-changed"));
-  go(path("run", runs.at(-1)));
+  navigate(path("run", runs.at(-1)));
 }
 
 const settings = (chosen) =>
-  go(
+  navigate(
     `/train?${query({ ...chosen, settings: Object.assign({}, ...chosen.models.map((model) => settingsOf(chosen, model))) })}`,
   );
 
-const look = (chosen) => (idOf(chosen) ? go(path("data", idOf(chosen), { task: chosen.task })) : settings(chosen));
+const showData = (chosen) =>
+  idOf(chosen) ? navigate(path("data", idOf(chosen), { task: chosen.task })) : settings(chosen);

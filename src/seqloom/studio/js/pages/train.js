@@ -1,45 +1,41 @@
-// Train: data, models, settings, on one page; the same on the command line always below.
+// Train: choose data, models and settings; the equivalent command is shown below.
 
-import { facts, h, icon, put, write } from "../dom.js";
-import { at, get, left, post, problemBox } from "../api.js";
-import { go, path, set } from "../address.js";
-import { waiting } from "../shell/waiting.js";
-import { bytes, capital, count } from "../shell/words.js";
-import { command } from "../shell/copying.js";
+import { definitionList, h, icon, put, write } from "../dom.js";
+import { get, isAborted, post, problemBox, url } from "../api.js";
+import { navigate, path, setQuery } from "../route.js";
+import { loading } from "../shell/loading.js";
+import { bytes, capital, count } from "../shell/format.js";
+import { command } from "../shell/copy.js";
 import { query, settingsOf } from "../shell/recipes.js";
-import { field, markWrong, optionsOf, usual } from "../train/fields.js";
-import { checked, commandOf, differing, recipes } from "../train/order.js";
+import { commonOptions, field, markInvalid, optionsOf } from "../train/fields.js";
+import { checkRecipes, commandOf, nonDefault, recipeBodies } from "../train/requests.js";
 import { Estimates } from "../train/estimates.js";
 
 export const title = "Train";
-const LEARNS = {
-  counting: "counts once",
-  passes: "in passes over the data",
-  gradients: "by gradients",
-};
 
 /** Fill the page. */
-export async function show(main, place, signal) {
-  const from = place.query.get("from");
-  const ask = (address) => get(address, { signal });
-  const [{ datasets }, { tasks }, run] = await waiting(
+export async function show(main, route, signal) {
+  const from = route.query.get("from");
+  const load = (target) => get(target, { signal });
+  const [{ datasets }, { tasks }, run] = await loading(
     main,
-    Promise.all([ask("/datasets"), ask("/tasks"), from && ask(at`/runs/${from}`)]),
+    Promise.all([load("/datasets"), load("/tasks"), from && load(url`/runs/${from}`)]),
     { height: 420 },
   );
-  const task = tasks.find((one) => one.name === (run ? run.task : place.query.get("task")));
-  if (!task) return main.append(...chooseFirst(tasks, datasets, place.query.get("data")));
-  const found = await ask(at`/tasks/${task.name}/models`);
-  if (run) return go(copied(run, task, found, datasets), { replace: true });
-  new Form(main, { task, dataset: datasets.find((one) => one.id === place.query.get("data")), found, place, signal });
+  const task = tasks.find((one) => one.name === (run ? run.task : route.query.get("task")));
+  if (!task) return main.append(...chooseFirst(tasks, datasets, route.query.get("data")));
+  const available = await load(url`/tasks/${task.name}/models`);
+  if (run) return navigate(copiedUrl(run, task, available, datasets), { replace: true });
+  const dataset = datasets.find((one) => one.id === route.query.get("data"));
+  new Form(main, { task, dataset, available, route, signal });
 }
 
-// Another run's settings, those that differ from the defaults, written into the address.
-function copied(run, task, found, datasets) {
+// The URL of this page with the settings of another run that differ from the defaults.
+function copiedUrl(run, task, available, datasets) {
   const file = run.recipe.data.train;
   const dataset = datasets.find((one) => file?.includes(`/${one.id}/`));
   const settings = {
-    ...differing(run.recipe, optionsOf(found, task, [run.model])),
+    ...nonDefault(run.recipe, optionsOf(available, task, [run.model])),
     ...(!dataset && file && { "data.train": file }),
   };
   return `/train?${query({ dataset, task: run.task, models: [run.model], settings })}`;
@@ -51,8 +47,8 @@ function chooseFirst(tasks, datasets, data) {
     h(
       "p",
       "First choose data: ",
-      h("a", { href: "/" }, "drop a file or take an example"),
-      ", or one that is here already.",
+      h("a", { href: "/" }, "upload a file or choose an example"),
+      ", or use one of these data sets.",
     ),
     h(
       "ul",
@@ -61,7 +57,7 @@ function chooseFirst(tasks, datasets, data) {
       ),
     ),
     h("h2", "Tasks"),
-    facts(
+    definitionList(
       tasks.map(({ name, summary }) => [
         data ? h("a", { href: path("train", null, { data, task: name }) }, name) : name,
         summary,
@@ -71,17 +67,18 @@ function chooseFirst(tasks, datasets, data) {
 }
 
 class Form {
-  constructor(main, about) {
-    Object.assign(this, about);
-    const { place, found, task } = this;
-    const asked = (place.query.get("models") ?? "")
+  constructor(main, context) {
+    Object.assign(this, context);
+    const { route, available, task } = this;
+    const requested = (route.query.get("models") ?? "")
       .split(",")
-      .filter((name) => found.models.some((model) => model.name === name));
-    this.choice = { task: task.name, data: this.dataset?.id, models: asked.length ? asked : firstModels(found.models) };
-    this.options = optionsOf(found, task, this.choice.models);
-    this.choice.settings = settingsOf(place.query, this.options);
+      .filter((name) => available.models.some((model) => model.name === name));
+    const models = requested.length ? requested : defaultModels(available.models);
+    this.choice = { task: task.name, data: this.dataset?.id, models };
+    this.options = optionsOf(available, task, this.choice.models);
+    this.choice.settings = settingsOf(route.query, this.options);
     this.settingsBox = h(".stack");
-    this.told = h("div");
+    this.errorBox = h("div");
     this.note = h("p.muted.small", { role: "status" });
     this.command = command("…");
     this.start = h(
@@ -90,8 +87,8 @@ class Form {
       icon("play"),
       "Start training",
     );
-    const step = (number, words, ...children) =>
-      h("section", { "aria-label": words }, h("h2.step", { dataset: { step: number } }, words), children);
+    const step = (number, title, ...children) =>
+      h("section", { "aria-label": title }, h("h2.step", { dataset: { step: number } }, title), children);
     main.append(
       h("h1", "Train"),
       step(1, "Data", this.dataCard()),
@@ -99,7 +96,7 @@ class Form {
       step(3, "Settings", this.settingsBox),
       h(
         "section.stack",
-        this.told,
+        this.errorBox,
         h(".row", this.start, this.note),
         h("h3", "The same on the command line"),
         this.command,
@@ -114,7 +111,7 @@ class Form {
     const href = dataset && path("data", dataset.id, { task: task.name });
     const file = dataset
       ? h("a", { href }, dataset.name)
-      : h("span.wrap", this.place.query.get("data.train") ?? "made by the task itself");
+      : h("span.wrap", this.route.query.get("data.train") ?? "generated by the task");
     return h(
       ".card.row.apart",
       h(
@@ -124,12 +121,13 @@ class Form {
         h("br"),
         h("span.small", task.summary),
       ),
-      h(".row", dataset && h("a.button.small", { href }, "Look at it"), h("a.button.small", { href: "/" }, "Change")),
+      h(".row", dataset && h("a.button.small", { href }, "Show"), h("a.button.small", { href: "/" }, "Change")),
     );
   }
 
   modelCards() {
-    this.times = new Map(this.found.models.map(({ name }) => [name, h("span.number", { dataset: { time: "" } }, "…")]));
+    const time = () => h("span.number", { dataset: { time: "" } }, "…");
+    this.times = new Map(this.available.models.map(({ name }) => [name, time()]));
     const card = (model) =>
       h(
         "label.card.model-card",
@@ -140,15 +138,15 @@ class Form {
           checked: this.choice.models.includes(model.name),
           onchange: () => this.choose(),
         }),
-        h("strong", model.name, model.is_baseline && h("span.muted", " · the baseline")),
+        h("strong", model.name, model.is_baseline && h("span.muted", " · baseline")),
         h("p.small", model.summary),
-        h("p.small.muted", LEARNS[model.learns], " · ", this.times.get(model.name)),
+        h("p.small.muted", model.learns_by, " · ", this.times.get(model.name)),
       );
-    this.cards = h(".grid", this.found.models.map(card));
+    this.cards = h(".grid", this.available.models.map(card));
     return [
       h(
         "p.muted.small",
-        "From simple to large. Tick one or several: they are trained one after another, and can then be compared.",
+        "From simple to large. Select one or several; they are trained one after another and can then be compared.",
       ),
       this.cards,
     ];
@@ -156,17 +154,17 @@ class Form {
 
   choose() {
     this.choice.models = [...this.cards.querySelectorAll("input:checked")].map((box) => box.value);
-    this.options = optionsOf(this.found, this.task, this.choice.models);
-    set({ models: this.choice.models.join(",") }, { replace: true });
+    this.options = optionsOf(this.available, this.task, this.choice.models);
+    setQuery({ models: this.choice.models.join(",") }, { replace: true });
     this.drawSettings();
     this.check();
   }
 
   drawSettings() {
     const { models } = this.choice;
-    const first = usual(
+    const first = commonOptions(
       this.options,
-      this.found.models.filter((model) => models.includes(model.name)).map((model) => model.learns),
+      this.available.models.filter((model) => models.includes(model.name)).map((model) => model.learns),
     );
     const rest = [...this.options.keys()].filter((name) => !first.includes(name));
     const more = h(".stack");
@@ -185,7 +183,7 @@ class Form {
           return own.length > 0 && h("fieldset", h("legend", capital(table)), fields(own));
         }),
       );
-    // Some hundred fields: they are made when they are asked for.
+    // About a hundred fields: they are built when the section is opened.
     const fold = h(
       "details",
       { open: this.isOpen, ontoggle: () => (this.isOpen = fold.open) && !more.childElementCount && groups() },
@@ -198,8 +196,8 @@ class Form {
   change(full, value) {
     if (value === null) delete this.choice.settings[full];
     else this.choice.settings[full] = value;
-    set({ [full]: value === null ? null : String(value) }, { replace: true });
-    this.soon(() => this.check());
+    setQuery({ [full]: value === null ? null : String(value) }, { replace: true });
+    this.debounce(() => this.check());
   }
 
   // --- The full recipe ------------------------------------------------------------------------
@@ -215,107 +213,111 @@ class Form {
       id: "toml",
       spellcheck: "false",
       autocomplete: "off",
-      "aria-label": "The whole recipe",
-      "aria-describedby": "toml-told",
-      oninput: () => this.soon(() => this.takeToml()),
+      "aria-label": "The full recipe",
+      "aria-describedby": "toml-message",
+      oninput: () => this.debounce(() => this.applyToml()),
     });
-    this.tomlTold = h("div", { id: "toml-told" });
+    this.tomlMessage = h("div", { id: "toml-message" });
     const isOpen = new URLSearchParams(location.search).has("all");
     return h(
       "details",
-      { open: isOpen, ontoggle: (event) => set({ all: event.currentTarget.open ? "1" : null }, { replace: true }) },
-      h("summary", "All settings (the whole recipe as TOML)"),
+      {
+        open: isOpen,
+        ontoggle: (event) => setQuery({ all: event.currentTarget.open ? "1" : null }, { replace: true }),
+      },
+      h("summary", "All settings (the full recipe as TOML)"),
       h(
         ".stack",
         models.length > 1 && h(".row", h("label", { for: "toml-model" }, "Model"), this.tomlModel),
         this.toml,
-        this.tomlTold,
+        this.tomlMessage,
       ),
     );
   }
 
   fillToml() {
-    const answer = this.answers?.[this.choice.models.indexOf(this.tomlModel.value)];
-    if (answer && document.activeElement !== this.toml) this.toml.value = answer.toml;
+    const result = this.results?.[this.choice.models.indexOf(this.tomlModel.value)];
+    if (result && document.activeElement !== this.toml) this.toml.value = result.toml;
   }
 
-  // What is typed is checked as it is; once it is right, what differs becomes settings.
-  async takeToml() {
+  // Validates the typed recipe; if it is valid, its non-default options become the settings.
+  async applyToml() {
     try {
       const { tables } = await post("/recipes:check", { toml: this.toml.value }, { signal: this.signal });
-      const settings = differing(tables, this.options);
+      const settings = nonDefault(tables, this.options);
       const before = this.choice.settings;
-      const gone = Object.keys(before).filter((name) => this.options.has(name) && !(name in settings));
+      const removed = Object.keys(before).filter((name) => this.options.has(name) && !(name in settings));
       this.choice.settings = { ...before, ...settings };
-      for (const name of gone) delete this.choice.settings[name];
-      set({ ...Object.fromEntries(gone.map((name) => [name, null])), ...settings }, { replace: true });
+      for (const name of removed) delete this.choice.settings[name];
+      setQuery({ ...Object.fromEntries(removed.map((name) => [name, null])), ...settings }, { replace: true });
       this.toml.ariaInvalid = "false";
-      put(this.tomlTold, h("p.good.small", icon("finished"), " This recipe is right."));
+      put(this.tomlMessage, h("p.good.small", icon("finished"), " This recipe is valid."));
       this.check();
     } catch (problem) {
-      if (left(problem)) return;
+      if (isAborted(problem)) return;
       this.toml.ariaInvalid = "true";
-      put(this.tomlTold, problemBox(problem));
-      this.close();
+      put(this.tomlMessage, problemBox(problem));
+      this.disableStart();
     }
   }
 
   // --- Checking and starting ------------------------------------------------------------------
 
-  soon(act) {
+  debounce(act) {
     clearTimeout(this.typing);
     this.typing = setTimeout(act, 300);
   }
 
   async check() {
     const { models } = this.choice;
-    if (!models.length) return this.close("Tick at least one model.");
+    if (!models.length) return this.disableStart("Select at least one model.");
     const turn = (this.turn = (this.turn ?? 0) + 1);
-    const { answers, problem } = await checked(recipes(this.choice, this.options), this.signal);
+    const { results, problem } = await checkRecipes(recipeBodies(this.choice, this.options), this.signal);
     if (turn !== this.turn || this.signal.aborted) return;
-    markWrong(this.settingsBox, problem);
-    put(this.told, problem && problemBox(problem));
-    if (problem) return this.close();
-    this.answers = answers;
+    markInvalid(this.settingsBox, problem);
+    put(this.errorBox, problem && problemBox(problem));
+    if (problem) return this.disableStart();
+    this.results = results;
     this.start.disabled = false;
     this.fillToml();
     write(this.note, models.length > 1 ? `${models.length} models, one after another: ${models.join(", ")}.` : "");
-    this.command.write(commandOf(answers));
+    this.command.write(commandOf(results));
     this.estimate();
   }
 
-  // Those that are ticked first; a model is told its own settings only.
+  // Selected models first; each body has only the options of its model.
   estimate() {
-    const ticked = this.choice.models;
-    const names = [...ticked, ...[...this.times.keys()].filter((name) => !ticked.includes(name))];
-    const bodies = recipes({ ...this.choice, models: names }, optionsOf(this.found, this.task, names));
+    const selected = this.choice.models;
+    const names = [...selected, ...[...this.times.keys()].filter((name) => !selected.includes(name))];
+    const bodies = recipeBodies({ ...this.choice, models: names }, optionsOf(this.available, this.task, names));
     this.estimates ??= new Estimates(this.signal);
-    this.estimates.want(bodies.map((body) => [body, this.times.get(body.model)]));
+    this.estimates.update(bodies.map((body) => [body, this.times.get(body.model)]));
   }
 
-  close(words = "Training can start once the problem above is solved.") {
+  disableStart(reason = "Training can start once the problem above is solved.") {
     this.start.disabled = true;
-    write(this.note, words);
+    write(this.note, reason);
   }
 
   async train() {
-    this.close("Starting…");
+    this.disableStart("Starting…");
     this.estimates?.stop();
     try {
-      const { runs } = await post("/runs", { recipes: recipes(this.choice, this.options) }, { signal: this.signal });
+      const body = { recipes: recipeBodies(this.choice, this.options) };
+      const { runs } = await post("/runs", body, { signal: this.signal });
       document.dispatchEvent(new CustomEvent("runs-changed"));
-      go(path("run", runs.at(-1)));
+      navigate(path("run", runs.at(-1)));
     } catch (problem) {
-      if (left(problem)) return;
-      put(this.told, problemBox(problem));
+      if (isAborted(problem)) return;
+      put(this.errorBox, problemBox(problem));
       this.start.disabled = false;
       write(this.note, "");
     }
   }
 }
 
-// The simplest, and the first that learns by gradients: comparing with a simple model is the default.
-function firstModels(models) {
+// The defaults: a simple baseline, and the first model that is trained by gradient descent.
+function defaultModels(models) {
   const simple = models.find((model) => model.is_baseline) ?? models.find((model) => model.learns !== "gradients");
   const others = models.filter((model) => model !== simple && !model.is_baseline);
   const other = others.find((model) => model.learns === "gradients") ?? others[0];

@@ -1,21 +1,21 @@
-// Try: a form for each task; the answer below it, how long it took, and a way into the inside.
+// Try: a form for each task, the output, the time it took, and a link to Look inside.
 import { clear, h } from "../dom.js";
-import { get, left, post, problemBox } from "../api.js";
-import { path, place as here, set } from "../address.js";
+import { get, isAborted, post, problemBox } from "../api.js";
+import { currentRoute, path, setQuery } from "../route.js";
 import { shortcut } from "../keys.js";
-import { chooseModel, exampleChips } from "../cards/choosing.js";
-import { FORMS, manyAnswers, shown } from "../cards/forms.js";
+import { modelPicker, exampleChips } from "../cards/pickers.js";
+import { FORMS, outputTable, outputText } from "../cards/forms.js";
 
-export const title = (now) => (now.id ? `Try ${now.id}` : "Try");
+export const title = (route) => (route.id ? `Try ${route.id}` : "Try");
 
-const LONGEST = 20;
+const MAX_HISTORY = 20;
 
-export async function show(main, now, signal) {
-  if (!now.id) return chooseModel(main, "try", "Try", "Which model do you want to try?", signal);
-  const model = await get(`/models/${encodeURIComponent(now.id)}`, { signal }),
-    base = `/models/${encodeURIComponent(now.id)}`;
+export async function show(main, route, signal) {
+  if (!route.id) return modelPicker(main, "try", "Try", "Choose a model to try.", signal);
+  const model = await get(`/models/${encodeURIComponent(route.id)}`, { signal }),
+    base = `/models/${encodeURIComponent(route.id)}`;
   const form = FORMS[model.task] || FORMS.predict,
-    query = (name) => here().query.get(name);
+    query = (name) => currentRoute().query.get(name);
   const field = h("textarea", {
     id: "try-text",
     class: form.mono ? "mono" : "",
@@ -25,9 +25,9 @@ export async function show(main, now, signal) {
     placeholder: form.placeholder,
   });
   const result = h(".try-result"),
-    past = h("ol.try-history"),
+    historyList = h("ol.try-history"),
     settings = (form.settings || []).map((option) => setting(option, query(option.name)));
-  const go = h("button.primary", { type: "submit" }, form.verb);
+  const submit = h("button.primary", { type: "submit" }, form.verb);
   main.append(
     h("h1", "Try ", h("span.wrap", model.id)),
     h("p.muted", form.about),
@@ -37,87 +37,89 @@ export async function show(main, now, signal) {
         on: {
           submit: (event) => {
             event.preventDefault();
-            ask();
+            predict();
           },
         },
       },
       exampleChips(model, "Examples:", (text) => {
         field.value = text;
-        ask();
+        predict();
       }),
       h("label", { for: "try-text" }, form.label),
       field,
       h(
         ".row",
         settings.map((one) => one.element),
-        go,
+        submit,
       ),
     ),
     result,
-    h("section.try-past", h("h2", "Earlier in this tab"), past),
+    h("section.try-past", h("h2", "History of this tab"), historyList),
   );
   field.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.shiftKey || form.isWhole || event.isComposing) return;
     event.preventDefault();
-    ask();
+    predict();
   });
-  let asking = null;
-  shortcut("/", "Put the cursor into the input", () => field.focus(), { signal });
-  shortcut("Escape", "Stop writing", () => (asking ? asking.abort() : false), { signal });
-  signal.addEventListener("abort", () => asking?.abort());
+  let pending = null;
+  shortcut("/", "Focus the input", () => field.focus(), { signal });
+  shortcut("Escape", "Stop generating", () => (pending ? pending.abort() : false), { signal });
+  signal.addEventListener("abort", () => pending?.abort());
 
-  async function ask(more = {}) {
-    asking?.abort();
-    const own = (asking = new AbortController()),
+  async function predict(more = {}) {
+    pending?.abort();
+    const own = (pending = new AbortController()),
       text = field.value,
-      given = Object.fromEntries(settings.map((one) => [one.name, one.value()]).filter(([, value]) => value !== null));
-    set({ text, ...Object.fromEntries(settings.map((one) => [one.name, one.value()])) }, { replace: true });
-    go.disabled = true;
+      values = settings.map((one) => [one.name, one.value()]),
+      options = Object.fromEntries(values.filter(([, value]) => value !== null));
+    setQuery({ text, ...Object.fromEntries(values) }, { replace: true });
+    submit.disabled = true;
     result.setAttribute("aria-busy", "true");
     const send = (to, body) => post(base + to, body, { signal: own.signal });
     try {
-      const said = form.stream
+      const output = form.stream
         ? await form.stream({
             model,
             text,
-            given,
+            options,
             result,
             foot,
             stop: () => own.abort(),
             signal: own.signal,
-            again: ask,
+            restart: predict,
             ...more,
           })
-        : await answer(send, text, given);
-      remember(model.id, text, said);
-      listPast();
+        : await predictOnce(send, text, options);
+      saveHistory(model.id, text, output);
+      showHistory();
     } catch (problem) {
-      if (!left(problem)) clear(result).append(problemBox(problem, () => ask()));
+      if (!isAborted(problem)) clear(result).append(problemBox(problem, () => predict()));
     }
-    if (asking !== own) return;
-    asking = null;
-    go.disabled = false;
+    if (pending !== own) return;
+    pending = null;
+    submit.disabled = false;
     result.removeAttribute("aria-busy");
   }
-  async function answer(send, text, given) {
+  async function predictOnce(send, text, options) {
     const inputs = form.isWhole ? [text] : text.split("\n").filter((line) => line.trim());
-    const found = await send(":predict", { inputs, parameters: form.parameters ? form.parameters(given) : given }),
-      [first] = found.outputs;
-    const see = (view) =>
-      model.views.some((one) => one.view === view) && send(`/views/${view}`, { text: inputs[0] }).catch(() => null);
+    const parameters = form.parameters ? form.parameters(options) : options,
+      response = await send(":predict", { inputs, parameters }),
+      [first] = response.outputs;
+    const view = (name) =>
+      model.views.some((one) => one.view === name) && send(`/views/${name}`, { text: inputs[0] }).catch(() => null);
     clear(result).append(
       h(
         ".card",
-        inputs.length > 1 ? manyAnswers(form, found.outputs) : first && (await form.draw(first, { see })),
-        foot(found),
+        inputs.length > 1 ? outputTable(form, response.outputs) : first && (await form.draw(first, { view })),
+        foot(response),
       ),
     );
-    return shown(first);
+    return outputText(first);
   }
-  /** What stands below every answer: how long it took, the JSON, and the way into the inside. */
-  function foot(found) {
-    const json = h("pre.snippet", { hidden: true, tabindex: "0" }, JSON.stringify(found, null, 1).slice(0, 60_000)),
-      ms = found.timing_ms;
+  /** The footer of an output: time, JSON, and a link to Look inside. */
+  function foot(response) {
+    const json = h("pre.snippet", { hidden: true, tabindex: "0" }, JSON.stringify(response, null, 1).slice(0, 60_000)),
+      ms = response.timing_ms;
     const toggle = h(
       "button.small",
       {
@@ -146,8 +148,8 @@ export async function show(main, now, signal) {
       json,
     );
   }
-  function listPast() {
-    const kept = memory(model.id),
+  function showHistory() {
+    const entries = loadHistory(model.id),
       line = (text, length) =>
         h(
           "bdi",
@@ -155,9 +157,9 @@ export async function show(main, now, signal) {
             .replace(/\s+/g, " ")
             .slice(0, length),
         );
-    past.parentElement.hidden = !kept.length;
-    clear(past).append(
-      ...kept.map((one) =>
+    historyList.parentElement.hidden = !entries.length;
+    clear(historyList).append(
+      ...entries.map((one) =>
         h(
           "li",
           h(
@@ -170,15 +172,15 @@ export async function show(main, now, signal) {
                 },
               },
             },
-            line(one.text || "(nothing)", 60),
+            line(one.text || "(empty)", 60),
           ),
           h("span.muted", line(one.answer, 80)),
         ),
       ),
     );
   }
-  listPast();
-  return query("text") ? void ask() : undefined;
+  showHistory();
+  return query("text") ? void predict() : undefined;
 }
 
 function setting({ name, label = name.replaceAll("_", " "), value, min, max, step, help }, chosen) {
@@ -190,13 +192,13 @@ function setting({ name, label = name.replaceAll("_", " "), value, min, max, ste
   };
 }
 
-function memory(id) {
+function loadHistory(id) {
   return JSON.parse(sessionStorage.getItem(`seqloom-try-${id}`) || "[]");
 }
 
-function remember(id, text, answer) {
+function saveHistory(id, text, answer) {
   sessionStorage.setItem(
     `seqloom-try-${id}`,
-    JSON.stringify([{ text, answer }, ...memory(id).filter((one) => one.text !== text)].slice(0, LONGEST)),
+    JSON.stringify([{ text, answer }, ...loadHistory(id).filter((one) => one.text !== text)].slice(0, MAX_HISTORY)),
   );
 }

@@ -1,27 +1,27 @@
-// The curves of a run: loss, metric, learning rate, gradient, speed; figures that follow the story.
+// Training curves of a run, updated live: loss, metric, learning rate, gradient norm, speed.
 
 import { h, write } from "../dom.js";
-import { at } from "../api.js";
-import { set } from "../address.js";
+import { url } from "../api.js";
+import { setQuery } from "../route.js";
 import { figure } from "../figures/figure.js";
 import { lines, linesTable } from "../figures/lines.js";
-import { capital, number } from "../shell/words.js";
-import { points, smoothed } from "./story.js";
+import { capital, number } from "../shell/format.js";
+import { axisTitle, points, smoothed } from "./history.js";
 
 export const AXES = ["step", "symbols", "seconds"];
 export const SMOOTH = 0.6;
 
-// What each figure shows: its series, its words, its scale; in the order in which they stand.
-function plans(story, { axis, smooth }, metric) {
-  const [train, evaluations] = [story.of("train"), story.evaluations];
+// The figures in their order: title, caption, series and axes of each.
+function plans(history, { axis, smooth }, metric) {
+  const [train, evaluations] = [history.of("train"), history.evaluations];
   const loss = points(train, axis, "loss");
   const title = metric.title ?? metric.name;
   const one = (name, colour) => [{ name: "", points: points(train, axis, name), colour }];
   return {
     loss: {
       title: "Loss",
-      caption: lossWords(train, evaluations),
-      y: { label: "nats per symbol" },
+      caption: lossCaption(train, evaluations),
+      y: { label: "nats per token" },
       height: 260,
       series: [
         { name: "training", points: loss, smooth: smooth > 0 ? smoothed(loss, smooth) : undefined },
@@ -32,39 +32,39 @@ function plans(story, { axis, smooth }, metric) {
       title !== "loss" && {
         metric: {
           title: capital(title),
-          caption: metricWords(evaluations, metric.name, capital(title)),
+          caption: metricCaption(evaluations, metric.name, capital(title)),
           y: { label: title },
           series: [{ name: "validation", points: points(evaluations, axis, metric.name), dots: true, colour: 1 }],
         },
       }),
-    rate: { title: "Learning rate", caption: rateWords(train), y: { label: "rate" }, series: one("rate", 2) },
+    rate: { title: "Learning rate", caption: rateCaption(train), y: { label: "rate" }, series: one("rate", 2) },
     gradient: {
       title: "Gradient norm",
-      caption: gradientWords(train),
+      caption: gradientCaption(train),
       y: { label: "norm", scale: "log", band: [0.01, 10] },
       series: one("gradient", 3),
     },
     speed: {
       title: "Speed",
-      caption: speedWords(train),
-      y: { label: "symbols per second" },
+      caption: speedCaption(train),
+      y: { label: "tokens per second" },
       series: one("symbols_per_second", 4),
     },
   };
 }
 
-/** The curves: the loss (`first`), the `rest`, and `draw(story)`. */
+/** The curves: the loss (`first`), the `rest`, and `draw(history)`. */
 export function curves(run, metric, settings) {
   const [first, rest] = [h("div"), h(".curves")];
   const made = {};
-  function draw(story) {
-    const found = plans(story, settings, metric);
-    for (const [name, plan] of Object.entries(found)) {
+  function draw(history) {
+    const all = plans(history, settings, metric);
+    for (const [name, plan] of Object.entries(all)) {
       if (!plan.series.some((line) => line.points.length)) continue;
       made[name] ??= make(name, plan, run);
-      made[name].follow(plan, settings.axis);
+      made[name].update(plan, settings.axis);
     }
-    const order = Object.keys(found)
+    const order = Object.keys(all)
       .map((name) => made[name]?.frame)
       .filter(Boolean);
     if (order.length !== first.childElementCount + rest.childElementCount)
@@ -77,13 +77,13 @@ function make(name, plan, run) {
   let now = { plan, axis: "step" };
   const drawing = lines({ series: plan.series, x: { label: "step" }, y: plan.y, height: plan.height ?? 200 });
   drawing.update({});
-  const address = `${location.origin}/api/v1${at`/runs/${run}/events`}?kinds=train,eval`;
+  const eventsUrl = `${location.origin}/api/v1${url`/runs/${run}/events`}?kinds=train,eval`;
   const frame = figure({
     id: `curve-${name}`,
     title: plan.title,
     caption: plan.caption,
     drawing,
-    table: () => linesTable(now.plan.series, now.axis),
+    table: () => linesTable(now.plan.series, axisTitle(now.axis)),
     json: {
       toJSON: () => ({
         run,
@@ -92,22 +92,22 @@ function make(name, plan, run) {
         series: now.plan.series.map((line) => ({ name: line.name, points: line.points })),
       }),
     },
-    curl: `curl -N '${address}'`,
-    python: `import json, urllib.request\n\nwith urllib.request.urlopen("${address}") as events:\n    for line in events:\n        if line.startswith(b"data: "):\n            print(json.loads(line[6:]))\n`,
+    curl: `curl -N '${eventsUrl}'`,
+    python: `import json, urllib.request\n\nwith urllib.request.urlopen("${eventsUrl}") as events:\n    for line in events:\n        if line.startswith(b"data: "):\n            print(json.loads(line[6:]))\n`,
   });
-  function follow(next, axis) {
+  function update(next, axis) {
     now = { plan: next, axis };
-    drawing.update({ series: next.series, x: { label: axis }, y: next.y });
+    drawing.update({ series: next.series, x: { label: axisTitle(axis) }, y: next.y });
     frame.dataset.points = next.series.reduce((sum, line) => sum + line.points.length, 0);
     write(frame.querySelector("figcaption"), next.caption);
     write(frame.querySelector(".figure-title"), next.title);
   }
-  return { frame, follow };
+  return { frame, update };
 }
 
-/** The controls: which x, and how smooth. */
+/** Controls for the x axis and the smoothing. */
 export function curveControls(settings, changed) {
-  const buttons = AXES.map((axis) => h("button", { dataset: { axis }, onclick: () => choose(axis) }, axis));
+  const buttons = AXES.map((axis) => h("button", { dataset: { axis }, onclick: () => choose(axis) }, axisTitle(axis)));
   const shown = h("output.number.small", number(settings.smooth));
   const slider = h("input", {
     type: "range",
@@ -123,13 +123,13 @@ export function curveControls(settings, changed) {
   function choose(axis) {
     settings.axis = axis;
     mark();
-    set({ x: axis === "step" ? null : axis }, { replace: true });
+    setQuery({ x: axis === "step" ? null : axis }, { replace: true });
     changed();
   }
   function slide() {
     settings.smooth = Number(slider.value);
     write(shown, number(settings.smooth));
-    set({ smooth: settings.smooth === SMOOTH ? null : settings.smooth }, { replace: true });
+    setQuery({ smooth: settings.smooth === SMOOTH ? null : settings.smooth }, { replace: true });
     changed();
   }
   mark();
@@ -142,43 +142,43 @@ export function curveControls(settings, changed) {
   );
 }
 
-// --- Sentences --------------------------------------------------------------------------------
+// --- Captions ---------------------------------------------------------------------------------
 
 const known = (events, name) => events.filter((event) => Number.isFinite(event[name]));
 
-function lossWords(train, evaluations) {
-  const told = known(train, "loss");
+function lossCaption(train, evaluations) {
+  const logged = known(train, "loss");
   const valid = known(evaluations, "loss").at(-1);
   const parts = [
-    told.length &&
-      `the training loss is ${number(told.at(-1).loss)} at step ${number(told.at(-1).step)}, from ${number(told[0].loss)} at the start`,
+    logged.length &&
+      `the training loss is ${number(logged.at(-1).loss)} at step ${number(logged.at(-1).step)}, from ${number(logged[0].loss)} at the start`,
     valid && `the validation loss is ${number(valid.loss)} at step ${number(valid.step)}`,
   ];
   return `${capital(parts.filter(Boolean).join("; "))}.`;
 }
 
-function metricWords(evaluations, name, title) {
+function metricCaption(evaluations, name, title) {
   const best = evaluations.findLast((event) => event.best);
   return best
-    ? `${title} on validation: ${number(evaluations.at(-1)[name])} now, ${number(best[name])} at its best (step ${number(best.step)}).`
+    ? `Validation ${title}: ${number(evaluations.at(-1)[name])} now; best ${number(best[name])} at step ${number(best.step)}.`
     : "No evaluation yet.";
 }
 
-function rateWords(train) {
-  const told = known(train, "rate");
-  const highest = told.reduce((a, b) => (b.rate > a.rate ? b : a), told[0]);
+function rateCaption(train) {
+  const logged = known(train, "rate");
+  const highest = logged.reduce((a, b) => (b.rate > a.rate ? b : a), logged[0]);
   return highest
-    ? `The learning rate is ${number(told.at(-1).rate)} now; its highest was ${number(highest.rate)} at step ${number(highest.step)}.`
+    ? `The learning rate is ${number(logged.at(-1).rate)} now; its maximum was ${number(highest.rate)} at step ${number(highest.step)}.`
     : "";
 }
 
-function gradientWords(train) {
-  const told = known(train, "gradient");
-  const healthy = told.filter((event) => event.gradient >= 0.01 && event.gradient <= 10).length;
-  return `${healthy === told.length ? "All" : `${healthy} of ${told.length}`} readings of the gradient lie in the healthy band from 0.01 to 10; the last is ${number(told.at(-1)?.gradient)}.`;
+function gradientCaption(train) {
+  const logged = known(train, "gradient");
+  const healthy = logged.filter((event) => event.gradient >= 0.01 && event.gradient <= 10).length;
+  return `${healthy === logged.length ? "All" : `${healthy} of ${logged.length}`} gradient norms are in the healthy range from 0.01 to 10; the last is ${number(logged.at(-1)?.gradient)}.`;
 }
 
-function speedWords(train) {
-  const told = known(train, "symbols_per_second");
-  return `On average ${number(Math.round(told.reduce((sum, event) => sum + event.symbols_per_second, 0) / told.length))} symbols per second.`;
+function speedCaption(train) {
+  const speeds = known(train, "symbols_per_second").map((event) => event.symbols_per_second);
+  return `On average ${number(Math.round(speeds.reduce((sum, speed) => sum + speed, 0) / speeds.length))} tokens per second.`;
 }

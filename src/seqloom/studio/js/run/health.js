@@ -1,54 +1,56 @@
-// The health of a training, in words that are computed from its events.
+// Training diagnostics from the events: validation, overfitting, gradient norms.
 
-import { count, number, percent } from "../shell/words.js";
+import { count, number, percent } from "../shell/format.js";
 
 const EXPLODING = 100,
   VANISHING = 1e-5,
   RECENT = 50;
-const say = (level, text) => [{ level, text }];
+const message = (level, text) => [{ level, text }];
 
-/** Sentences: [{level: "good" | "warning" | "problem" | "note", text}…]. */
-export function health(story, training = {}, metric = {}) {
-  const resumed = story.of("resume").at(-1);
+/** Messages: [{level: "good" | "warning" | "problem" | "note", text}…]. */
+export function diagnostics(history, training = {}, metric = {}) {
+  const resumed = history.of("resume").at(-1);
   return [
-    ...validation(story, training, metric),
-    ...learningByHeart(story),
-    ...gradients(story, training),
-    ...story
+    ...validation(history, training, metric),
+    ...overfitting(history),
+    ...gradients(history, training),
+    ...history
       .of("warn")
       .slice(-3)
       .flatMap((event) =>
-        say("warning", `${event.code ? `${event.code}: ` : ""}${event.problem ?? "training warned"}`),
+        message("warning", `${event.code ? `${event.code}: ` : ""}${event.problem ?? "training warned"}`),
       ),
-    ...(resumed ? say("note", `Continued at step ${number(resumed.step)}; what came after it before was undone.`) : []),
-    ...(story.start?.notes ?? []).flatMap((text) => say("note", text)),
+    ...(resumed
+      ? message("note", `Resumed at step ${number(resumed.step)}; later steps of the earlier training were discarded.`)
+      : []),
+    ...(history.start?.notes ?? []).flatMap((text) => message("note", text)),
   ];
 }
 
-function validation(story, training, metric) {
-  const { best, evaluations, end } = story;
-  if (!best) return end ? [] : say("note", "No evaluation yet.");
+function validation(history, training, metric) {
+  const { best, evaluations, end } = history;
+  if (!best) return end ? [] : message("note", "No evaluation yet.");
   const since = evaluations.length - 1 - evaluations.indexOf(best);
   const value = Number.isFinite(best[metric.name])
     ? ` (${metric.title ?? metric.name} ${number(best[metric.name])})`
     : "";
-  if (!since) return say("good", `The last evaluation, at step ${number(best.step)}, is the best so far${value}.`);
+  if (!since) return message("good", `The last evaluation, at step ${number(best.step)}, is the best so far${value}.`);
   const ago = count(evaluations.at(-1).step - best.step, "step");
-  return say(
+  return message(
     since > 2 ? "warning" : "note",
     `Validation stopped improving ${ago} ago: the best was at step ${number(best.step)}${value}.${patience(training.patience, since, end)}`,
   );
 }
 
 function patience(limit, since, end) {
-  if (end) return end.reason === "no improvement" ? " Early stopping has ended the training." : "";
+  if (end) return end.reason === "no improvement" ? " Early stopping ended the training." : "";
   if (!limit) return " Early stopping is off (training.patience = 0).";
   return ` Early stopping will end it after ${count(Math.max(0, limit - since), "more evaluation")} without improvement.`;
 }
 
-// Training goes on falling while validation rises: said once it has lasted three evaluations.
-function learningByHeart(story) {
-  const losses = (kind) => story.of(kind).filter((event) => Number.isFinite(event.loss));
+// Overfitting: the training loss falls while the validation loss has risen for at least three evaluations.
+function overfitting(history) {
+  const losses = (kind) => history.of(kind).filter((event) => Number.isFinite(event.loss));
   const [evaluations, train] = [losses("eval"), losses("train")];
   if (evaluations.length < 4) return [];
   const lowest = evaluations.reduce((a, b) => (b.loss < a.loss ? b : a));
@@ -56,36 +58,36 @@ function learningByHeart(story) {
   const before = train.findLast((event) => event.step <= lowest.step);
   const isLasting = evaluations.length - evaluations.indexOf(lowest) > 3 && last.loss > 1.02 * lowest.loss;
   if (!isLasting || !(train.at(-1)?.loss < before?.loss)) return [];
-  return say(
+  return message(
     "warning",
-    `Since step ${number(lowest.step)} the validation loss rises (${number(lowest.loss)} to ${number(last.loss)}) while the training loss falls: it begins to learn by heart. More dropout or more data help.`,
+    `Since step ${number(lowest.step)} the validation loss rises (${number(lowest.loss)} to ${number(last.loss)}) while the training loss falls: overfitting. More dropout or more data may help.`,
   );
 }
 
-function gradients(story, { clip }) {
-  const train = story.of("train").filter((event) => Number.isFinite(event.gradient));
+function gradients(history, { max_grad_norm: clip }) {
+  const train = history.of("train").filter((event) => Number.isFinite(event.gradient));
   if (!train.length) return [];
   const recent = train.slice(-RECENT);
   const largest = train.reduce((a, b) => (b.gradient > a.gradient ? b : a));
   const where = `norm ${number(largest.gradient)} at step ${number(largest.step)}`;
   if (largest.gradient > EXPLODING)
-    return say(
+    return message(
       clip ? "warning" : "problem",
-      `Exploding gradients: ${where}, ${clip ? `clipped to ${number(clip)}` : "and clipping is off (training.clip = 0)"}.`,
+      `Exploding gradients: ${where}, ${clip ? `clipped to ${number(clip)}` : "and gradient clipping is off (training.max_grad_norm = 0)"}.`,
     );
   if (recent.every((event) => event.gradient < VANISHING))
-    return say(
+    return message(
       "warning",
-      `The gradients have almost vanished: norm ${number(recent.at(-1).gradient)} at step ${number(recent.at(-1).step)}.`,
+      `Vanishing gradients: norm ${number(recent.at(-1).gradient)} at step ${number(recent.at(-1).step)}.`,
     );
   const cut = clip ? recent.filter((event) => event.gradient > clip).length / recent.length : 0;
   if (cut > 0.5)
-    return say(
+    return message(
       "note",
-      `${percent(cut)} of the last ${count(recent.length, "reading")} of the gradient were above ${number(clip)} and clipped; the largest had ${where}.`,
+      `${percent(cut)} of the last ${count(recent.length, "gradient norm")} were above ${number(clip)} and clipped; the largest: ${where}.`,
     );
-  const words = clip
-    ? `${cut ? `${percent(cut)} of the last readings were` : "none of the last readings was"} clipped to ${number(clip)}`
-    : "clipping is off";
-  return say("good", `Gradients are calm: the largest had ${where}; ${words}.`);
+  const clipping = clip
+    ? `${cut ? `${percent(cut)} of the last gradients were` : "none of the last gradients was"} clipped to ${number(clip)}`
+    : "gradient clipping is off";
+  return message("good", `Gradient norms are stable: the largest is ${where}; ${clipping}.`);
 }

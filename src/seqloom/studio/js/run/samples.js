@@ -1,27 +1,27 @@
-// Samples: what the model answers to the same few questions at each evaluation, newest first.
+// Samples: outputs of the model for the same few inputs at each evaluation, newest first.
 
 import { h, put, write } from "../dom.js";
-import { number } from "../shell/words.js";
+import { number } from "../shell/format.js";
 
 const OPEN = 2,
-  MOST = 60;
+  MAX = 60;
 
-/** The section of samples: an element with `draw(story)`. */
+/** The section of samples: an element with `draw(history)`. */
 export function samples() {
   const [newest, older, summary] = [h("div"), h("div"), h("summary")];
   const fold = h("details", summary, older);
   const element = h("section", { "aria-label": "Samples", hidden: true }, h("h2", "Samples"), newest, fold);
   let shown = "";
-  function draw(story) {
-    const found = story.of("sample").reverse();
-    const key = `${found.length}/${found[0]?.step}/${story.resumes}`;
+  function draw(history) {
+    const events = history.of("sample").reverse();
+    const key = `${events.length}/${events[0]?.step}/${history.resumes}`;
     if (key === shown) return;
     shown = key;
-    element.hidden = !found.length;
-    put(newest, found.slice(0, OPEN).map(block));
-    put(older, found.slice(OPEN, MOST).map(block));
-    fold.hidden = found.length <= OPEN;
-    write(summary, `${number(found.length - OPEN)} older`);
+    element.hidden = !events.length;
+    put(newest, events.slice(0, OPEN).map(block));
+    put(older, events.slice(OPEN, MAX).map(block));
+    fold.hidden = events.length <= OPEN;
+    write(summary, `${number(events.length - OPEN)} older`);
   }
   return { element, draw };
 }
@@ -34,9 +34,9 @@ const block = (event) =>
     (event.samples ?? []).map((sample) =>
       h(
         "dl",
-        h("dt", "given"),
+        h("dt", "input"),
         h("dd", { dir: "auto" }, sample.question ?? sample.prompt),
-        h("dt", "says"),
+        h("dt", "output"),
         h("dd", { dir: "auto" }, sample.answer ?? sample.text),
       ),
     ),

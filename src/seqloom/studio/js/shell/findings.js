@@ -1,4 +1,4 @@
-// Findings of a check: their text taken apart, and the fixes that one button can make.
+// Findings of a data check: the parts of their text, and fixes that a button can apply.
 
 const NAMES = {
   cp1252: "Windows-1252",
@@ -8,7 +8,7 @@ const NAMES = {
   "utf-16": "UTF-16",
 };
 
-/** The sentence, the code frame, the details and the help of a finding, as the command line prints it. */
+/** Sentence, code frame, details and help of a finding, from the text that the command line prints. */
 export function findingParts(text) {
   const [sentence, ...lines] = text.split("\n");
   const rest = lines.filter((line) => line.trim() && !/^\s*-->/.test(line));
@@ -22,7 +22,7 @@ export function findingParts(text) {
   };
 }
 
-/** Buttons for the fixes that are safe: [{line, words, change: {encoding: "cp1252"}}]. */
+/** Safe fixes: [{line, words, change: {encoding: "cp1252"}}]. */
 export function fixesOf(finding, parts) {
   return parts.help.flatMap((line) => {
     const [, name, value] = /--(encoding|columns|format)[ =]['"]?([^\s'"]+)/.exec(line) ?? [];

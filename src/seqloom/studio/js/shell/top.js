@@ -1,13 +1,13 @@
-// The top bar: the name, five verbs, the model, the theme, help.
+// The top bar: navigation, model picker, theme, help.
 
 import { h, icon, put, taskIcon, write } from "../dom.js";
 import { get } from "../api.js";
-import { go, link, onChange, path, place } from "../address.js";
+import { currentRoute, link, navigate, onRouteChange, path } from "../route.js";
 import { nextTheme, onTheme, theme, toggleDark } from "../theme.js";
 import { shortcut } from "../keys.js";
 
-// Each verb with the pages that belong to it.
-const VERBS = [
+// Title, URL, and the pages for which it is highlighted.
+const SECTIONS = [
   ["Train", "/", ["start", "data", "train", "run"]],
   ["Compare", "/compare", ["compare"]],
   ["Look inside", "/inside", ["inside"]],
@@ -15,16 +15,16 @@ const VERBS = [
   ["Serve", "/serve", ["serve", "api"]],
 ];
 
-// The model (or run) the address speaks of, if any.
-const currentModel = (now = place()) =>
-  ["inside", "try", "models", "run"].includes(now.page) ? now.id : now.query.get("model");
+// The model (or run) of the current URL, if any.
+const currentModel = (route = currentRoute()) =>
+  ["inside", "try", "models", "run"].includes(route.page) ? route.id : route.query.get("model");
 
 /** Fill the header. */
 export function showTop(node) {
-  const verbs = h("ul.verbs");
+  const items = h("ul.verbs");
   node.append(
     h("a.brand", { href: "/" }, h("img", { src: "/static/icon.svg", alt: "", width: 24, height: 24 }), "Seqloom"),
-    h("nav", { "aria-label": "Main", style: "display:contents" }, verbs),
+    h("nav", { "aria-label": "Main", style: "display:contents" }, items),
     h(
       ".tools",
       ...picker(),
@@ -38,23 +38,25 @@ export function showTop(node) {
   );
   const draw = () =>
     put(
-      verbs,
-      VERBS.map((verb) =>
-        h("li", link(verbPath(verb), verb[0], { "aria-current": verb[2].includes(place().page) ? "page" : null })),
+      items,
+      SECTIONS.map((item) =>
+        h("li", link(sectionPath(item), item[0], { "aria-current": isCurrent(item) ? "page" : null })),
       ),
     );
   draw();
-  onChange(draw);
-  VERBS.forEach((verb, i) => shortcut(String(i + 1), `Go to ${verb[0]}`, () => go(verbPath(verb))));
-  shortcut("d", "Dark or light", toggleDark);
-  shortcut("/", "Go to the input", focusInput);
+  onRouteChange(draw);
+  SECTIONS.forEach((item, i) => shortcut(String(i + 1), `Go to ${item[0]}`, () => navigate(sectionPath(item))));
+  shortcut("d", "Toggle dark mode", toggleDark);
+  shortcut("/", "Focus the input", focusInput);
 }
 
-// Look inside and Try keep the model (and the text) one is busy with.
-function verbPath([, base, [page]], now = place()) {
-  const model = ["inside", "try"].includes(page) && currentModel(now);
+const isCurrent = ([, , pages]) => pages.includes(currentRoute().page);
+
+// Look inside and Try keep the current model and text.
+function sectionPath([, base, [page]], route = currentRoute()) {
+  const model = ["inside", "try"].includes(page) && currentModel(route);
   return model
-    ? path(page, model, { text: ["inside", "try"].includes(now.page) ? now.query.get("text") : null })
+    ? path(page, model, { text: ["inside", "try"].includes(route.page) ? route.query.get("text") : null })
     : base;
 }
 
@@ -65,35 +67,35 @@ function focusInput() {
 }
 
 function picker() {
-  const words = h("span");
+  const label = h("span");
   const list = h(".picker", {
     id: "picker",
     popover: "auto",
     onbeforetoggle: (event) => event.newState === "open" && fillPicker(list),
   });
   const draw = () => {
-    write(words, currentModel() ?? "Model");
+    write(label, currentModel() ?? "Model");
     list.hidePopover();
   };
-  write(words, currentModel() ?? "Model");
-  onChange(draw);
-  return [h("button.picker-button", { popovertarget: "picker", title: "Choose a model" }, words, icon("down")), list];
+  write(label, currentModel() ?? "Model");
+  onRouteChange(draw);
+  return [h("button.picker-button", { popovertarget: "picker", title: "Choose a model" }, label, icon("down")), list];
 }
 
 async function fillPicker(list) {
-  const now = place();
-  const page = ["inside", "try"].includes(now.page) ? now.page : "models";
-  const say = (text) => h("p.muted", text);
-  put(list, say("Looking…"));
+  const route = currentRoute();
+  const page = ["inside", "try"].includes(route.page) ? route.page : "models";
+  const message = (text) => h("p.muted", text);
+  put(list, message("Loading…"));
   try {
     const { models } = await get("/models");
     put(
       list,
-      !models.length && say("No model yet. Train one first."),
+      !models.length && message("No model yet. Train one first."),
       models.map((model) =>
         h(
           "a",
-          { href: path(page, model.id), "aria-current": model.id === currentModel(now) ? "true" : null },
+          { href: path(page, model.id), "aria-current": model.id === currentModel(route) ? "true" : null },
           taskIcon(model.form),
           h("span.picker-name", model.id, h("br"), h("span.muted.small", model.task)),
           h("span.small.number", model.best_shown),
@@ -102,7 +104,7 @@ async function fillPicker(list) {
       h("a", { href: "/models" }, icon("classify"), "All models"),
     );
   } catch (problem) {
-    put(list, say(problem.message));
+    put(list, message(problem.message));
   }
 }
 

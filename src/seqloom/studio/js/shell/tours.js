@@ -1,48 +1,48 @@
-// Guided tours: each step points at something on a page, and ends when the user has done it.
-// Where one is stays in the session, so that other pages and a reload go on with it.
+// Guided tours: each step points at a part of a page, and ends when the user has done it. The current step is
+// in session storage, so that the tour continues after a page load.
 
 import { announce, h, put } from "../dom.js";
-import { go, onChange, place } from "../address.js";
+import { currentRoute, navigate, onRouteChange } from "../route.js";
 import { shortcut } from "../keys.js";
-import { KEY } from "./touring.js";
+import { KEY } from "./tourlist.js";
 
-const isOn = (...pages) => pages.includes(place().page);
-const asked = (name) => isOn("inside", "compare") && place().query.get(name);
-const chosen = () => (place().query.get("runs") ?? "").split(",").filter(Boolean);
-const sees = (selector) => Boolean(document.querySelector(selector));
+const isOn = (...pages) => pages.includes(currentRoute().page);
+const hasQuery = (name) => isOn("inside", "compare") && currentRoute().query.get(name);
+const chosenRuns = () => (currentRoute().query.get("runs") ?? "").split(",").filter(Boolean);
+const exists = (selector) => Boolean(document.querySelector(selector));
 
-// A step: on which page, what it points at, the sentence, and what ends it. `to` is the way there.
+// A step: its page, the selector of its target, its text, and the condition that ends it. `to` is the URL of the page.
 const STEPS = {
   train: [
     {
       on: "start",
       to: "/",
       at: "[data-example]",
-      say: "Choose an example and press Train it. Or drop a file of your own: it is looked at first.",
+      say: "Choose an example and press Train it. Or drop a file of your own: it is checked first.",
       until: () => isOn("data", "train", "run"),
     },
     {
       on: "data",
       at: "#continue",
-      say: "This is what was found in the file. If nothing is wrong with it, continue to training.",
+      say: "This is the check of your file. If it has no problems, continue to training.",
       until: () => isOn("train", "run"),
     },
     {
       on: "train",
       at: "#start",
-      say: "Tick one model or several: a simple one shows what a larger one is worth. Then press Start training.",
+      say: "Tick one or several models: a simple baseline shows what a larger model is worth. Then press Start training.",
       until: () => isOn("run"),
     },
     {
       on: "run",
       at: "#curve-loss, .run-head",
-      say: "It learns while you watch: the loss should fall. You may leave this page; training goes on. Wait for its end, or press Stop and keep.",
-      until: () => sees("[data-ending]:not([data-ending=waiting])"),
+      say: "Watch the training: the loss should fall. You may leave this page; training continues. Wait until it ends, or press Stop and keep.",
+      until: () => exists("[data-ending]:not([data-ending=waiting])"),
     },
     {
       on: "run",
       at: "[data-ending]",
-      say: "This is how it ended. Press Look inside to see what it does, or Try it.",
+      say: "This is the result. Press Look inside to see how the model works, or Try it.",
       until: () => isOn("inside", "try"),
     },
   ],
@@ -52,25 +52,25 @@ const STEPS = {
       to: "/inside",
       at: ".choose-model, #main .card",
       say: "Choose a model. If there is none yet, train one first.",
-      until: () => isOn("inside") && place().id,
+      until: () => isOn("inside") && currentRoute().id,
     },
     {
       on: "inside",
       at: ".inside-form",
-      say: "Type a text, or take one from the test part, and press Look inside.",
-      until: () => asked("text"),
+      say: "Type a text, or take one from the test set, and press Look inside.",
+      until: () => hasQuery("text"),
     },
     {
       on: "inside",
       at: "[role=listbox]",
-      say: "One cursor for all pictures: press a symbol, or move with the keys ← and →.",
-      until: () => asked("at") || asked("to"),
+      say: "All figures share one cursor: click a token, or move with the keys ← and →.",
+      until: () => hasQuery("at") || hasQuery("to"),
     },
     {
       on: "inside",
       at: ".figure [data-panel=Table]",
-      say: "The sentence above each picture is computed from its numbers. Press Table to see them.",
-      until: () => sees(".figure [data-panel=Table][aria-expanded=true]"),
+      say: "The caption of each figure is computed from its data. Press Table to see them.",
+      until: () => exists(".figure [data-panel=Table][aria-expanded=true]"),
     },
   ],
   compare: [
@@ -79,13 +79,13 @@ const STEPS = {
       to: "/compare",
       at: "[aria-label='Add a run'], .compare-empty",
       say: "Add two runs of the same task. If there are not two yet, train another.",
-      until: () => isOn("compare") && chosen().length > 1,
+      until: () => isOn("compare") && chosenRuns().length > 1,
     },
     {
       on: "compare",
       at: "#same-text",
-      say: "Above, the verdict says who is better, and how surely. Now give both the same input, and press Enter.",
-      until: () => isOn("compare") && asked("text"),
+      say: "The verdict above says which run is better, and whether the difference is significant. Now give both the same input, and press Enter.",
+      until: () => isOn("compare") && hasQuery("text"),
     },
     {
       on: "compare",
@@ -99,22 +99,22 @@ const STEPS = {
 const FOCUSABLE = "a[href], button, input, select, textarea, [tabindex]";
 let tour = null;
 
-/** Begin a tour from its first step. */
-export function begin(name, title) {
+/** Start a tour at its first step. */
+export function start(name, title) {
   tour?.end();
   tour = new Tour({ name, title, step: 0 });
   const { on, to } = tour.now;
-  if (to && (!isOn(on) || place().id)) go(to);
+  if (to && (!isOn(on) || currentRoute().id)) navigate(to);
 }
 
-/** Go on where the session says. */
+/** Resume at the step in session storage. */
 export function resume() {
-  const kept = JSON.parse(sessionStorage.getItem(KEY));
-  if (!tour && STEPS[kept?.name]?.[kept.step]) tour = new Tour(kept);
+  const saved = JSON.parse(sessionStorage.getItem(KEY));
+  if (!tour && STEPS[saved?.name]?.[saved.step]) tour = new Tour(saved);
 }
 
 class Tour {
-  leaving = new AbortController();
+  aborter = new AbortController();
 
   constructor(state) {
     this.state = state;
@@ -122,11 +122,11 @@ class Tour {
     this.box = h("section.tour", { "aria-label": `Tour: ${state.title}` });
     document.body.append(this.box);
     document.body.classList.add("touring");
-    const { signal } = this.leaving;
-    const soon = () => (this.timer ||= requestAnimationFrame(() => this.look((this.timer = 0))));
-    onChange(soon, { signal });
+    const { signal } = this.aborter;
+    const soon = () => (this.timer ||= requestAnimationFrame(() => this.update((this.timer = 0))));
+    onRouteChange(soon, { signal });
     document.addEventListener("click", soon, { signal });
-    shortcut("Escape", "", () => (sees("dialog[open]") ? false : this.end()), { signal });
+    shortcut("Escape", "", () => (exists("dialog[open]") ? false : this.end()), { signal });
     this.watcher = new MutationObserver(soon);
     this.watcher.observe(document.getElementById("main"), { childList: true, subtree: true });
     this.show();
@@ -136,9 +136,9 @@ class Tour {
     return this.steps[this.state.step];
   }
 
-  // What was done already is not asked for again.
-  look() {
-    if (this.leaving.signal.aborted || !this.now) return;
+  // Steps whose condition is already met are skipped.
+  update() {
+    if (this.aborter.signal.aborted || !this.now) return;
     if (this.now.until()) return this.next();
     this.point();
   }
@@ -146,14 +146,14 @@ class Tour {
   next() {
     this.state.step += 1;
     this.show();
-    if (this.now) this.look();
+    if (this.now) this.update();
   }
 
   show() {
     const { state, steps, now } = this;
     sessionStorage.setItem(KEY, JSON.stringify(state));
-    this.pointed?.classList.remove("tour-here");
-    this.pointed = null;
+    this.target?.classList.remove("tour-here");
+    this.target = null;
     if (!now) return this.finish();
     this.away = h("p.small", { hidden: true });
     this.find = h("button.small", { onclick: () => this.focus() }, "Show me");
@@ -173,39 +173,40 @@ class Tour {
     this.point();
   }
 
-  // The page may draw its parts anew at any time, so what is pointed at is looked for again.
+  // The page may re-render its parts at any time, so the target is queried again.
   point() {
     const { on, to, at } = this.now;
     const target = isOn(on) ? document.querySelector(at) : null;
     this.find.hidden = !target;
     this.away.hidden = isOn(on);
-    if (!isOn(on)) put(this.away, to ? h("a", { href: to }, "Go there") : "That is on another page: go back to it.");
-    if (target === this.pointed) return;
-    this.pointed?.classList.remove("tour-here");
-    this.pointed = target;
+    const way = to ? h("a", { href: to }, "Go there") : "This step is on another page: go back to it.";
+    if (!isOn(on)) put(this.away, way);
+    if (target === this.target) return;
+    this.target?.classList.remove("tour-here");
+    this.target = target;
     target?.classList.add("tour-here");
-    const isStill = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    target?.scrollIntoView({ block: "center", behavior: isStill ? "auto" : "smooth" });
+    const reduced = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    target?.scrollIntoView({ block: "center", behavior: reduced ? "auto" : "smooth" });
   }
 
   focus() {
-    const { pointed } = this;
-    (pointed?.matches(FOCUSABLE) ? pointed : pointed?.querySelector(FOCUSABLE))?.focus();
+    const { target } = this;
+    (target?.matches(FOCUSABLE) ? target : target?.querySelector(FOCUSABLE))?.focus();
   }
 
   finish() {
     this.stop();
     const { title } = this.state;
-    const words = `That was the tour: ${title}. Press ? for the others.`;
-    put(this.box, h("p", words), h(".row", h("button.small", { onclick: () => this.box.remove() }, "Close")));
-    announce(words);
+    const text = `Tour completed: ${title}. Press ? for other tours.`;
+    put(this.box, h("p", text), h(".row", h("button.small", { onclick: () => this.box.remove() }, "Close")));
+    announce(text);
   }
 
   stop() {
     sessionStorage.removeItem(KEY);
-    this.leaving.abort();
+    this.aborter.abort();
     this.watcher.disconnect();
-    this.pointed?.classList.remove("tour-here");
+    this.target?.classList.remove("tour-here");
     document.body.classList.remove("touring");
     if (tour === this) tour = null;
   }

@@ -1,53 +1,53 @@
-// How long each model would take here: asked one after another, those that are ticked first.
+// Training-time estimates of the models: requested one at a time, selected models first.
 
 import { write } from "../dom.js";
-import { left, post } from "../api.js";
+import { isAborted, post } from "../api.js";
 
-const QUIET = 700; // milliseconds without a change before the first is asked
+const DEBOUNCE_MS = 700;
 
-/** The times on the cards: `want([[body, node]…])` says which, in what order. */
+/** The estimates on the model cards: `update([[body, node]…])` sets which, in what order. */
 export class Estimates {
-  known = new Map();
-  wanted = [];
+  results = new Map();
+  queue = [];
 
   constructor(signal) {
     this.signal = signal;
     signal.addEventListener("abort", () => this.stop());
   }
 
-  /** Show what is known, and ask for the rest; what is asked now goes on if it is still wanted. */
-  want(pairs) {
-    this.wanted = pairs.map(([body, node]) => ({ key: JSON.stringify(body), body, node }));
-    for (const { key, node } of this.wanted) tell(node, this.known.get(key));
-    if (this.asking && !this.wanted.some(({ key }) => key === this.asking.key)) this.asking.leave.abort();
+  /** Show known results and request the others; a running request continues if it is still in the queue. */
+  update(pairs) {
+    this.queue = pairs.map(([body, node]) => ({ key: JSON.stringify(body), body, node }));
+    for (const { key, node } of this.queue) showEstimate(node, this.results.get(key));
+    if (this.pending && !this.queue.some(({ key }) => key === this.pending.key)) this.pending.aborter.abort();
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.next(), QUIET);
+    this.timer = setTimeout(() => this.next(), DEBOUNCE_MS);
   }
 
   stop() {
-    this.wanted = [];
+    this.queue = [];
     clearTimeout(this.timer);
-    this.asking?.leave.abort();
+    this.pending?.aborter.abort();
   }
 
   async next() {
-    const one = this.wanted.find(({ key }) => !this.known.has(key));
-    if (!one || this.asking || this.signal.aborted) return;
-    const leave = new AbortController();
-    this.asking = { key: one.key, leave };
+    const one = this.queue.find(({ key }) => !this.results.has(key));
+    if (!one || this.pending || this.signal.aborted) return;
+    const aborter = new AbortController();
+    this.pending = { key: one.key, aborter };
     try {
-      this.known.set(one.key, await post("/recipes:estimate", one.body, { signal: leave.signal }));
+      this.results.set(one.key, await post("/recipes:estimate", one.body, { signal: aborter.signal }));
     } catch (problem) {
-      if (!left(problem)) this.known.set(one.key, { words: "not known", reason: problem.message });
+      if (!isAborted(problem)) this.results.set(one.key, { words: "not known", reason: problem.message });
     }
-    this.asking = null;
-    for (const { key, node } of this.wanted) tell(node, this.known.get(key));
+    this.pending = null;
+    for (const { key, node } of this.queue) showEstimate(node, this.results.get(key));
     this.next();
   }
 }
 
-function tell(node, found) {
-  write(node, found?.words === "not known" ? `time not known: ${found.reason}` : (found?.words ?? "…"));
-  node.title = found ? "On this machine, from a probe of two seconds" : "Trying it for two seconds";
-  node.dataset.time = found ? (found.seconds ?? "unknown") : "";
+function showEstimate(node, result) {
+  write(node, result?.words === "not known" ? `time unknown: ${result.reason}` : (result?.words ?? "…"));
+  node.title = result ? "Estimated on this machine by training for two seconds" : "Training for two seconds";
+  node.dataset.time = result ? (result.seconds ?? "unknown") : "";
 }

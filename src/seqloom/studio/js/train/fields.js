@@ -1,38 +1,38 @@
-// A field for an option of a constructor: its kind decides how, its help says what for.
+// Form fields for options: the type of an option decides the control.
 
 import { h } from "../dom.js";
 import { asValue } from "../shell/recipes.js";
 
-// The settings people change most, in this order; those that apply come first on the page.
-const USUAL = [
+// The most used options, in the order of the page.
+const COMMON = [
   "model.order",
-  "model.hidden",
+  "model.hidden_size",
   "model.states",
-  "model.layers",
+  "model.num_layers",
   "model.encoder_layers",
   "model.dropout",
   "training.learning_rate",
   "training.batch_size",
   "training.epochs",
-  "training.steps",
+  "training.max_steps",
   "training.max_time",
-  "model.width",
+  "model.embedding_size",
   "model.cell",
   "training.patience",
   "model.smoothing",
   "model.season",
   "training.seed",
 ];
-const LEARNING = [
+const GRADIENT_ONLY = [
   "training.learning_rate",
   "training.batch_size",
   "training.patience",
   "training.epochs",
-  "training.steps",
+  "training.max_steps",
 ];
 
-/** Options by their full names: {"model.hidden" → {…option, models: ["recurrent"]}}. */
-export function optionsOf(found, task, chosen) {
+/** Options by full name: {"model.hidden_size" → {…option, models: ["recurrent"]}}. */
+export function optionsOf(available, task, chosen) {
   const all = new Map();
   const add = (table, options = [], model) => {
     for (const option of options) {
@@ -42,25 +42,25 @@ export function optionsOf(found, task, chosen) {
         all.set(full, { ...option, full, table, models: model && [model] });
     }
   };
-  for (const model of found.models) if (chosen.includes(model.name)) add("model", model.options, model.name);
-  add("training", found.training);
+  for (const model of available.models) if (chosen.includes(model.name)) add("model", model.options, model.name);
+  add("training", available.training);
   add("task", task?.options);
-  add("data", found.data);
+  add("data", available.data);
   return all;
 }
 
-/** The six that are most used, of those that apply. */
-export function usual(options, learns) {
-  const counts = !learns.includes("gradients") && !learns.includes("passes");
-  return USUAL.filter((name) => options.has(name) && !(counts && LEARNING.includes(name))).slice(0, 6);
+/** The six most used options among those that apply. */
+export function commonOptions(options, learns) {
+  const isClosedForm = !learns.includes("gradients") && !learns.includes("passes");
+  return COMMON.filter((name) => options.has(name) && !(isClosedForm && GRADIENT_ONLY.includes(name))).slice(0, 6);
 }
 
-/** The field of an option. `changed(full, value)` hears of changes; null means “as it was”. */
+/** The field of an option. `changed(full, value)` is called on changes; null stands for the default. */
 export function field(option, value, models, changed) {
   const id = `set-${option.full.replace(".", "-")}`;
   const shown = String(value ?? option.default ?? "");
   const only = option.models?.length < models.length && ` (${option.models.join(", ")} only)`;
-  const tell = (raw) =>
+  const report = (raw) =>
     changed(option.full, String(raw).trim() === String(option.default ?? "") ? null : asValue(raw, option.kind));
   const props = { id, "aria-describedby": `${id}-help ${id}-wrong`, dataset: { setting: option.full } };
   const label = option.name.replaceAll("_", " ");
@@ -70,12 +70,12 @@ export function field(option, value, models, changed) {
         ...props,
         type: "checkbox",
         checked: shown === "true",
-        onchange: (event) => tell(event.target.checked),
+        onchange: (event) => report(event.target.checked),
       })
     : option.choices?.length
       ? h(
           "select",
-          { ...props, value: shown, onchange: (event) => tell(event.target.value) },
+          { ...props, value: shown, onchange: (event) => report(event.target.value) },
           option.choices.map((choice) => h("option", { value: choice }, choice)),
         )
       : h("input", {
@@ -85,7 +85,7 @@ export function field(option, value, models, changed) {
           value: shown,
           autocomplete: "off",
           spellcheck: "false",
-          oninput: (event) => tell(event.target.value),
+          oninput: (event) => report(event.target.value),
         });
   return h(
     ".field",
@@ -96,14 +96,14 @@ export function field(option, value, models, changed) {
   );
 }
 
-/** Mark the fields that a problem names, and say there what is wrong. */
-export function markWrong(root, problem) {
+/** Mark the fields that an error names, with its message. */
+export function markInvalid(root, problem) {
   const lines = problem ? [problem.message, ...(problem.notes ?? [])] : [];
   for (const control of root.querySelectorAll("[data-setting]")) {
     const { setting } = control.dataset;
-    // Problems name a setting as “[model] cell = …”, or as “training.steps”.
+    // Errors name a setting as “[model] cell = …” or as “training.max_steps”.
     const [table, key] = setting.split(".");
-    const line = lines.find((words) => words.includes(`[${table}] ${key} `) || words.includes(setting));
+    const line = lines.find((text) => text.includes(`[${table}] ${key} `) || text.includes(setting));
     control.setAttribute("aria-invalid", Boolean(line));
     const wrong = control.closest("[data-field]").querySelector(".wrong");
     wrong.hidden = !line;

@@ -1,0 +1,90 @@
+// The history of a training, from its events. As on disk, a resume discards the events after its step. Each event
+// gets the training time in seconds and the number of tokens up to it.
+
+/** The events of one run. */
+export class TrainingHistory {
+  events = [];
+  resumes = 0;
+
+  /** Add one event. */
+  add(event) {
+    const isResume = event.kind === "resume";
+    if (isResume) {
+      this.events = this.events.filter((old) => old.step <= event.step && old.kind !== "end");
+      this.resumes += 1;
+    }
+    const last = this.events.at(-1);
+    const passed = isResume || !last ? 0 : Math.max(0, event.t - last.t);
+    const since = isResume ? 0 : Math.max(0, event.t - (this.lastTime ?? event.t - passed));
+    const symbols = event.kind === "train" ? since * (event.symbols_per_second ?? 0) : 0;
+    this.events.push({ ...event, seconds: (last?.seconds ?? 0) + passed, symbols: (last?.symbols ?? 0) + symbols });
+    if (isResume || event.kind === "train") this.lastTime = event.t;
+  }
+
+  of(kind) {
+    return this.events.filter((event) => event.kind === kind);
+  }
+
+  get start() {
+    return this.of("start")[0];
+  }
+
+  get end() {
+    const last = this.events.at(-1);
+    return last?.kind === "end" ? last : null;
+  }
+
+  get step() {
+    return this.events.at(-1)?.step ?? 0;
+  }
+
+  get checkpoint() {
+    return this.of("checkpoint").at(-1)?.step;
+  }
+
+  get evaluations() {
+    return this.of("eval");
+  }
+
+  get best() {
+    return this.evaluations.findLast((event) => event.best);
+  }
+
+  /** Progress, speed in tokens per second, and remaining seconds, from the last training events. */
+  get pace() {
+    const recent = this.of("train").slice(-12);
+    if (!recent.length) return { progress: this.end ? 1 : null };
+    const [first, last] = [recent[0], recent.at(-1)];
+    const gained = last.progress - first.progress;
+    const passed = last.seconds - first.seconds;
+    return {
+      progress: last.progress,
+      epoch: last.epoch,
+      speed: passed > 0 ? (last.symbols - first.symbols) / passed : last.symbols_per_second,
+      left: gained > 0 && passed > 0 ? ((1 - last.progress) * passed) / gained : null,
+    };
+  }
+}
+
+/** The title of an x axis: its name in URLs and in the events is "symbols". */
+export const axisTitle = (axis) => (axis === "symbols" ? "tokens" : axis);
+
+/** Points [[x, y]…] of a value over step, symbols (tokens) or seconds: at most 2,000, without missing values. */
+export function points(events, axis, name) {
+  const all = events.filter((event) => Number.isFinite(event[name])).map((event) => [event[axis], event[name]]);
+  const most = Math.min(all.length, 2000);
+  return most < all.length
+    ? Array.from({ length: most }, (_, i) => all[Math.round((i * (all.length - 1)) / (most - 1))])
+    : all;
+}
+
+/** Exponential moving average with bias correction: 0 changes nothing, 0.95 smooths strongly. */
+export function smoothed(pairs, amount) {
+  let mean = 0,
+    weight = 0;
+  return pairs.map(([x, y]) => {
+    mean = amount * mean + (1 - amount) * y;
+    weight = amount * weight + (1 - amount);
+    return [x, mean / weight];
+  });
+}

@@ -20,7 +20,7 @@ from ..evaluation.evaluate import Evaluation, evaluate
 from ..metrics import METRICS, MetricValue
 from ..model import Search
 from ..recipe import Recipe
-from ..runs.card import metrics_in
+from ..runs.card import best_evaluation, metrics_in
 from ..runs.record import Record, read_record
 from ..runs.run import RUNS, Run
 from ..runs.splits import read_parts, with_known_labels
@@ -174,6 +174,8 @@ class Outcome:
         lines = []
         if best is not None:
             lines = [f"{mark('best', sys.stdout)} best at step {best['step']:,}   ({took})"]
+        elif best_evaluation(self.record.events) is not None:
+            lines = [f"the last weights are kept: there were no validation examples   ({took})"]
         rows = [
             (f"valid {METRICS[name].title}", METRICS[name].show(value))
             for name, value in metrics_in(best or {}).items()

@@ -19,10 +19,10 @@ def card(run: Run, parts: Parts) -> str:
     lines += ["", "## Model", "", f"{run.model.num_parameters():,} parameters. Settings:", ""]
     lines += [f"- {key} = {value!r}" for key, value in recipe.model.items() if key != "name"]
     if found := best_evaluation(events):
-        lines += ["", f"## On validation, at step {found['step']:,}", ""]
-        lines += [
-            f"- {METRICS[k].title}: {METRICS[k].show(v)}" for k, v in metrics_in(found).items()
-        ]
+        metrics, at = metrics_in(found), f"at step {found['step']:,}"
+        shown = [f"- {METRICS[k].title}: {METRICS[k].show(v)}" for k, v in metrics.items()]
+        unjudged = ["", f"Weights of the last evaluation, {at}: there were no validation examples."]
+        lines += ["", f"## On validation, {at}", "", *shown] if metrics else unjudged
     lines += ["", "## Training", ""]
     lines += [f"- {key} = {value!r}" for key, value in recipe.training.items()]
     return "\n".join(lines) + "\n"

@@ -216,6 +216,7 @@ class _Training:
         learner = make_learner(self.model, self.task, self.train, self.settings)
         valid = with_known_labels(self.task, self.parts.valid)
         trainer = Trainer(self.model, self.task, learner, valid, self.settings)
+        self.notes += trainer.notes()
         snapshot_inputs = self.model, self.task, trainer.valid, self.settings.probes
         self.snapshot_writer = SnapshotWriter(self.folder, *snapshot_inputs)
         if snapshot is not None and snapshot.arrays:

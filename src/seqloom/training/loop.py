@@ -1,5 +1,6 @@
 """The training loop: steps, evaluation, early stopping and checkpoints, whatever the learner."""
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -139,6 +140,7 @@ class Trainer:
         self.model, self.task, self.learner, self.settings = model, task, learner, settings
         self.valid = evenly_spaced(task, valid, settings.evaluate_examples)
         self.standing = TrainerState()
+        self._has_warned = False  # that a metric is no number
         self._stepped_at, self._evaluated_at, self._evaluation_seconds = (
             time.monotonic(),
             cpu_seconds(),
@@ -175,7 +177,7 @@ class Trainer:
                 raise self._diverged()
             values = found.values()
             rank = self._rank(values)
-            is_best = self.standing.best is None or rank < self.standing.best
+            is_best = _is_better(rank, self.standing.best or [])
             if is_best:
                 checkpointer.save_best()
             samples = self._samples(found.examples, found.predictions)
@@ -190,6 +192,8 @@ class Trainer:
             standing.since_best += 1
             self.learner.on_no_improvement()
         yield Event("eval", standing.step, {**values, "epoch": standing.epoch, "best": is_best})
+        if warning := self._undefined(values):
+            yield Event("warn", standing.step, warning)
         if samples:
             yield Event("sample", standing.step, {"samples": samples})
         checkpointer.save_checkpoint(self.snapshot())
@@ -199,7 +203,7 @@ class Trainer:
     def _rank(self, values: dict[str, float]) -> list[float]:
         """The metrics, the monitored one first, negated where higher is better."""
         first = self.settings.monitor
-        if first and first not in values:
+        if first and values and first not in values:
             raise UsageError(
                 "U014",
                 f"[training] monitor = {first!r}: the task does not measure that",
@@ -207,6 +211,34 @@ class Trainer:
             )
         names = sorted(values, key=lambda name: name != first)  # the others in their order
         return [METRICS[name].rank(values[name]) for name in names]
+
+    def notes(self) -> list[str]:
+        """What the user should know before training: that there is nothing to judge by."""
+        if self.valid:
+            return []
+        settings, idle = self.settings, []
+        idle += ["training.patience"] * bool(settings.patience)
+        idle += ["training.schedule = plateau"] * (settings.schedule == "plateau")
+        without = f"; without effect: {', '.join(idle)}" if idle else ""
+        return [f"no validation examples to judge by: the last weights are kept{without}"]
+
+    def _undefined(self, values: dict[str, float]) -> dict[str, Any]:
+        """The warning that the metric which selects the best weights is not a number."""
+        ranked = sorted(values, key=lambda name: name != self.settings.monitor)
+        if self._has_warned or not ranked or not math.isnan(values[ranked[0]]):
+            return {}
+        self._has_warned = True
+        defined = [name for name in ranked if not math.isnan(values[name])]
+        instead = (
+            f"{defined[0]} selects the best weights" if defined else "the last weights are kept"
+        )
+        if math.isfinite((self.standing.best or [math.nan])[0]):
+            instead = "this evaluation is no better than those before"
+        return {
+            "code": "T132",
+            "problem": f"{ranked[0]} is not defined on the validation examples: {instead}",
+            "help": [f"--set training.monitor={defined[0]}"] if defined else [],
+        }
 
     def pending_evaluation(self, checkpointer: Checkpointer) -> Iterator[Event]:
         """The evaluation that was due when training was stopped."""
@@ -255,6 +287,12 @@ class Trainer:
             notes=["Most likely the learning rate is too high. The last good checkpoint is kept."],
             help=[f"{rate} --set training.max_grad_norm=1.0"],
         )
+
+
+def _is_better(rank: list[float], best: list[float]) -> bool:
+    """Whether metrics are better than the best; where nothing is defined, the last weights are."""
+    new, old = ([math.inf if math.isnan(value) else value for value in one] for one in (rank, best))
+    return new < old or not any(map(math.isfinite, old))
 
 
 def _learns_nothing(model: Model) -> ModelError:

@@ -1,0 +1,139 @@
+"""The training loop: which weights are kept, and when training stops early."""
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from seqloom.recipe import Recipe
+from seqloom.runs.run import CARD
+from seqloom.runs.train import train
+from seqloom.training import loop
+from seqloom.training.checkpoints import load_arrays
+
+NAN = math.nan
+
+
+def classifier(data, epochs=4, **training) -> Recipe:
+    return Recipe(
+        {"train": str(data / "labels.csv"), "valid_fraction": 0.2, "test_fraction": 0.0},
+        {"name": "classify"},
+        {"name": "recurrent", "embedding_size": 4, "hidden_size": 4},
+        {"epochs": epochs, "batch_size": 16, "probes": 0, "learning_rate": 0.01, **training},
+    )
+
+
+def kept_and_last(run):
+    """The weights that were kept, and those of the last step, as one vector each."""
+    last = load_arrays(run.folder / "checkpoint" / "last.safetensors").arrays
+    return (
+        np.concatenate([weights[name].ravel() for name in sorted(weights)])
+        for weights in (
+            load_arrays(run.folder / "weights.safetensors").arrays,
+            {k.removeprefix("model/"): v for k, v in last.items() if k.startswith("model/")},
+        )
+    )
+
+
+@pytest.fixture
+def scripted(monkeypatch, data):
+    """A training whose evaluations find what the test says."""
+
+    def go(*found: dict[str, float], **training):
+        values = iter(found)
+
+        def evaluate(model, task, valid, search):
+            now = next(values)
+            return SimpleNamespace(
+                values=lambda: now, is_plausible=lambda: True, examples=[], predictions=[]
+            )
+
+        monkeypatch.setattr(loop, "evaluate", evaluate)
+        recipe = classifier(data, epochs=len(found), **training)
+        return train(recipe, name="scripted", runs=data / "runs")
+
+    return go
+
+
+def test_without_validation_the_last_weights_are_kept_and_the_run_says_so(data, capsys):
+    recipe = classifier(data, patience=1).with_settings({"data.valid_fraction": 0.0})
+    run = train(recipe, name="all", runs=data / "runs")
+    end = run.events()[-1]
+    steps = 4 * math.ceil(run.events()[0]["examples"]["train"] / 16)
+    assert (end["reason"], end["step"], end["best_step"]) == ("finished", steps, steps)
+    kept, last = kept_and_last(run)
+    assert np.array_equal(kept, last)
+    assert run.events()[0]["notes"] == [
+        "no validation examples to judge by: the last weights are kept;"
+        " without effect: training.patience"
+    ]
+    card = (run.folder / CARD).read_text()
+    assert f"Weights of the last evaluation, at step {steps}: there were no validation" in card
+    assert "On validation" not in card
+
+
+def test_a_metric_can_be_named_without_validation(data):
+    named = {"data.valid_fraction": 0.0, "training.monitor": "macro_f1"}
+    run = train(classifier(data).with_settings(named), name="named", runs=data / "runs")
+    assert run.events()[-1]["reason"] == "finished"
+
+
+@pytest.mark.parametrize(
+    ("found", "best", "instead"),
+    [
+        ([(NAN, 3), (NAN, 1), (NAN, 2)], 2, "loss selects the best weights"),
+        ([(NAN, 1), (5, 3), (NAN, 0)], 2, "loss selects the best weights"),
+        ([(5, 3), (NAN, 0), (6, 0)], 1, "no better than those before"),
+        ([(NAN, NAN)] * 3, 3, "the last weights are kept"),
+        ([(1, NAN), (NAN, NAN), (NAN, NAN)], 1, "no better than those before"),
+        ([(2, 0), (1, 5), (1, 4)], 3, None),
+        ([(2, 0), (2, 0), (2, 0)], 1, None),
+    ],
+    ids=["always", "at-times", "once", "none-at-all", "none-after-the-first", "numbers", "equal"],
+)
+def test_a_metric_that_is_no_number_is_worse_than_any(scripted, found, best, instead):
+    """The next one decides; the last weights are kept where none is a number."""
+    run = scripted(*({"mase": a, "loss": b} for a, b in found))
+    evaluations = [event for event in run.events() if event["kind"] == "eval"]
+    assert run.events()[-1]["best_step"] == evaluations[best - 1]["step"]
+    warned = [event for event in run.events() if event["kind"] == "warn"]
+    assert len(warned) == (instead is not None)
+    if instead:
+        assert warned[0]["code"] == "T132"
+        assert "mase is not defined" in warned[0]["problem"] and instead in warned[0]["problem"]
+
+
+@pytest.mark.parametrize(
+    ("losses", "patience", "evaluated"),
+    [
+        ([3, 2, 2.5, 2.6, 1, 0.5], 2, 4),
+        ([3, 2, 2.5, 1, 1.5, 1.2], 2, 6),
+        ([3, 3, 3, 1], 2, 3),
+        ([1, 2, 3, 4], 0, 4),
+        ([NAN, NAN, NAN, NAN], 1, 4),
+    ],
+    ids=["waits", "starts-anew", "equal-is-no-better", "never", "nothing-to-judge-by"],
+)
+def test_patience_counts_evaluations_since_the_best(scripted, losses, patience, evaluated):
+    run = scripted(*({"loss": loss} for loss in losses), patience=patience)
+    assert sum(event["kind"] == "eval" for event in run.events()) == evaluated
+    stopped = run.events()[-1]["reason"] == "no improvement"
+    numbers = losses[:evaluated]
+    trailing = len(numbers) - 1 - numbers.index(min(numbers))
+    assert stopped == (0 < patience <= trailing and not math.isnan(losses[0]))
+
+
+@pytest.mark.parametrize(
+    ("monitor", "best"), [("", 2), ("loss", 3), ("accuracy", 2), ("coverage_80", 1)]
+)
+def test_the_monitored_metric_chooses(scripted, monitor, best):
+    """Lower is better of some, higher of others, and a coverage is best near its aim."""
+    run = scripted(
+        {"accuracy": 0.7, "loss": 2.0, "coverage_80": 0.79},
+        {"accuracy": 0.9, "loss": 3.0, "coverage_80": 0.99},
+        {"accuracy": 0.8, "loss": 1.0, "coverage_80": 0.50},
+        monitor=monitor,
+    )
+    evaluations = [event for event in run.events() if event["kind"] == "eval"]
+    assert run.events()[-1]["best_step"] == evaluations[best - 1]["step"]

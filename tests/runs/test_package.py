@@ -7,6 +7,7 @@ import pytest
 
 import seqloom
 from seqloom.cli.main import main
+from seqloom.data.formats.parallel_names import files_of
 from seqloom.recipe import Recipe
 from seqloom.training.checkpoints import locked
 
@@ -52,6 +53,22 @@ def test_what_was_exported_is_a_run_again(here, capsys):
     (was,), (now,) = seqloom.load("counts").score([TEXT]), seqloom.load("given").score([TEXT])
     assert now.log_probs.tolist() == was.log_probs.tolist()
     assert sorted(path.name for path in (here / "runs").iterdir()) == ["counts", "given", "other"]
+
+
+@pytest.mark.parametrize("file", ["/etc/passwd", "../../text.txt", "/etc/{passwd,group}"])
+def test_an_imported_run_names_no_file_of_this_machine(here, file):
+    """What a recipe names the studio takes for the owner's choice and reads."""
+    assert main(["export", "counts", "-o", "m.zip"]) == 0
+    with zipfile.ZipFile(here / "m.zip") as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    own = b'train = "text.txt"'
+    assert own in parts["counts/recipe.toml"]
+    with zipfile.ZipFile(here / "m.zip", "w") as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content.replace(own, f'train = "{file}"'.encode()))
+    assert main(["import", "m.zip", "--name", "given"]) == 0
+    found = files_of(Recipe.read(here / "runs/given/recipe.toml").data["train"])
+    assert {path.parent for path in found} == {here / "runs/given"}
 
 
 def hostile(parts):

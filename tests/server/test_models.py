@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 import shutil
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from seqloom.model import Search
 from seqloom.runs.answer import as_dict
 from seqloom.runs.run import load
+from seqloom.server.options import Limits
 
 from .conftest import RUNS, client
 from .test_event_stream import parsed
@@ -177,6 +179,27 @@ def test_a_view_comes_as_a_drawing_too(web):
 def test_a_view_that_cannot_be_had_says_why(web, view, body, code):
     answer = web.post(f"{MODELS}/attentive/views/{view}", json=body)
     assert answer.status_code in (404, 422) and answer.json()["code"] == code
+
+
+@pytest.mark.parametrize("field", ["file", "view", "self", "step", "series_", "clip", "layer"])
+def test_only_the_options_that_a_view_lists_pass(web, trained, files, field):
+    """No request chooses a file of the computer, or another argument of the view's function."""
+    value = {"file": str(files / "series.csv"), "step": 0, "layer": -1}.get(field, "forecast")
+    answer = web.post(f"{MODELS}/ahead/views/forecast", json={"text": "", field: value})
+    assert answer.status_code == 422 and answer.json()["code"] == "U350"
+    assert answer.json()["problem"].startswith(f"{field}: ")
+
+
+@pytest.mark.parametrize(("model", "key"), [("ahead", "train"), ("counts", "test")])
+def test_a_pipe_among_the_data_of_a_run_is_not_opened(runs, model, key):
+    """Opening a pipe that nobody writes to would keep a worker for ever."""
+    pipe, recipe = runs / model / "pipe.csv", runs / model / "recipe.toml"
+    os.mkfifo(pipe)
+    changed = re.sub(f"(?m)^{key} = .*$", f'{key} = "{pipe}"', recipe.read_text())
+    assert str(pipe) in changed
+    recipe.write_text(changed)
+    with client(runs, Limits(seconds=5)) as web:
+        assert web.get(f"{MODELS}/{model}").status_code == 200
 
 
 @pytest.mark.parametrize("model", ["tagger", "judge", "attentive"])

@@ -1,9 +1,10 @@
 """What a kind of view is: its name, its title, which models have it, and how it is made."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from ..config import Option, options
+from ..errors import UsageError
 from ..signature import Form
 from ..views import View
 from .context import InspectedModel, Inspection
@@ -35,6 +36,16 @@ class ViewKind:
     def options(self) -> list[Option]:
         """Its options, in the order of `InspectionOptions`."""
         return [option for option in options(InspectionOptions) if option.name in self.allowed]
+
+    def check_options(self, names: Iterable[str]) -> None:
+        """Refuse names that are not options of this view."""
+        if unknown_options := [name for name in names if name not in self.allowed]:
+            allowed = self.allowed
+            raise UsageError(
+                "U350",
+                f"{unknown_options[0]}: the view {self.view} has no such option",
+                help=[f"it takes: {', '.join(allowed)}" if allowed else "leave it out"],
+            )
 
     @property
     def allowed(self) -> tuple[str, ...]:

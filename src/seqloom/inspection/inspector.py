@@ -109,12 +109,7 @@ def _kind(subject: InspectedModel, options: InspectionOptions) -> ViewKind:
         if not able:
             raise _lacks(subject, "")
         kind = VIEW_KINDS[next((view for view in DEFAULT_VIEWS if view in able), able[0])]
-    if unknown_options := [name for name in options.changed() if name not in kind.allowed]:
-        raise UsageError(
-            "U350",
-            f"{unknown_options[0]}: the view {kind.view} has no such option",
-            help=[f"it takes: {', '.join(kind.allowed)}" if kind.allowed else "leave it out"],
-        )
+    kind.check_options(options.changed())
     return kind
 
 

@@ -12,6 +12,7 @@ is moved to its place, so a damaged file is reported and leaves nothing behind.
 import os
 import shutil
 import tempfile
+import tomllib
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
@@ -133,10 +134,22 @@ def _validate(folder: Path, file: Path) -> None:
             if CODE in value:
                 raise _not_a_run(file, f"it needs the code of {value}, which is not in the file")
         load(folder)
+        _forget_folders(folder / RECIPE)
     except SeqloomError as error:
         if error.code == "U052":
             raise
         raise _not_a_run(file, str(error.problem)) from error
+
+
+def _forget_folders(path: Path) -> None:
+    """Take the folders of data files out of a recipe, as `pack` does.
+
+    Files that a recipe names are read as the owner's own choice, for example by the studio; an
+    archive from somebody else must not choose files of this machine.
+    """
+    tables = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    recipe = Recipe.of_tables(tables, str(path)).with_files(lambda name: Path(Path(name).name))
+    write_whole(path, recipe.to_toml().encode())
 
 
 def _texts(table: object) -> Iterator[str]:

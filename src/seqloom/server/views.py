@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..errors import StudioError
+from ..errors import StudioError, unknown
+from ..inspection import VIEW_KINDS
 from ..runs.run import Run
 from ..views import View
 from .options import Limits
@@ -20,10 +21,14 @@ def compute_view(
 ) -> View:
     """A view of a run on a text or on time series.
 
-    `params` has the options of the view, and `text` or `series`; the view validates its options.
+    `params` has `text` or `series`, and the options that the view lists: no other argument of
+    `Run.inspect`, such as the file that is read, may come from a request.
     """
     options = dict(params)
     text, series = options.pop("text", ""), options.pop("series", "")
+    if kind not in VIEW_KINDS:
+        raise unknown("view", kind, list(VIEW_KINDS))
+    VIEW_KINDS[kind].check_options(options)
     check_length(text, limits.looked)
     check_length(series, limits.json_bytes)
     check_maxima(options, {"beam": limits.beam, "limit": limits.generated})

@@ -15,10 +15,12 @@ from fastapi import APIRouter, Query, Request
 from fastapi import Path as PathParam
 from starlette.responses import Response, StreamingResponse
 
+from ...data.formats.parallel_names import files_of
 from ...data.text.vocabulary import LabelSet
 from ...errors import SeqloomError, StudioError
 from ...inspection.replay import rebuild_view
 from ...metrics import METRICS
+from ...recipe import FILES
 from ...runs.package import pack
 from ...runs.record import to_json
 from ...runs.run import CARD, WEIGHTS, Run
@@ -146,10 +148,11 @@ def model_detail(studio: Studio, name: str, run: Run, base: str) -> dict[str, An
 def _examples(run: Run, snapshot_inputs: list[str]) -> list[str]:
     """Example inputs: those of the training snapshots, then short ones of the test set."""
     inputs = [text for text in snapshot_inputs if text]
-    file = Path(str(run.recipe.data.get("train") or ""))
-    is_small = not run.task.roles or (file.is_file() and file.stat().st_size <= MAX_DATA_BYTES)
+    named = [str(run.recipe.data.get(part) or "") for part in FILES["data"]]
+    files = [file for name in named if name for file in files_of(name)]
+    is_small = not run.task.roles or _are_small(files)
     if run.task.form is Form.FORECAST:
-        return _last_rows(file) if is_small else []
+        return _last_rows(files[0]) if files and is_small else []
     if is_small:
         try:
             parts = read_parts(run.task, run.recipe.build_data())
@@ -159,6 +162,12 @@ def _examples(run: Run, snapshot_inputs: list[str]) -> list[str]:
         inputs += sorted((text for text in texts if text.strip()), key=len)
     short = [text for text in dict.fromkeys(inputs) if len(text) <= MAX_LENGTH]
     return short[:EXAMPLES] or [text[:MAX_LENGTH] for text in inputs[:1]]
+
+
+def _are_small(files: list[Path]) -> bool:
+    """Whether all files are regular ones (reading a pipe would never end) and not large."""
+    is_regular = bool(files) and all(file.is_file() for file in files)
+    return is_regular and sum(file.stat().st_size for file in files) <= MAX_DATA_BYTES
 
 
 def _last_rows(file: Path) -> list[str]:

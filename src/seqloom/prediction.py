@@ -214,7 +214,7 @@ class SearchNode:
     """One candidate of a beam search: a token that follows those of its parent.
 
     Status: `grows` (kept in the beam), `ended`, `dropped` (others were better), or `cut` (by the
-    limit, or because enough hypotheses had ended).
+    limit, or because the search stopped: what had ended was better).
     """
 
     parent: int  # index among the nodes; -1 for a first token

@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 
-from seqloom.decoding import beam, beam_search
+from seqloom.decoding import beam_search
 from seqloom.decoding.beam import _Beam, greedy_search, is_greedy
+from seqloom.decoding.hypotheses import FinishedHypotheses
 from seqloom.errors import ModelError, UsageError
 from seqloom.prediction import Search
 from seqloom.signature import BEGIN, END, PAD, Form, Labels, Signature, Tokens
 
-from .toys import Toy, every_answer, of, plain_search
+from .toys import Sure, Toy, every_answer, of, plain_search
 
 ROWS = [[3, 5, 2], [4, 2], [6, 6, 6, 2], [5]]
 WAYS = {
@@ -69,19 +70,18 @@ def test_it_stops_when_nothing_better_can_come_and_not_before(penalty, monkeypat
     """Stopping early changes no answer and spares steps; a bound a little too low would change some."""
     answers, steps = {}, {}
     bounds = {"exact": 1.0, "never": None, "too soon": 0.6}
-    right = beam.FinishedHypotheses.are_done
+    right = FinishedHypotheses._cannot_improve
 
     def with_bound(share):
-        def are_done(self, sources, growing, lengths):
+        def cannot_improve(self, sources, growing, lengths):
             if share is None:
-                return (self._num_ended[sources] >= self.settings.beam) | (growing == -np.inf)
-            hope = growing / share if share < 1 else growing
-            return right(self, sources, hope, lengths)
+                return growing == -np.inf
+            return right(self, sources, growing / share, lengths)
 
-        return are_done
+        return cannot_improve
 
     for name, share in bounds.items():
-        monkeypatch.setattr(beam.FinishedHypotheses, "are_done", with_bound(share))
+        monkeypatch.setattr(FinishedHypotheses, "_cannot_improve", with_bound(share))
         answers[name], steps[name] = [], 0
         for seed in range(40):
             model = Toy(seed, sharpness=3.0, end=1.0)
@@ -94,6 +94,31 @@ def test_it_stops_when_nothing_better_can_come_and_not_before(penalty, monkeypat
     if penalty <= 1:  # where length counts more, hope lasts to the limit
         assert steps["exact"] < steps["never"]
         assert answers["too soon"] != answers["exact"], "the test can fail"
+
+
+@pytest.mark.parametrize("penalty", [0.0, 0.6, 1.0])
+def test_a_wider_beam_is_almost_never_worse_than_greedy(penalty):
+    """Where a model is sure, improbable ends must not stop a search whose right answer grows.
+
+    Almost: a beam may lose the path of greedy search to others that are better for a while. To stop
+    as soon as `beam` have ended made a third of these answers worse.
+    """
+    worse, sources = {3: 0, 5: 0}, of(*[[x] for x in range(8)])
+    total = right = 0
+    for seed in range(8):
+        model = Sure(seed)
+        greedy = beam_search(model, sources, Search(length_penalty=penalty, limit=30)).ranked
+        total += len(greedy)
+        right += sum(one.tokens.tolist() in model.right for (one,) in greedy)
+        for width in worse:
+            settings = Search(beam=width, length_penalty=penalty, limit=30)
+            for one, other in zip(
+                greedy, beam_search(model, sources, settings).ranked, strict=True
+            ):
+                is_worse = other[0].score < one[0].score - 1e-9 or not other[0].ended
+                worse[width] += one[0].ended and is_worse
+    assert max(worse.values()) <= 0.02 * total, "a beam is worse than greedy search"
+    assert right > 0.5 * total, "the models are peaked"
 
 
 class Wide(Toy):

@@ -12,6 +12,43 @@ from seqloom.signature import BEGIN, END, PAD
 LEAST = 1e-6
 
 
+class Sure:
+    """A peaked model: sure along one right answer for each x_1, and of nothing beside it.
+
+    p(y_t | y_<t, x) is drawn at random for every history, END like any other token.
+    """
+
+    def __init__(self, seed, size=9, longest=12):
+        chance = np.random.default_rng(seed)
+        self.size, self.seed, self.sureness = size, seed, chance.uniform(6, 12)
+        self.right = [
+            [*chance.integers(END + 1, size, size=chance.integers(3, longest)).tolist(), END]
+            for _ in range(size)
+        ]
+        self.memory = {}
+
+    def begin(self, source):
+        return Constant(source.values[:, 0]), np.zeros((len(source), 0), int)
+
+    def step(self, symbols, state):
+        first, history = state
+        history = np.concatenate([history, symbols[:, None]], axis=1)
+        sources = first.values.repeat(len(symbols) // len(first.values)).tolist()
+        rows = zip(sources, history[:, 1:].tolist(), strict=True)
+        return np.array([self.following(x, row) for x, row in rows]), (first, history)
+
+    def following(self, x, history):
+        key, right = (x, *history), self.right[x]
+        if key not in self.memory:
+            chance = np.random.default_rng([self.seed, *key])
+            logits = 1.5 * chance.normal(size=self.size)
+            logits[[PAD, BEGIN]] = -30
+            if history == right[: len(history)] and len(history) < len(right):
+                logits[right[len(history)]] += self.sureness * chance.uniform(0.5, 1)
+            self.memory[key] = logits - np.log(np.exp(logits).sum())
+        return self.memory[key]
+
+
 def of(*rows):
     return Sequences.pad([np.array(row, dtype=np.int64) for row in rows])
 
@@ -107,7 +144,11 @@ def may_follow(model, settings, history, given):
 
 
 def plain_search(model, row, settings, given=()):  # noqa: C901 - all rules in one place
-    """A beam search in lists, candidate by candidate; it never stops early."""
+    """A beam search in lists, candidate by candidate.
+
+    It stops when `beam` have ended and nothing that grows has a better score than the worst of the
+    `beam` best of them, and never because nothing better can come.
+    """
     given, begun = list(given), [*given, *settings.prefix]
     beam, ended = [(begun, model.log_prob(row, begun, len(given)))], []
 
@@ -115,7 +156,12 @@ def plain_search(model, row, settings, given=()):  # noqa: C901 - all rules in o
         ranked = score(model, row, history, settings, len(given))
         ended.append(Hypothesis(np.array(history[len(given) :]), total, ranked, is_ended))
 
-    while len(ended) < settings.beam:
+    def is_beaten():
+        best = sorted((h.score for h in ended if h.ended), reverse=True)[: settings.beam]
+        hopes = [score(model, row, history, settings, len(given)) for history, _ in beam]
+        return len(best) == settings.beam and best[-1] >= max(hopes)
+
+    while True:
         found = [
             (total + model.following(row, history)[symbol], [*history, symbol])
             for history, total in beam
@@ -130,6 +176,8 @@ def plain_search(model, row, settings, given=()):  # noqa: C901 - all rules in o
             finish(*beam[0], is_ended=False)
         before, beam = beam, growing[: settings.beam]
         if not beam or len(before[0][0]) + 1 - len(given) >= settings.limit:
+            break
+        if is_beaten():
             break
     for history, total in beam[: max(0, settings.nbest - len(ended))]:
         if len(history) - len(given) >= settings.limit:

@@ -163,8 +163,9 @@ def beam_search(
 
     At each step all candidates are continued by all tokens, and the `beam` best are kept. Those
     among the best that end are hypotheses, ranked by `FinishedHypotheses`. A source is done when as
-    many have ended as the beam is wide, when no growing candidate can do better, or at the limit.
-    Then it leaves the batch, which makes the steps of the others faster.
+    many have ended as the beam is wide and none that grows has a better score than the worst of
+    them, when no growing candidate can do better, or at the limit. Then it leaves the batch, which
+    makes the steps of the others faster.
 
     A prefix is forced: its tokens cost nothing and are no part of the output. `settings.prefix` is
     part of the output, and counts with its log-probability.
@@ -306,7 +307,18 @@ class _Beam:
         for index in np.flatnonzero(growing == -np.inf).tolist():
             if not self.finished.hypotheses[self.sources[index]]:
                 self._finish_stuck(index)
-        return at_limit | self.finished.are_done(self.sources, growing, lengths)
+        coverage = self._coverage_of_kept(kept)
+        return at_limit | self.finished.are_done(self.sources, kept.total, lengths, coverage)
+
+    def _coverage_of_kept(
+        self, kept: _Candidates
+    ) -> Float[np.ndarray, "sources width position"] | None:
+        """The coverage of what grows on; padding of the source counts as covered."""
+        if self.coverage is None:
+            return None
+        rows = kept.origin + (np.arange(len(kept.origin)) * self.width)[:, None]
+        is_padding = np.arange(self.coverage.shape[1]) >= self.lengths[self.sources][:, None]
+        return np.where(is_padding[:, None], 1.0, self.coverage[rows])
 
     def _finish_stuck(self, index: int) -> None:
         """No token can follow any candidate of a source: the best of them is its hypothesis."""

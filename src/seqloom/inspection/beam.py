@@ -27,6 +27,7 @@ def _beam(inspection: Inspection) -> BeamView:
     target = inspection.subject.target
     names = output_names(inspection, max(most, target.size if isinstance(target, Tokens) else 0))
     prefix = _prefix_length(inspection)
+    stop = _stop_reason(tree, search, prefix)
     nodes = [
         BeamNode(
             node.parent,
@@ -34,7 +35,7 @@ def _beam(inspection: Inspection) -> BeamView:
             names[node.token],
             node.log_prob,
             node.status,
-            _reason(node, tree, search, prefix),
+            _reason(node, tree, search, prefix, stop),
             node.score,
         )
         for node in tree.nodes
@@ -48,8 +49,11 @@ def _beam(inspection: Inspection) -> BeamView:
         _decoded(inspection, greedy),
         inspection.name,
         beam=search.beam,
-        notes=[f"every output begins with “{inspection.options.prefix}”"]
-        * bool(inspection.options.prefix),
+        notes=[
+            *[f"every output begins with “{inspection.options.prefix}”"]
+            * bool(inspection.options.prefix),
+            *[f"The search stopped: {stop}."] * bool(stop),
+        ],
     )
 
 
@@ -82,17 +86,38 @@ def _without_prefix(nodes: list[BeamNode], tree: SearchTree) -> tuple[list[BeamN
     return outputs, [index[number] for number in tree.ends if number in index]
 
 
-def _reason(node: SearchNode, tree: SearchTree, search: Search, prefix: int) -> str:
+def _score(node: SearchNode, search: Search, prefix: int) -> float:
+    """The score of a candidate at its present length."""
+    return node.log_prob / float(max(1, node.step + 1 - prefix) ** search.length_penalty)
+
+
+def _stop_reason(tree: SearchTree, search: Search, prefix: int) -> str:
+    """Why the search stopped, by the rule of `FinishedHypotheses.are_done`, in words."""
+    last = max((node.step for node in tree.nodes), default=-1)
+    if last + 1 - prefix >= search.limit:
+        return f"the limit of {search.limit} tokens was reached"
+    cut = [_score(node, search, prefix) for node in tree.nodes if node.status == "cut"]
+    ended = [node.score for node in tree.nodes if node.status == "ended" and node.score is not None]
+    kept = sorted(ended, reverse=True)[: search.beam]
+    if not cut or not kept:
+        return "no token can follow" if tree.nodes else ""
+    if len(kept) == search.beam and kept[-1] >= max(cut):
+        return (
+            f"{search.beam} outputs have ended, and what still grew had a score of at most"
+            f" {max(cut):.2f} at its present length, not above the worst of them, {kept[-1]:.2f}"
+        )
+    return f"what still grew cannot reach the score {kept[search.nbest - 1]:.2f} at any length"
+
+
+def _reason(node: SearchNode, tree: SearchTree, search: Search, prefix: int, stop: str) -> str:
     """What became of a candidate, in words."""
     if node.status == "grows":
-        return "kept in the beam"
+        return f"kept in the beam, with the score {_score(node, search, prefix):.2f} at this length"
     if node.status == "ended":
         score = "" if node.score is None else f", with the score {node.score:.2f}"
         return f"ended{score}"
     if node.status == "cut":
-        if node.step + 1 - prefix >= search.limit:
-            return f"cut off at the limit of {search.limit} tokens"
-        return "cut off: enough hypotheses had ended, or no better one was possible"
+        return f"cut off, with the score {_score(node, search, prefix):.2f}: {stop}"
     kept = [one for one in tree.nodes if one.step == node.step and one.status != "dropped"]
     least = min((one.log_prob for one in kept), default=node.log_prob)
     if node.token == END and node.log_prob >= least:

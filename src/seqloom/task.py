@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, UInt64
 
 from .batch import Batch, Item, collate
 from .data.checks.text import Side
@@ -15,6 +15,7 @@ from .data.codec import Codec
 from .data.formats import ParsedFile, Row, Sentence, read_rows
 from .data.formats.conll import TagWriter
 from .data.loading.lazy import lazy_map
+from .data.loading.splitting import key_hash
 from .data.options import Data
 from .errors import DataError, Place, UsageError
 from .metrics import Tally
@@ -152,6 +153,14 @@ class Task(ABC):
         """
         raise TypeError(f"{type(self).__name__} does not cut its parts itself")
 
+    def restored_splits(
+        self,
+        given: Mapping[str, Sequence[Any]],
+        hashes: Mapping[str, UInt64[np.ndarray, " _"]],
+    ) -> dict[str, Sequence[Any]]:
+        """The parts of these examples, cut where they were cut when these hashes were taken."""
+        raise TypeError(f"{type(self).__name__} does not cut its parts itself")
+
     def link_examples(self, examples: Sequence[Any]) -> Sequence[Any]:
         """The examples, each told what the others say of it; most tasks need nothing."""
         return examples
@@ -179,6 +188,13 @@ class Task(ABC):
     def example_id(self, example: Any) -> Hashable:
         """Where an example stands: the same where two runs are asked the same."""
         return example.line
+
+    def hashes(self, example: Any) -> UInt64[np.ndarray, " _"]:
+        """Hashes of the key of an example, by which a run knows again what it was trained on.
+
+        An example has one; where series are forecast, each time step to be forecast has its own.
+        """
+        return np.array([key_hash(self.key(example))], np.uint64)
 
     @abstractmethod
     def length(self, example: Any) -> int:

@@ -37,6 +37,7 @@ def test_an_unpacked_run_answers_as_the_one_that_was_packed(here, capsys):
         names = archive.namelist()
         archive.extractall(here / "elsewhere")
     inside = ["recipe.toml", "task.json", "weights.safetensors", "events.jsonl", "card.md"]
+    inside.append("split.safetensors")
     assert names == [f"counts/{name}" for name in inside]
     assert str(here) not in (here / "elsewhere/counts/recipe.toml").read_text(), "our own folders"
     old, new = seqloom.load("counts"), seqloom.load(here / "elsewhere" / "counts")

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ..evaluation.evaluate import Evaluation, evaluate
+from ..evaluation.evaluate import Evaluation
 from ..experiments.compare import TestSet
 from ..metrics import METRICS, MetricValue
 from ..model import Search
@@ -29,7 +29,7 @@ def load_ensemble(args: argparse.Namespace) -> Run:
 def evaluate_run(run: Run, exam: TestSet, search: Search, quiet: bool) -> Evaluation:
     """Evaluate a run, with a progress line."""
     with ProgressLine(f"evaluating {run.name}", len(exam.examples), quiet) as progress:
-        return evaluate(run.model, run.task, exam.examples, search, progress.update)
+        return run.evaluate_examples(exam.examples, search, progress.update)
 
 
 class ProgressLine:
@@ -112,6 +112,15 @@ def unknown_note(fraction: float) -> list[str]:
         if fraction
         else []
     )
+
+
+def trained_note(score: Evaluation) -> list[str]:
+    """A note on examples that the run was trained on."""
+    count, every = len(score.trained_on), len(score.examples)
+    if not count:
+        return []
+    whose = "all examples were" if count == every else f"{count:,} of {every:,} examples were"
+    return [f"{whose} trained on: these metrics are not those of unseen examples"]
 
 
 def impossible_note(score: Evaluation) -> list[str]:

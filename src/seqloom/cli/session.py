@@ -23,7 +23,7 @@ from ..recipe import Recipe
 from ..runs.card import best_evaluation, metrics_in
 from ..runs.record import Record, read_record
 from ..runs.run import RUNS, Run
-from ..runs.splits import read_parts, with_known_labels
+from ..runs.splits import with_known_labels
 from ..runs.train import Callback, new_folder, resume, train
 from ..training.events import Event
 from .loading import impossible_note
@@ -233,8 +233,7 @@ class Session:
         """The test set of a run, without examples whose label is not in the training data."""
         key = Recipe(data=run.recipe.data, task=run.recipe.task).to_toml()
         if key not in self._tests:
-            parts = run.parts or read_parts(run.task, run.recipe.build_data())
-            self._tests[key] = parts.test
+            self._tests[key] = run.own_parts().test
         examples = self._tests[key]
         known = with_known_labels(run.task, examples)
         if len(known) < len(examples):

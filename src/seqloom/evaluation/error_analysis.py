@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ class Mistake:
         confidence: the probability that the model gave to it.
         place: where every position has a label, which one, from 1; else 0.
         symbol: the token at this position.
+        trained_on: whether the run was trained on this example.
     """
 
     line: int
@@ -38,6 +39,7 @@ class Mistake:
     confidence: float
     place: int = 0
     symbol: str = ""
+    trained_on: bool = False
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,12 @@ def analyse_errors(task: Task, score: Evaluation) -> ErrorAnalysis:
         for number, (example, answer) in enumerate(_answered(score))
         for case in _cases(task, number, example, answer, is_wrong(number), by_place)
     ]
-    mistakes = [case.mistake for case in cases if case.mistake is not None]
+    trained_on = frozenset(score.trained_on)
+    mistakes = [
+        replace(case.mistake, trained_on=case.number in trained_on)
+        for case in cases
+        if case.mistake is not None
+    ]
     lengths = source_lengths(task, score.examples)
     buckets = length_buckets(lengths, bucket_width(lengths))
     bucket = {n: index for index, (_, _, numbers) in enumerate(buckets) for n in numbers}

@@ -57,6 +57,7 @@ class Evaluation:
     predictions: list[ExamplePrediction | None]
     tallies: dict[str, list[Tally]]  # by metric, the tally of every example
     seconds: float
+    trained_on: tuple[int, ...] = ()  # positions of the examples that the run was trained on
 
     def values(self) -> dict[str, float]:
         """Each metric over all examples, the headline first."""

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..errors import DataError, ModelError, SeqloomError, UsageError
+from ..errors import DataError, ModelError, UsageError
 from ..evaluation.by_length import bucket_width, by_length, source_lengths
-from ..evaluation.evaluate import Evaluation, evaluate
+from ..evaluation.evaluate import Evaluation
 from ..evaluation.significance import (
     ComparedRun,
     common_metrics,
@@ -25,8 +25,8 @@ from ..evaluation.slices import SliceComparison, compare_slices
 from ..metrics import METRICS, Metric
 from ..model import Search
 from ..runs.record import read_record
-from ..runs.run import Run, read_task, unknown_labels
-from ..runs.splits import fingerprint, read_parts
+from ..runs.run import Run, unknown_labels
+from ..runs.split_record import refuse_split_options
 from ..signature import Form
 from ..views import LengthView
 
@@ -49,15 +49,14 @@ def load_test_set(
     lines: Container[int] | None = None,
 ) -> TestSet:
     """The examples of a file, or of the run's own test set; limited to `lines` if given."""
+    refuse_split_options(settings or {}, run.name)
     data = run.recipe.with_settings(settings or {}).build_data()
     if file is not None:
         found = TestSet(run.task.read(file, data), file, file.name)
     else:
-        tested = read_parts(run.task, data).test
-        changed = fingerprint(run.task, data) != read_task(run.folder)["fingerprint"]
-        notes = (f"the data of {run.name} has changed since it was trained",) * changed
+        parts = run.own_parts(dict(settings or {}))
         place = Path(data.test or data.train) if run.task.roles else None
-        found = TestSet(tested, place, f"the test part of {run.name}", notes)
+        found = TestSet(parts.test, place, f"the test part of {run.name}", parts.changes)
     found = replace(found, notes=(*found.notes, *run.task.data_warnings(found.examples).values()))
     if lines is not None:
         chosen = [example for example in found.examples if example.line in lines]
@@ -161,11 +160,11 @@ def compare(
     test_sets = _test_sets(runs, file, limit)
     scores = [_evaluated(run, one, search, tell) for run, one in zip(runs, test_sets, strict=True)]
     found = [_compared_run(run, score, search) for run, score in zip(runs, scores, strict=True)]
-    tasks = [run.task for run in runs]
+    notes, tasks = _caveats(runs, test_sets, scores, found), [run.task for run in runs]
     wins = []
     if all(one.example_ids == found[0].example_ids for one in found):
         wins = compare_slices(tasks, scores, [run.name for run in runs], common_metrics(found)[0])
-    return Comparison(runs, test_sets, scores, found, _caveats(runs, test_sets, found), wins)
+    return Comparison(runs, test_sets, scores, found, notes, wins)
 
 
 def _about(metric: Metric) -> dict[str, Any]:
@@ -185,9 +184,7 @@ def too_few() -> UsageError:
 def _evaluated(run: Run, test_set: TestSet, search: Search, tell: Tell) -> Evaluation:
     total = len(test_set.examples)
     tell(run, 0, total)
-    return evaluate(
-        run.model, run.task, test_set.examples, search, lambda done: tell(run, done, total)
-    )
+    return run.evaluate_examples(test_set.examples, search, lambda done: tell(run, done, total))
 
 
 def _require_compatible(runs: Sequence[Run]) -> None:
@@ -257,14 +254,16 @@ def _milliseconds(run: Run, examples: list[object], search: Search) -> float:
 
 
 def _caveats(
-    runs: Sequence[Run], test_sets: Sequence[TestSet], found: Sequence[ComparedRun]
+    runs: Sequence[Run],
+    test_sets: Sequence[TestSet],
+    scores: Sequence[Evaluation],
+    found: Sequence[ComparedRun],
 ) -> list[str]:
     """Caveats: different examples, examples in the training data, different tokenization."""
     notes = [note for one in test_sets for note in one.notes]
-    for run, test_set in zip(runs, test_sets, strict=True):
-        overlap = _num_training_examples(run, test_set)
-        if overlap:
-            notes.append(f"{run.name} was trained on {_count(overlap)} of these")
+    for run, test_set, score in zip(runs, test_sets, scores, strict=True):
+        if score.trained_on:
+            notes.append(f"{run.name} was trained on {_count(len(score.trained_on))} of these")
         fraction = run.task.unknown_fraction(test_set.examples) if run.task.form is Form.NEXT else 0
         if fraction:
             notes.append(
@@ -278,16 +277,6 @@ def _caveats(
     if any(name in UNITS for name in settings_diff(found)[0]):
         notes.append("the runs tokenize texts differently: metrics per token cannot be compared")
     return notes
-
-
-def _num_training_examples(run: Run, test_set: TestSet) -> int:
-    """How many of the examples are in the run's training data."""
-    try:
-        train = read_parts(run.task, run.recipe.build_data()).train
-    except SeqloomError:
-        return 0  # its data is gone
-    known = {run.task.key(example) for example in train}
-    return len({key for example in test_set.examples if (key := run.task.key(example)) in known})
 
 
 def _count(examples: int) -> str:

@@ -27,7 +27,7 @@ from ..models.mixture import Mixture
 from ..recipe import Recipe
 from ..runs.compatibility import generates_tokens, have_same_task, have_same_vocabulary, task_notes
 from ..runs.run import CARD, EVENTS, RECIPE, RUNS, TASK, WEIGHTS, Run, load, read_task
-from ..runs.splits import read_parts
+from ..runs.split_record import copy_record
 from ..runs.train import new_folder
 from ..signature import BEGIN, Form
 from ..task import Task
@@ -88,6 +88,7 @@ def mix_runs(  # noqa: PLR0913 - keyword-only but for the first two
     made = Run(new_folder(recipe, name, Path(runs)), recipe, one.task, model)
     notes = [_weights_note(made, one, other, len(examples)), *_caveats(one, other)]
     _save(made, read_task(one.folder), examples, notes)
+    copy_record(made.folder, one.folder, other.folder)
     logs = (mine, others, model.interpolated(mine, others))
     bits = [float(-found.mean()) / math.log(2) for found in logs]
     run = load(made.folder)
@@ -150,7 +151,7 @@ def _require_compatible(first: Run, second: Run) -> None:
 
 def _validation(run: Run, valid: str | Path) -> list[Any]:
     data = run.recipe.build_data()
-    examples = run.task.read(Path(valid), data) if valid else read_parts(run.task, data).valid
+    examples = run.task.read(Path(valid), data) if valid else run.own_parts().valid
     if not examples:
         place = valid or f"the validation part of {run.name}"
         raise DataError("D022", f"{place} has no examples to find the weight on")

@@ -24,7 +24,7 @@ from ..evaluation.evaluate import evaluate
 from ..model import Search
 from ..recipe import Recipe
 from ..runs.run import EVENTS, RECIPE, WEIGHTS, Run, load
-from ..runs.splits import read_parts, with_known_labels
+from ..runs.splits import with_known_labels
 from ..runs.train import Callback, resume, train
 from ..training.checkpoints import save_arrays
 from ..training.events import Event, read_events
@@ -78,7 +78,7 @@ def train_and_evaluate(folder: Path, recipe: Recipe, stop: StopSignal) -> bool:
 
 def evaluate_run(run: Run, stop: StopSignal, began: float) -> None:
     """Evaluate the run on its test set and save the result."""
-    parts = run.parts or read_parts(run.task, run.recipe.build_data())
+    parts = run.own_parts()
     examples = with_known_labels(run.task, parts.test)
     if not examples:
         raise DataError(

@@ -12,6 +12,7 @@ from ..errors import DataError, MachineError, ModelError, UsageError
 from ..model import Model
 from ..nn.rnn import RNN
 from ..runs.run import RUNS, TASK, Run
+from ..runs.split_record import copy_record
 from ..runs.train import save_converted
 from ..training.checkpoints import refuse_existing, unreadable, write_whole
 from .torch_names import (
@@ -116,6 +117,7 @@ def replace_weights(
     note = f"the weights of {part} are from {path.name}, all others from {run.name}"
     saved = (run.folder / TASK).read_bytes()
     made = save_converted(run.recipe, saved, run.model, note, name=name, runs=runs)
+    copy_record(made.folder, run.folder)
     return replace(made, parts=run.parts)
 
 

@@ -1,8 +1,8 @@
 """Packaging of runs: export to a zip file, import from one, and rename.
 
 `pack` and `unpack` are used by `seqloom export RUN -o NAME.zip` and `seqloom import`, `rename` by
-`seqloom rename`. The zip file holds the recipe, task, weights, event log and card. It has no
-checkpoint, which is of use only with the training data, and no paths of this machine.
+`seqloom rename`. The zip file holds the recipe, task, weights, event log, card and split record. It
+has no checkpoint, which is of use only with the training data, and no paths of this machine.
 
 An imported file is untrusted. It must hold exactly one folder with the files of a run; names of its
 entries are only compared, never used as paths. The run is loaded from a temporary folder before it
@@ -23,9 +23,10 @@ from ..errors import ModelError, SeqloomError, UsageError
 from ..recipe import Recipe
 from ..training.checkpoints import cannot_write, locked, write_whole
 from .run import CARD, EVENTS, RECIPE, TASK, WEIGHTS, load
+from .split_record import SPLIT, SplitRecord
 from .train import new_folder
 
-REQUIRED, OPTIONAL = (RECIPE, TASK, WEIGHTS.name), (EVENTS, CARD)
+REQUIRED, OPTIONAL = (RECIPE, TASK, WEIGHTS.name), (EVENTS, CARD, SPLIT.name)
 TIMESTAMP = (1980, 1, 1, 0, 0, 0)  # constant, so that the same run gives the same bytes
 FILE_MODE = 0o644 << 16
 CHUNK_BYTES = 1 << 20
@@ -135,6 +136,7 @@ def _validate(folder: Path, file: Path) -> None:
                 raise _not_a_run(file, f"it needs the code of {value}, which is not in the file")
         load(folder)
         _forget_folders(folder / RECIPE)
+        SplitRecord.read(folder)
     except SeqloomError as error:
         if error.code == "U052":
             raise

@@ -4,6 +4,7 @@ A run is a folder:
 
 recipe.toml              every setting, defaults filled in
 task.json                vocabularies and label sets, and fingerprints of the data files
+split.safetensors        hashes of the training, validation and test examples
 weights.safetensors      the best weights so far
 checkpoint/              the state from which training resumes exactly
 events.jsonl             the event log of training, one JSON object per line
@@ -54,7 +55,8 @@ from ..training.checkpoints import load_arrays
 from ..training.events import read_events
 from ..views import AttributionView, GateStatisticsView, GradientFlowView, View
 from .compatibility import require_compatible
-from .splits import Parts, read_parts, with_known_labels
+from .split_record import parts_of_run, record_of_run, refuse_split_options
+from .splits import Parts, with_known_labels
 
 RUNS = Path("runs")
 WEIGHTS, CHECKPOINT = Path("weights.safetensors"), Path("checkpoint") / "last.safetensors"
@@ -70,6 +72,7 @@ class Run:
     task: Task
     model: Model
     parts: Parts | None = None  # the data, if the run was trained in this process
+    others: tuple[Path, ...] = ()  # the folders of the other runs of an ensemble
 
     @property
     def name(self) -> str:
@@ -112,7 +115,8 @@ class Run:
         """An ensemble of this run and others, which averages their token probabilities."""
         require_compatible([self, *others])
         models = [run.model for run in (self, *others)]
-        return replace(self, model=Ensemble(models)) if others else self
+        folders = tuple(run.folder for run in others)
+        return replace(self, model=Ensemble(models), others=folders) if others else self
 
     def generate(
         self, prompt: str = "", sampling: Sampling | None = None, *, stop: Sequence[str] = ()
@@ -205,14 +209,50 @@ class Run:
         tell: Callable[[int], None] = lambda done: None,
     ) -> Evaluation:
         """Metrics on a file, or on the run's own test set."""
+        refuse_split_options(settings or {}, self.name)
         data = self.recipe.with_settings(settings or {}).build_data()
-        examples = self.task.read(Path(path), data) if path else read_parts(self.task, data).test
+        examples = self.task.read(Path(path), data) if path else self.own_parts(settings).test
         if (unknown := self.task.unknown_labels(examples)) and not skip_unknown_labels:
             raise unknown_labels(Path(path or data.test or data.train), unknown)
         examples = with_known_labels(self.task, examples)
         if not examples:
             raise DataError("D022", f"{path or 'the test part'} has no examples to evaluate")
-        return evaluate(self.model, self.task, examples, search or Search(), tell)
+        return self.evaluate_examples(examples, search, tell)
+
+    def evaluate_examples(
+        self,
+        examples: Sequence[Any],
+        search: Search | None = None,
+        tell: Callable[[int], None] = lambda done: None,
+    ) -> Evaluation:
+        """Metrics on these examples; `trained_on` tells which of them the run was trained on."""
+        found = evaluate(self.model, self.task, examples, search or Search(), tell)
+        return replace(found, trained_on=self._trained_on(found.examples))
+
+    def own_parts(self, settings: dict[str, Any] | None = None) -> Parts:
+        """The run's training, validation and test examples, split as when it was trained.
+
+        `settings` say how to read its data files now. Examples that came to them since are in the
+        training part.
+        """
+        if self.parts is not None and not settings:
+            return self.parts
+        data = self.recipe.with_settings(settings or {}).build_data()
+        return parts_of_run(self.folder, self.task, data, read_task(self.folder)["fingerprint"])
+
+    def _trained_on(self, examples: Sequence[Any]) -> tuple[int, ...]:
+        """The positions of examples that this run, or another of its ensemble, was trained on."""
+        known: set[int] = set()
+        for folder in (self.folder, *self.others):
+            data = (
+                Recipe.read(folder / RECIPE).build_data()
+                if self.others
+                else self.recipe.build_data()
+            )
+            before = read_task(folder)["fingerprint"]
+            if (record := record_of_run(folder, self.task, data, before)) is not None:
+                known.update(record.trained_on(self.task, examples))
+        return tuple(sorted(known))
 
     def mistakes(
         self,

@@ -178,12 +178,16 @@ FILES = ("train", "valid", "test")
 
 @dataclass(frozen=True)
 class Parts:
-    """Examples for training, validation and test, with notes on examples that were left out."""
+    """Examples for training, validation and test, with notes on examples that were left out.
+
+    `changes` are notes on how the data of a run differs from what it was trained on.
+    """
 
     train: Sequence[Any]
     valid: Sequence[Any]
     test: Sequence[Any]
     notes: list[str]
+    changes: tuple[str, ...] = ()
 
 
 def read_parts(task: Task, data: Data) -> Parts:
@@ -202,9 +206,10 @@ def read_parts(task: Task, data: Data) -> Parts:
         )
     if data.folds and not task.splits_in_time:
         return _without_overlap(task, data, fold_splits(task, data))
-    given = _file_parts(task, data)
+    given = file_parts(task, data)
     if task.splits_in_time:
-        return Parts(**task.temporal_splits(given, data), notes=[])
+        timed = task.temporal_splits(given, data)
+        return Parts(timed["train"], timed["valid"], timed["test"], notes=[])
     fractions = {"valid": data.valid_fraction, "test": data.test_fraction}
     missing = [name for name in fractions if name not in given]
     wanted = [fractions[name] for name in missing]
@@ -217,7 +222,7 @@ def read_parts(task: Task, data: Data) -> Parts:
     return _without_overlap(task, data, given)
 
 
-def _file_parts(task: Task, data: Data) -> dict[str, Sequence[Any]]:
+def file_parts(task: Task, data: Data) -> dict[str, Sequence[Any]]:
     """The parts with files, or those bundled with the training file; a named file has priority."""
     brought = task.bundled_splits(Path(data.train), data)
     if not brought:

@@ -28,6 +28,7 @@ from ..training.learner import Snapshot
 from ..training.loop import Trainer, fit, make_learner
 from .card import card
 from .run import CARD, CHECKPOINT, EVENTS, RECIPE, RUNS, TASK, WEIGHTS, Run, load, read_task
+from .split_record import SplitRecord, parts_to_resume, refuse_split_options
 from .splits import FILES, Parts, curriculum_levels, fingerprint, read_parts, with_known_labels
 
 GOOD_CHECKPOINT = CHECKPOINT.with_name("good.safetensors")
@@ -66,6 +67,7 @@ def train(  # noqa: PLR0913 - keyword-only but for the first two
     training = _Training(folder, recipe, task, parts, callback or Callback())
     with locked(folder):
         save_task(folder, task, recipe)
+        SplitRecord.of(task, parts, training.train.examples).save(folder)
         write_whole(folder / RECIPE, recipe.to_toml().encode())
         return training.run(None)
 
@@ -87,16 +89,19 @@ def resume(
     with locked(folder):
         recipe = Recipe.read(folder / RECIPE)
         if settings:
+            refuse_split_options(settings, folder.name)
             recipe = recipe.with_settings(settings).checked()
         task, data = recipe.build_task(), recipe.build_data()
         saved = read_task(folder)
         if not data_changed:
             _require_same_data(task, data, saved["fingerprint"])
         task.restore(saved["codecs"])
-        parts = read_parts(task, data)
+        parts = parts_to_resume(folder, task, data, saved["fingerprint"])
         training = _Training(folder, recipe, task, parts, callback or Callback())
         if settings:  # only now, so that settings rejected above are not saved
             write_whole(folder / RECIPE, recipe.to_toml().encode())
+        if data_changed and (record := SplitRecord.read(folder)) is not None:
+            record.with_training(task, training.train.examples).save(folder)
         exists = (folder / CHECKPOINT).exists()
         snapshot = load_arrays(folder / CHECKPOINT) if exists else Snapshot()
         if not exists and _is_converted(folder):  # training starts from the converted weights

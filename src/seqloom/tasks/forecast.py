@@ -1,12 +1,12 @@
 """Time-series forecasting: tables with dates, one series a row, JSON lines, .ts files."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, UInt64
 
 from ..batch import Item
 from ..data.formats import Row, Sentence
@@ -28,6 +28,7 @@ from ..data.series.windows import (
     ForecastWindow,
     RollingOrigin,
     future_window,
+    row_hashes,
     training_window,
     univariate_series,
 )
@@ -38,7 +39,7 @@ from ..prediction import QuantileForecast
 from ..signature import Form, Series, Signature
 from ..task import Task
 from .forecast_answer import ForecastAnswer, written
-from .forecast_splits import Steps, parts_of, too_far
+from .forecast_splits import Steps, parts_of, restored_parts, too_far
 
 
 class Read(list[ForecastWindow]):
@@ -174,6 +175,14 @@ class Forecast(Task):
         self._said += said
         return parts
 
+    def restored_splits(
+        self,
+        given: Mapping[str, Sequence[Any]],
+        hashes: Mapping[str, UInt64[np.ndarray, " _"]],
+    ) -> dict[str, Sequence[Any]]:
+        found = restored_parts(given, hashes, self.reach)
+        return {part: _unique(windows, self.key) for part, windows in found.items()}
+
     def distinct(self, examples: Sequence[ForecastWindow]) -> Sequence[ForecastWindow]:
         """Windows; a whole series is evaluated at every origin with a season before it."""
         least = max(self.outline.period, self.reach.horizon)
@@ -209,6 +218,9 @@ class Forecast(Task):
 
     def key(self, example: ForecastWindow) -> Hashable:
         return example.series.name, example.start, example.origin, example.end, _bytes(example)
+
+    def hashes(self, example: ForecastWindow) -> UInt64[np.ndarray, " _"]:
+        return row_hashes(example.series, example.origin, example.end)
 
     def example_id(self, example: ForecastWindow) -> Hashable:
         return example.series.name, example.line, example.origin, example.end
@@ -398,6 +410,12 @@ def _until(example: ForecastWindow) -> TimeSeries:
     return replace(
         series, values=series.values[:end], known=series.known[:end], times=series.times[:end]
     )
+
+
+def _unique(
+    windows: Sequence[ForecastWindow], key: Callable[[ForecastWindow], Hashable]
+) -> list[ForecastWindow]:
+    return list({key(window): window for window in windows}.values())
 
 
 def _bytes(example: ForecastWindow) -> bytes:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from jaxtyping import UInt64
 
 from ..data.formats.base import pluralize
 from ..data.options import Data
@@ -15,6 +16,7 @@ from ..data.series.windows import (
     concatenate,
     fold_bounds,
     follows,
+    row_hashes,
     training_window,
     trim_future,
 )
@@ -69,6 +71,29 @@ def parts_of(
     if not parts["valid"] and cutter.wants_valid:
         said.append("the series are too short for a validation part: all steps count alike")
     return dict(parts), said
+
+
+def restored_parts(
+    given: Mapping[str, Sequence[ForecastWindow]],
+    hashes: Mapping[str, UInt64[np.ndarray, " _"]],
+    reach: RollingOrigin,
+) -> dict[str, list[ForecastWindow]]:
+    """The parts of series that have changed, cut at the rows where they were cut before."""
+    every = {id(one.series): one.series for windows in given.values() for one in windows}
+    learned = {id(one.series) for one in given["train"]}
+    parts: dict[str, list[ForecastWindow]] = {"train": [], "valid": [], "test": []}
+    for number, series in every.items():
+        found = row_hashes(series, 0, len(series))
+        for part, before in hashes.items():
+            rows = np.flatnonzero(np.isin(found, before))
+            if not len(rows):
+                continue
+            first, end = int(rows[0]), int(rows[-1]) + 1
+            if part != "train":
+                parts[part] += reach.windows(series, first, end, first)
+            elif number in learned:
+                parts[part].append(training_window(series, end))
+    return parts
 
 
 _NAMES = {"valid": "validation", "test": "test"}

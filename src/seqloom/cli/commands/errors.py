@@ -17,7 +17,7 @@ from ..arguments import (
     at_least_one,
     search_from,
 )
-from ..loading import evaluate_run, load_ensemble, say_notes
+from ..loading import evaluate_run, load_ensemble, say_notes, trained_note
 from ..session import shown_interval
 from ..terminal import plural, show, table, visible, width
 from .evaluate import only_data_settings, search_note
@@ -29,6 +29,7 @@ TABLES = {
     "by_known": "in training data",
 }
 MOST_LABELS = 40
+TRAINED = "trained on"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,6 +53,7 @@ def run(args: argparse.Namespace) -> int:
     data = load_test_set(run, file, only_data_settings(args), args.unknown_labels == "skip")
     say_notes(data.notes, args.quiet)
     score = evaluate_run(run, data, search, args.quiet)
+    say_notes(trained_note(score), args.quiet)
     errors = analyse_errors(run.task, score)
     if args.json:
         about = {"run": run.name, "file": str(data.file or ""), "examples": data.title}
@@ -82,13 +84,18 @@ def lines(errors: ErrorAnalysis, limit: int, where: str = "") -> list[str]:
 def _listed(mistakes: Sequence[Mistake]) -> list[str]:
     """A row each if predictions are short, else several lines each."""
     widest = max(len(text) for mistake in mistakes for text in (mistake.right, mistake.answer))
-    head = ["confidence", "predicted", "true", "line", "input"]
+    seen = any(mistake.trained_on for mistake in mistakes)
+    head = ["confidence", "predicted", "true", "line", *[TRAINED] * seen, "input"]
     if widest <= SHORT:
         rows = [
-            [_confidence(one), visible(one.answer), visible(one.right), str(one.line), _input(one)]
+            [
+                *(_confidence(one), visible(one.answer), visible(one.right), str(one.line)),
+                *["yes" if one.trained_on else ""] * seen,
+                _input(one),
+            ]
             for one in mistakes
         ]
-        return table([head, *rows], "rllrl")
+        return table([head, *rows], "rllrl" + "l" * seen)
     listed: list[str] = ["the most confident errors"]
     for one in mistakes:
         rows = [
@@ -97,7 +104,7 @@ def _listed(mistakes: Sequence[Mistake]) -> list[str]:
             ["true", visible(one.right)],
         ]
         listed += [
-            f"{_confidence(one)}  line {one.line}",
+            f"{_confidence(one)}  line {one.line}" + f", {TRAINED}" * one.trained_on,
             *(f"  {line}" for line in table(rows, room=width() - 2)),
         ]
     return listed

@@ -42,6 +42,7 @@ from ..loading import (
     impossible_note,
     load_ensemble,
     say_notes,
+    trained_note,
     unknown_note,
     with_interval,
 )
@@ -185,7 +186,8 @@ def run(args: argparse.Namespace) -> int:
     score = evaluate_run(run, data, wanted, args.quiet)
     labels = LabelReport.of(run, score, args)
     unknown_share = run.task.unknown_fraction(score.examples)
-    say_notes(unknown_note(unknown_share) + impossible_note(score), args.quiet)
+    notes = trained_note(score) + unknown_note(unknown_share) + impossible_note(score)
+    say_notes(notes, args.quiet)
     how = run.task.metric_variants(score.examples)
     view = by_length(run.task, score, run.name) if args.by_length else None
     ahead = by_horizon(run.task, score, run.name) if args.by_horizon else None
@@ -251,6 +253,7 @@ def _as_dict(run: Run, data: TestSet, score: Evaluation, search: Search) -> dict
         "file": str(data.file or ""),
         "examples": data.title,
         "n": len(score.examples),
+        "trained_on": len(score.trained_on),
         "beam": search.beam,
         "length_penalty": search.length_penalty,
         "coverage_penalty": search.coverage_penalty,

@@ -125,6 +125,11 @@ def _replaced(examples: Sequence[Any], number: int, example: Any) -> Sequence[An
     return [*examples[:number], example, *examples[number + 1 :]]
 
 
+def key_hash(key: Hashable) -> int:
+    """A hash of a key, in 64 bits, that is the same in every process."""
+    return int.from_bytes(blake2b(repr(key).encode(), digest_size=8).digest(), "little")
+
+
 def exclude(examples: Sequence[Any], others: Iterable[Any], key: Key) -> Sequence[Any]:
     """The examples whose key is not the key of one of the others."""
     keys = {key(example) for example in others}

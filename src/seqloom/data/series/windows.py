@@ -2,11 +2,16 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from zlib import crc32
 
 import numpy as np
+from jaxtyping import UInt64
 
+from ..loading.splitting import key_hash
 from .dates import next_times
 from .schema import TimeSeries
+
+HASHED_ROWS = 8  # of values by which a row of a series is known again
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,6 +147,33 @@ def fold_bounds(size: int, folds: int, fold: int) -> tuple[int, int]:
     """The rows of a forward fold, from 1 on: the series has `folds` + 1 equal blocks."""
     edges = [number * size // (folds + 1) for number in range(folds + 2)]
     return edges[fold], edges[fold + 1]
+
+
+def row_hashes(series: TimeSeries, first: int, end: int) -> UInt64[np.ndarray, " _"]:
+    """A hash of each row between two: the name of the series, the time, and the last values.
+
+    A value alone would not do: series often repeat one.
+    """
+    start = max(0, first - HASHED_ROWS + 1)
+    values = np.where(np.isnan(series.values[start:end]), np.nan, series.values[start:end] + 0.0)
+    rows = np.zeros(end - start, np.uint64)
+    for column in np.ascontiguousarray(values.T).view(np.uint64):
+        rows = _mixed(rows + column)
+    found = np.zeros(end - first, np.uint64)
+    for back in range(HASHED_ROWS):
+        known = np.zeros(end - first, np.uint64)
+        wanted = np.arange(first - back, end - back) - start
+        known[wanted >= 0] = rows[wanted[wanted >= 0]]
+        found = _mixed(found + known)
+    times = [crc32(time.encode()) for time in series.times[first:end]]
+    return _mixed(_mixed(found + np.array(times, np.uint64)) + np.uint64(key_hash(series.name)))
+
+
+def _mixed(numbers: UInt64[np.ndarray, " _"]) -> UInt64[np.ndarray, " _"]:
+    """The finaliser of splitmix64: every bit depends on all."""
+    numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return numbers ^ (numbers >> np.uint64(31))
 
 
 def univariate_series(series: Sequence[TimeSeries], names: Sequence[str]) -> list[TimeSeries]:

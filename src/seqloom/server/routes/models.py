@@ -24,7 +24,6 @@ from ...recipe import FILES
 from ...runs.package import pack
 from ...runs.record import to_json
 from ...runs.run import CARD, WEIGHTS, Run
-from ...runs.splits import read_parts
 from ...signature import Form, Tokens
 from ...tasks import TASKS
 from ..model_cache import stamp_of
@@ -155,7 +154,7 @@ def _examples(run: Run, snapshot_inputs: list[str]) -> list[str]:
         return _last_rows(files[0]) if files and is_small else []
     if is_small:
         try:
-            parts = read_parts(run.task, run.recipe.build_data())
+            parts = run.own_parts()
         except SeqloomError:
             return inputs  # its data no longer exists
         texts = [run.task.show_question(one) for one in list(parts.test)[: 4 * EXAMPLES]]

@@ -99,6 +99,24 @@ def test_there_and_back(smoothing, order):
     assert grams_in(written(again, symbols)) == grams_in(text)
 
 
+@pytest.mark.parametrize("order", [3, 4, 6])
+def test_there_and_back_with_sections_that_have_no_ngrams(order):
+    training = [["a"], ["b"], ["a"]]  # no n-gram is longer than <s> a </s>
+    model, vocabulary = made(training, order=order)
+    text = written(model, vocabulary)
+    assert [f"ngram {n}=0\n" in text for n in range(4, order + 1)] == [True] * (order - 3)
+    again, symbols = read(text)
+    assert again.grams.order == order and written(again, symbols) == text
+    before, after = (scores(m, vocabulary, [["b"], ["a", "b"]]) for m in (model, again))
+    np.testing.assert_allclose(after, before, atol=1e-4)
+
+
+def test_words_alone_leave_the_other_sections_empty():
+    text = GOOD.replace("ngram 2=2", "ngram 2=0").replace("-0.1\t<s> a\n-0.3\ta </s>\n", "")
+    (log_prob,) = scores(*read(text), [["a"]])
+    assert log_prob == pytest.approx(-0.5 - 0.4 - 0.2 - 0.5, abs=1e-4)  # every word backs off
+
+
 def test_white_space_within_tokens():
     training = [list("a b\tc"), list("b a\u00a0\u2028")] * 3
     model, vocabulary = made(training, order=3)

@@ -195,7 +195,8 @@ def _read_section(
         problem = f"the header says {count:,} n-grams of order {length}; there are {len(places):,}"
         raise lines.error("D082", f"{problem} above this line")
     logs = np.array(numbers, dtype=np.float64).reshape(-1, 2) * NATS
-    return _Section(np.array(tokens).reshape(-1, length), logs[:, 0], logs[:, 1], np.array(places))
+    grams = np.array(tokens, dtype=np.int64).reshape(-1, length)  # an empty section has none
+    return _Section(grams, logs[:, 0], logs[:, 1], np.array(places, dtype=np.int64))
 
 
 def _logarithms(lines: _LineReader, probability: str, weight: str = "0") -> tuple[float, float]:

@@ -19,6 +19,8 @@ class HashIndex:
 
     def find(self, wanted: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
         """The position of each integer; -1 where it is not there."""
+        if not len(self.codes):
+            return np.full(len(wanted), MISSING)
         if len(wanted) * FEW < len(self.codes) and "_table" not in vars(self):
             return self._bisected(wanted)
         found = np.full(len(wanted), MISSING)

@@ -13,7 +13,7 @@ without gradients never import torch. It also loads classes from a user's file:
 
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, is_dataclass, replace
 from functools import cache
 from importlib import import_module
@@ -32,6 +32,11 @@ NAMES: dict[Any, str] = {
     frozenset: "a set",
 }
 LISTS: dict[Any, str] = {int: "a list of whole numbers, as [3, 4, 5]", str: "a list of texts"}
+
+
+def as_strings(given: str | Iterable[str]) -> list[str]:
+    """The texts of an argument that takes several; a string is one text, not its characters."""
+    return [given] if isinstance(given, str) else list(given)
 
 
 @dataclass(frozen=True)

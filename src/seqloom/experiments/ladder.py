@@ -27,6 +27,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from ..config import as_strings
 from ..errors import UsageError, nearest, unknown
 from ..models import MODELS
 from ..recipe import SHIPPED, Recipe, Table
@@ -64,7 +65,7 @@ class Ladder:
 
     def select(self, wanted: Iterable[str]) -> "Ladder":
         """The ladder with only the rungs of these names or model names; all if there are none."""
-        names = list(wanted)
+        names = as_strings(wanted or ())
         known = {word for rung in self.rungs for word in (rung.name, str(rung.model["name"]))}
         for name in names:
             if name not in known:

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from ..batch import Batch
+from ..config import as_strings
 from ..data.music.piano_roll import Frame, format_frames
 from ..data.series.schema import TimeSeries
 from ..decoding import Ensemble, Sampling, SamplingDecoder
@@ -84,7 +85,7 @@ class Run:
         return read_events(self.folder / EVENTS)
 
     def predict(self, inputs: Sequence[str], *, beam: int = 1) -> list[Any]:
-        """The model's predictions, decoded: labels, tags or texts."""
+        """The model's predictions, decoded: labels, tags or texts; a string is one input."""
         return [one.value for one in self.predictions(inputs, Search(beam=beam))]
 
     def predictions(
@@ -99,6 +100,7 @@ class Run:
 
         `tokens` limits the tokens of a batch, padding included; 0 means batches of 256 inputs.
         """
+        inputs = as_strings(inputs)
         for number, text in enumerate(inputs, start=1):
             if not text.strip() and self.task.form is not Form.NEXT:
                 raise DataError("D023", f"input {number} is empty", help=["leave blank lines out"])
@@ -109,7 +111,7 @@ class Run:
         self, search: Search, *, allow: Collection[str] = (), prefix: str = ""
     ) -> Search:
         """Constrained decoding: a search limited to the tokens of `allow`, with a forced prefix."""
-        return constrained(self.task, search, allow, prefix)
+        return constrained(self.task, search, as_strings(allow or ()), prefix)
 
     def ensemble(self, *others: "Run") -> "Run":
         """An ensemble of this run and others, which averages their token probabilities."""
@@ -135,7 +137,7 @@ class Run:
     ) -> Iterator[TextChunk]:
         """Continue several prompts in one batch, yielding a chunk of text for each sampled token.
 
-        Each prompt has its own random generator, `sampling.rng(row)` or one of `streams`, so that
+        A string is one prompt. Each prompt has its own random generator, `sampling.rng(row)` or one of `streams`, so that
         its continuation does not depend on the rest of the batch. With `allow`, only the tokens of
         these texts are sampled.
         """
@@ -144,7 +146,10 @@ class Run:
             raise ModelError("M120", f"{self.recipe.model['name']!r} cannot generate")
         only = self.constrained(Search(), allow=allow).allow
         how = sampling or Sampling()
-        return stream_generate(self.model, self.task, prompts, how, stop, streams, only)
+        starts = as_strings(prompts)
+        return stream_generate(
+            self.model, self.task, starts, how, as_strings(stop or ()), streams, only
+        )
 
     def compose(
         self,
@@ -174,7 +179,7 @@ class Run:
     def score(self, texts: Sequence[str]) -> list[Score]:
         """The log-probability of each text under the model, token by token."""
         require_language_model(self, "score")
-        return score(self.model, self.task, texts)
+        return score(self.model, self.task, as_strings(texts))
 
     def stream(self) -> Stream:
         """A stream: reads one sequence value by value, with a prediction after each."""
@@ -195,6 +200,8 @@ class Run:
         """
         if self.task.form is not Form.FORECAST:
             raise wrong_task(self, "forecast")
+        if "series" in more:
+            more["series"] = tuple(as_strings(more["series"] or ()))
         request = replace(request or ForecastRequest(), **more)
         series = self._series(what, settings or {})
         return forecast_series(self.model, self.task, series, request, self.name, tell)
@@ -299,7 +306,8 @@ class Run:
         if is_ahead and not file:
             question = [truncate_at_origin(question)]
         clip = self.recipe.build_training().max_grad_norm
-        return inspect(self._inspected, question, chosen, series=series, clip=clip)
+        names = as_strings(series or ())
+        return inspect(self._inspected, question, chosen, series=names, clip=clip)
 
     def views(self) -> AvailableViews:
         """The views available for this run, with their options, and those that are not."""
@@ -362,6 +370,7 @@ class Run:
             examples = self.task.read(Path(file), self.recipe.build_data())
             examples = with_known_labels(self.task, examples)
         else:
+            texts = as_strings(texts)
             is_next = self.task.form is Form.NEXT
             targets = [""] * len(texts) if is_next else self.predict(texts)
             pairs = zip(map(self.task.question, texts), targets, strict=True)

@@ -14,7 +14,10 @@ import pytest
 
 from seqloom.cli import progress
 from seqloom.cli.main import main
+from seqloom.data.options import Data
+from seqloom.runs.check import check
 from seqloom.runs.run import EVENTS, load
+from seqloom.runs.train import recipe_by_name
 from seqloom.training.events import Event
 from tests.processes import start, wait_for
 
@@ -280,3 +283,42 @@ def test_on_a_terminal_there_is_a_table_a_bar_and_samples(here):
     for words in (header, "★", r"training .*tokens/s", "sample .*→", "best at step"):
         assert re.search(words, shown), shown
     assert child.exitstatus == 0
+
+
+def test_spellings_are_read_as_characters_without_being_asked(tmp_path, monkeypatch, capsys):
+    """What `check` suggests is what `train` does, unless an option or a recipe says otherwise."""
+    monkeypatch.chdir(tmp_path)
+    words = [f"{a}{b}{c}" for a in "bcd" for b in "aeiou" for c in "lmnr"]
+    pairs = "".join(f"{word}\t{' '.join(word.upper())}\n" for word in words)
+    Path("words.tsv").write_text(pairs)
+
+    def task(*options):
+        assert main(["train", "translate", "words.tsv", "--dry-run", *options]) == 0
+        told = capsys.readouterr()
+        return tomllib.loads(told.out)["task"], told.err
+
+    chosen, told = task()
+    assert (chosen["source_tokens"], chosen["target_tokens"]) == ("characters", "words")
+    assert "note: source_tokens = characters" in told
+    asked, told = task("--set", "task.source_tokens=words")
+    assert asked["source_tokens"] == "words" and not told
+    assert task("--set", "task.split_punctuation=true")[0]["target_tokens"] == "words"
+    assert task("--set", "task.joint_vocab=true")[0]["source_tokens"] == "words", "no choice left"
+    python = recipe_by_name("translate", "words.tsv").task
+    assert python["source_tokens"] == "characters"
+    assert (
+        main(["train", "translate", "words.tsv", *SMALL, "--set", "task.source_tokens=words"]) == 0
+    )
+    assert "each is one word" in capsys.readouterr().err
+
+
+def test_names_are_classified_by_their_characters(tmp_path):
+    rows = [f"{word},{label}" for word in ("anna", "bert", "cleo") for label in ("x", "y")]
+    (tmp_path / "names.csv").write_text("\n".join(["text,label", *rows]) + "\n")
+    (tmp_path / "texts.csv").write_text("text,label\na good day,x\na bad day,y\n")
+    found = [
+        recipe_by_name("classify", str(tmp_path / f"{name}.csv")) for name in ("names", "texts")
+    ]
+    assert [recipe.task.get("tokens") for recipe in found] == ["characters", None]
+    report = check(tmp_path / "names.csv", "classify", Data(), {})
+    assert report.next.endswith("names.csv --set task.tokens=characters")

@@ -69,7 +69,7 @@ REVIEWS = "text,label\n" + "".join(
 def test_the_task_is_guessed_with_its_reason(tmp_path, name, text, task, why):
     report = looked(tmp_path, text, name)
     assert (report.task, report.why) == (task, why)
-    assert report.next == f"seqloom train {task} {report.path}" or task == "translate"
+    assert report.next.partition(" --set")[0] == f"seqloom train {task} {report.path}"
 
 
 def test_counts_of_a_table(tmp_path):

@@ -10,6 +10,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from ..config import with_defaults
 from ..data.checks.series import facts, series_findings
 from ..data.checks.tags import scheme_findings
 from ..data.checks.text import CheckInput, Finding, Side, text_findings
@@ -61,6 +62,7 @@ class CheckReport:
     facts: dict[str, str] = field(default_factory=dict)
     passed: list[str] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
+    suggested: dict[str, Any] = field(default_factory=dict)  # options of the task, by the file
     next: str = ""
 
     @property
@@ -92,6 +94,7 @@ def check(
     report = CheckReport(path, task, why)
     if source is not None:
         report = _report(source, task, why, _view(source, task, read, settings, options))
+        report = replace(report, suggested=_unusual(task, source, options))
     findings = _problems(source, error) + _around(path, source) + report.findings
     passed = _passed(task, source, findings)
     report = replace(report, path=given, findings=findings, passed=passed)
@@ -168,6 +171,13 @@ def _view(
         max_length=settings.max_length,
         continuous=options.get("layout") == "stream",
     )
+
+
+def _unusual(task: str, source: ParsedFile, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The suggested options that are not the defaults, without those that are given."""
+    usual = with_defaults(TASKS[task], {})
+    suited = TASKS[task].suggested_options(source).items()
+    return {name: value for name, value in suited if usual[name] != value and name not in options}
 
 
 def fitting_task(task: str, source: ParsedFile, options: Mapping[str, Any]) -> Task:
@@ -289,11 +299,7 @@ def _next(
     file = shlex.quote(str(report.path))
     if error is not None:
         return " ".join(["seqloom check", file, *given]) if remedy else ""
-    chosen = {
-        f"{part.role}_tokens": "characters"
-        for part in report.parts
-        if report.task == "translate" and part.unit == "characters"
-    } | dict(options)
+    chosen = report.suggested | dict(options)
     sets = [f"--set task.{name}={str(value).lower()}" for name, value in chosen.items()]
     return " ".join(["seqloom train", report.task, file, *given, *sets])
 

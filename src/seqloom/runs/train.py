@@ -12,9 +12,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from ..data.formats.folders import splits_in
 from ..data.formats.parallel_names import files_of
 from ..data.options import Data
-from ..errors import TrainingError, UsageError
+from ..errors import SeqloomError, TrainingError, UsageError
 from ..evaluation.conformal import fit_interval_calibration
 from ..inspection.training_snapshots import SnapshotWriter, delete_after
 from ..model import Model, PretrainedEmbeddings
@@ -144,12 +145,13 @@ def recipe_by_name(
 ) -> Recipe:
     """The recipe for a recipe file, a shipped recipe or a task, with `file` as training data.
 
-    Without a model name, a task has its simplest model. Which one that is may depend on settings
-    that are applied to the recipe later.
+    A task has the options that suit the file. Without a model name, it has its simplest model.
+    Which one that is may depend on settings that are applied to the recipe later.
     """
     data = {"train": file} if file else {}
     if name in TASKS:
         recipe = Recipe(data=data, task={"name": name})
+        recipe = replace(recipe, task=recipe.task | suited_options(recipe, settings or {}))
         if not model:  # only if needed: the search imports models, and some import torch
             model = simplest_model(recipe.with_settings(settings or {}).task)
         # A shortcut such as lstm is resolved by the task with all its settings.
@@ -164,6 +166,25 @@ def recipe_by_name(
         )
     recipe = Recipe.read(path)
     return replace(recipe, data=recipe.data | data)
+
+
+def suited_options(recipe: Recipe, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a task that suit its training file, as `check` suggests them.
+
+    Settings have priority: there are none where they leave no choice, and none for a file that
+    cannot be read, which is reported when training reads it.
+    """
+    kind, given = TASKS[recipe.task["name"]], recipe.with_settings(settings)
+    if kind.suggested_options.__func__ is Task.suggested_options.__func__:  # type: ignore[attr-defined]
+        return {}
+    try:
+        path = Path(given.data.get("train", ""))
+        source = given.build_task().open(splits_in(path).get("train", path), given.build_data())
+        suited = kind.suggested_options(source)
+        replace(given, task={**suited, **given.task}).build_task()
+    except (SeqloomError, OSError):
+        return {}
+    return suited
 
 
 def new_folder(recipe: Recipe, name: str, runs: Path) -> Path:

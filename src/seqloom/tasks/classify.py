@@ -13,6 +13,7 @@ from ..data.formats import FieldRules, ParsedFile, Row, Sentence, read_rows
 from ..data.formats.base import LIST_SEPARATOR, format_lines, pluralize
 from ..data.options import Data
 from ..data.text.documents import COLUMN_TOKEN, SENTENCE_BREAK, DocumentOptions, has_words
+from ..data.text.tokenizers import ENOUGH_TEXTS, rarely_spaced, unspaced_note
 from ..data.text.vocabulary import LabelSet, Vocabulary
 from ..data.text.word_features import CharacterFeatures
 from ..errors import DataError, Place
@@ -82,6 +83,12 @@ class Classify(Task):
     def varieties(cls) -> list[Task]:
         return [cls(), cls(several=True)]
 
+    @classmethod
+    def suggested_options(cls, source: ParsedFile) -> dict[str, str]:
+        """Characters for texts that rarely have blanks, such as names."""
+        texts = [str(row.fields[0]) for row in source.rows]
+        return {"tokens": "characters"} if rarely_spaced(texts) else {}
+
     def open(self, path: Path, data: Data) -> ParsedFile:
         empty = frozenset({"label"} if self.several else ())
         rules = FieldRules(empty, may_be_list=frozenset({"label"}), separator=f" {COLUMN_TOKEN} ")
@@ -122,6 +129,9 @@ class Classify(Task):
             self.spelling.learn(word for example in examples for word in example.symbols)
         self.labels.learn(label for example in examples for label in example.labels)
         self._notes = [*_odd_labels(self.labels.state()), *self.data_warnings(examples).values()]
+        texts = [example.text for example in examples]
+        if self.unit == "words" and len(texts) >= ENOUGH_TEXTS and rarely_spaced(texts):
+            self._notes.append(unspaced_note())
         if len({example.labels for example in examples}) == 1:
             raise _one_label(examples[0].labels)
 

@@ -13,7 +13,7 @@ from ..data.formats import ParsedFile, Row, Sentence, read_rows
 from ..data.options import Data
 from ..data.text.normalise import NO_NORMALIZATION, NormalizationOptions
 from ..data.text.options import WORD_TOKENS, TokenizerOptions
-from ..data.text.tokenizers import Tokenizer
+from ..data.text.tokenizers import Tokenizer, rarely_spaced
 from ..errors import DataError, UsageError
 from ..metrics import Ratio, Tally, translation
 from ..metrics.edit_distance import token_error_rate
@@ -93,8 +93,7 @@ class Translate(Task):
         found = {}
         for place, role in enumerate(cls.roles):
             texts = [str(row.fields[place]) for row in source.rows]
-            spaced = 10 * sum(" " in text.strip() for text in texts) > len(texts)
-            found[f"{role}_tokens"] = "words" if spaced else "characters"
+            found[f"{role}_tokens"] = "characters" if rarely_spaced(texts) else "words"
         return found
 
     def sides(self, source: ParsedFile) -> list[Side]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
+from ...config import with_defaults
 from ...data.formats.parallel_names import name_of
 from ...errors import UsageError, nearest
 from ...experiments.cross_validate import PLAN, folder_of_folds, newest_folds
@@ -18,6 +19,7 @@ from ...signature import Form
 from ...task import Task
 from ...tasks import TASKS
 from ..arguments import add_data_options, add_file, add_split_files, data_settings, split_settings
+from ..loading import say_notes
 from ..session import Outcome, Session, run_argument, shown_interval
 from ..terminal import count, duration, heading, plural, say, show, table, visible
 from .train_folds import add_repetitions, repetitions_from, resume_repeatedly, train_repeatedly
@@ -182,9 +184,21 @@ def _recipes(args: argparse.Namespace) -> list[Recipe]:
             )
         first = args.model[0] if args.model else ""
         base = recipe_by_name(args.what, name_of(args.file), _settings(args), first)
+        _say_suited(base, args)
     else:
         base = _known_recipe(args.what, name_of(args.file))
     return [base.with_model(name) for name in args.model] or [base]
+
+
+def _say_suited(base: Recipe, args: argparse.Namespace) -> None:
+    """Say which options of the task follow from the file; `--quiet` and `--json` do without."""
+    usual, given = with_defaults(TASKS[args.what], {}), _settings(args)
+    for name, value in base.task.items():
+        if name in usual and value != usual[name] and f"task.{name}" not in given:
+            notes = [
+                f"{name} = {value}, as texts rarely have blanks (--set task.{name}={usual[name]})"
+            ]
+            say_notes(notes, args.quiet or args.json)
 
 
 def _known_recipe(name: str, file: str) -> Recipe:

@@ -19,6 +19,7 @@ from ...errors import DataError
 from ...signature import BEGIN, END, PAD, UNKNOWN, Tokens
 from .vocabulary import SPECIAL_TOKENS, Unit, Vocabulary, detokenize, tokenize
 
+ENOUGH_TEXTS = 20  # from which on it is worth saying that texts rarely have blanks
 NUM_SPECIAL = len(SPECIAL_TOKENS)  # the ids before that of the first token of texts
 
 
@@ -57,6 +58,8 @@ class Tokenizer(ABC):
         texts = texts if isinstance(texts, Sequence) else list(texts)
         self.notes = {}
         self._learn(texts)
+        if self.unit == "words" and len(texts) >= ENOUGH_TEXTS and rarely_spaced(texts):
+            self.notes["D065"] = unspaced_note()
         different: set[str] = set()
         for text in texts:
             different.update(self._parts(text))
@@ -253,6 +256,19 @@ TokenizerName = Literal["characters", "bytes", "words", "subwords"]  # the keys 
 def utf8(text: str) -> bytes:
     """The UTF-8 bytes of a text; lone surrogates become question marks."""
     return text.encode("utf-8", "replace")
+
+
+def rarely_spaced(texts: Sequence[str]) -> bool:
+    """Whether at most a tenth of these texts have a blank: words, or a script without blanks."""
+    return 10 * sum(" " in text.strip() for text in texts) <= len(texts)
+
+
+def unspaced_note() -> str:
+    """The note about texts that are read as words and are one word each."""
+    return (
+        "texts rarely have blanks, so each is one word, and new ones are unknown: characters may be"
+        " meant (task.tokens, task.source_tokens, task.target_tokens)"
+    )
 
 
 def single_token_note(token: str) -> str:

@@ -398,6 +398,16 @@ class LongestContext(Protocol):
 
 
 @runtime_checkable
+class LimitedContext(Protocol):
+    """Predicts the next token from a fixed number of tokens before it, as an n-gram model does."""
+
+    @property
+    def context_length(self) -> int:
+        """That number, in tokens; what is before them changes no prediction."""
+        ...
+
+
+@runtime_checkable
 class PretrainedEmbeddings(Protocol):
     """Can start from pretrained embeddings."""
 

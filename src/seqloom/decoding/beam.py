@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from ..batch import Sequences
+from ..cancellation import check_cancelled
 from ..errors import ModelError
 from ..model import Attends, Generator
 from ..prediction import Hypothesis, NodeStatus, Prediction, Search, SearchNode, SearchTree
@@ -39,6 +40,7 @@ def greedy_search(
     forced_until, is_first, time = int(prefix.lengths.max(initial=0)), True, 0
     first_end = int(prefix.lengths.min(initial=0)) + settings.limit
     while len(sources):
+        check_cancelled()
         log_probs, state = model.step(tokens, state)
         tokens, best = _argmax(log_probs)
         # Stuck: an n-gram model without smoothing may give all tokens the probability 0.
@@ -210,6 +212,7 @@ class _Beam:
     def search(self) -> Prediction:
         """Step until no source is left."""
         while len(self.sources):
+            check_cancelled()
             self._grow(*self._candidates(self._step()))
         ranked = self.finished.ranked()
         return Prediction.of(ranked, self.recorder.trees(ranked) if self.recorder else ())

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from ..batch import Batch, Sequences
+from ..cancellation import check_cancelled
 from ..errors import UsageError
 from ..model import Generator, State, Stateful, Stepper, Streaming
 from ..prediction import Search
@@ -132,6 +133,7 @@ def sample_steps(  # noqa: PLR0913 - keyword-only but for what every call needs
     history, is_first = prefix.values[:, :time].astype(np.int64), True
     stepper, tokens, state = _begin(model, source, prefix, time)
     while len(rows):
+        check_cancelled()
         log_probs, state = stepper.step(tokens, state)
         is_sampled = prefix.lengths[rows] <= time  # other rows still read their prefix
         tokens = np.zeros_like(rows)
@@ -292,6 +294,7 @@ def _begin(
                 return stepper, read.values[:, -1], state
     tokens, state = np.full(len(source), BEGIN), stepper.begin(source)
     for position in range(time):
+        check_cancelled()
         _, state = stepper.step(tokens, state)
         tokens = prefix.values[:, position]
     return stepper, tokens, state

@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from ..batch import Item, Sequences, collate
+from ..cancellation import check_cancelled
 from ..data.loading.batching import batches_by_length
 from ..data.loading.bptt import one_stream
 from ..decoding import SamplingDecoder
@@ -156,6 +157,7 @@ def _nats_by_length(  # noqa: PLR0913, PLR0917 - what it does is one step of `ev
     """The negative log-likelihood of each example; fills in predictions where there are any."""
     nats, done = [0.0] * len(items), 0
     for which in batches_by_length([len(item.source) for item in items], SEQUENCES_AT_ONCE):
+        check_cancelled()
         batch = collate([items[i] for i in which])
         loss = -model.log_prob(batch)
         decoded = None
@@ -192,6 +194,7 @@ def predict(
     with model.inference_mode():
         lengths = [len(ids) for ids in inputs]
         for which in batches_by_length(lengths, max(1, SEQUENCES_AT_ONCE // copies), tokens):
+            check_cancelled()
             source = Sequences.pad([inputs[i] for i in which])
             prediction = _decode(model, source, which, how)
             predictions = _by_example(task, [examples[i] for i in which], prediction)

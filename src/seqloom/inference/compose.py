@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..batch import Sequences, begin_value
+from ..cancellation import check_cancelled
 from ..data.music.midi import write_midi
 from ..data.music.piano_roll import MAX_FRAMES, Frame
 from ..decoding import GenerativeModel
@@ -124,6 +125,7 @@ def compose(
         for row in task.keys.to_matrix(prompt):
             logits, state = model.step(row[None], state)
         while len(sampled) < settings.steps:
+            check_cancelled()
             sampled.append(sample_frame(logits[0].astype(np.float64), settings, rng))
             logits, state = model.step(sampled[-1][None], state)
     frames = [*prompt, *task.keys.to_frames([row.tolist() for row in sampled])]

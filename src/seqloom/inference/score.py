@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..batch import Batch, Ids, Sequences, collate
+from ..cancellation import check_cancelled
 from ..data.loading.batching import batches_by_length
 from ..errors import DataError
 from ..model import Generator, Model, Stateful
@@ -98,6 +99,7 @@ def _by_steps(model: Generator, target: Sequences) -> Float[np.ndarray, "batch t
     read: np.ndarray = target.shift_right(BEGIN).values
     found = np.zeros(read.shape)
     for time in range(read.shape[1]):
+        check_cancelled()
         log_probs, state = model.step(read[:, time], state)
         found[:, time] = log_probs[rows, target.values[:, time]]
     return np.where(target.mask, found, 0.0)

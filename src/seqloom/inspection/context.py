@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..batch import Batch, Sequences
+from ..cancellation import check_cancelled
 from ..data.series.schema import TimeSeries
 from ..data.text.vocabulary import SPECIAL_TOKENS
 from ..evaluation.evaluate import predict
@@ -300,6 +301,7 @@ class Inspection:
         with self.model.inference_mode():
             state = model.begin(source)
             for token in forced:
+                check_cancelled()
                 log_probs, state = model.step(np.array([token]), state)
                 rows.append(np.asarray(log_probs, dtype=np.float64)[0].copy())
         return np.stack(rows)
@@ -308,6 +310,7 @@ class Inspection:
         """The same by the fast steps of a single sequence."""
         state, rows = stepper.begin(), []
         for token in self.inputs.tolist():
+            check_cancelled()
             log_probs, state = stepper.step(token, state)
             rows.append(np.array(log_probs, dtype=np.float64))
         return np.stack(rows)

@@ -71,3 +71,4 @@ class Feedforward(BackboneModel):
             forecast_options=forecast_options,
             context=context,
         )
+        self.context_length = context  # tokens that are read: nothing before them has an effect

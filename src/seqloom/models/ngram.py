@@ -140,6 +140,11 @@ class NGram(Model):
         nodes = self._grams.read(tokens, state[0])
         return np.stack([self._grams.next_log_probs(row) for row in nodes]), (nodes,)
 
+    @property
+    def context_length(self) -> int:
+        """Number of tokens before the predicted one that are read."""
+        return self.order - 1
+
     def longest_context(self, read: Int[np.ndarray, " time"]) -> int:
         """Length of the longest suffix of these tokens that was counted in training."""
         nodes = self._grams.begin(1)

@@ -4,14 +4,23 @@ import numpy as np
 import pytest
 
 from seqloom.batch import Batch, Sequences
+from seqloom.cancellation import cancel_by
 from seqloom.inspection.attribution import AttributionOptions, occlusion
+from seqloom.inspection.attribution.target import AttributionProblem, OutputPart
 from seqloom.model import Search
 from seqloom.signature import UNKNOWN, Columns, Form, Letters, Tokens
 
 from ...contracts.cases import SIGNATURES, build, small
 from .problems import problem
 
-NEXT = [("recurrent", False), ("transformer", True), ("ngram", False), ("ngram", True)]
+NEXT = [
+    ("recurrent", False),
+    ("transformer", True),
+    ("ngram", False),
+    ("ngram", True),
+    ("feedforward", False),
+    ("feedforward", True),
+]
 
 
 @pytest.mark.parametrize(("name", "leave_out"), NEXT)
@@ -39,6 +48,65 @@ def test_occlusion_of_the_next_symbol_is_exact(name, leave_out):
             truth = whole - log_prob(read, given.output[t])
             assert found[t, s] == pytest.approx(truth, abs=1e-5)
             assert s <= t or found[t, s] == 0
+
+
+@pytest.mark.parametrize("name", ["ngram", "feedforward"])
+@pytest.mark.parametrize("leave_out", [False, True])
+def test_what_a_short_context_does_not_reach_is_not_read_again(name, leave_out):
+    """However long the text: the model takes a few steps for each token, not one for all others."""
+    model = build(name, SIGNATURES["NEXT"], small(name, {}))
+    context, length = model.context_length, 60
+    read = np.random.default_rng(0).integers(4, model.signature.target.size, length)
+    own, rows = model.step, []
+
+    def step(tokens, state):
+        rows.append(len(tokens))
+        return own(tokens, state)
+
+    model.step = step
+    for parts in ([length - 1], range(length)):
+        rows.clear()
+        shown = tuple(OutputPart(t, 5, "5") for t in parts)
+        given = AttributionProblem(
+            model, read, tuple(map(str, read)), np.append(read[1:], 5), shown
+        )
+        with model.inference_mode():
+            values = occlusion.attribute(given, AttributionOptions(leave_out=leave_out)).values
+        assert sum(rows) <= (2 * context + 4) * length
+        near = np.arange(length)[None] > np.array(parts)[:, None] - context
+        assert not values[~near].any()
+
+
+@pytest.mark.parametrize("name", ["ngram", "feedforward"])
+def test_a_context_length_is_what_the_model_reads(name):
+    model = build(name, SIGNATURES["NEXT"], small(name, {}))
+    rng, size = np.random.default_rng(0), model.signature.target.size
+    near = rng.integers(4, size, model.context_length)
+
+    def after(*texts):
+        read = np.concatenate(texts)
+        with model.inference_mode():
+            state = model.begin(Sequences.pad([read]))
+            for token in read:
+                log_probs, state = model.step(np.array([token]), state)
+        return log_probs
+
+    far = [rng.integers(4, size, 7) for _ in range(3)]
+    assert all(np.array_equal(after(far[0], near), after(one, near)) for one in far[1:])
+
+
+def test_it_ends_when_nobody_waits_any_more():
+    model = build("recurrent", SIGNATURES["NEXT"], small("recurrent", {}))
+    given, calls = problem(model, Form.NEXT, 9), []
+
+    def check():
+        calls.append(1)
+        if len(calls) == 13:
+            raise TimeoutError
+
+    with model.inference_mode(), cancel_by(check), pytest.raises(TimeoutError):
+        occlusion.attribute(given, AttributionOptions())
+    assert len(calls) == 13
 
 
 WRITING = [

@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from ...batch import Batch, Ids, Rows, Sequences
+from ...cancellation import check_cancelled
 from ...model import InputGradients
 from ...signature import Form
 from .base import AttributionMethod, Attributions
@@ -110,6 +111,7 @@ def _batched(
     score, gradient = np.zeros(len(targets)), np.zeros((len(targets), len(problem.inputs)))
     size = max(1, TOKENS_AT_ONCE // max(1, len(problem.inputs), len(problem.output)))
     for start in range(0, len(targets), size):
+        check_cancelled()
         some = slice(start, start + size)
         target = Sequences.pad(targets[some])
         is_next = problem.form is Form.NEXT

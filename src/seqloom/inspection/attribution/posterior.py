@@ -5,6 +5,7 @@ from typing import cast
 import numpy as np
 
 from ...batch import Sequences
+from ...cancellation import check_cancelled
 from ...model import MaskedPosteriors
 from .base import AttributionMethod, Attributions
 from .options import AttributionOptions
@@ -34,6 +35,7 @@ def attribute(problem: AttributionProblem, how: AttributionOptions) -> Attributi
 
 def _log_posteriors(problem: AttributionProblem, observed: np.ndarray) -> np.ndarray:
     """The log-posterior of each part of the output, for each row of observed tokens."""
+    check_cancelled()
     model = cast(MaskedPosteriors, problem.model)  # `applies` has checked it
     probs = model.posteriors(Sequences.pad([problem.inputs] * len(observed)), observed)
     positions, labels = zip(*((part.position, part.value) for part in problem.parts), strict=True)

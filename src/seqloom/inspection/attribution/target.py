@@ -7,6 +7,7 @@ from typing import Any, cast
 import numpy as np
 
 from ...batch import Sequences
+from ...cancellation import check_cancelled
 from ...data.text.vocabulary import SPECIAL_TOKENS
 from ...errors import ModelError, UsageError, nearest
 from ...model import Generator, Model, Search
@@ -251,6 +252,7 @@ def _most_probable(model: Model, inputs: np.ndarray) -> int:
     generator = cast(Generator, model)  # all models of the next token are
     state = generator.begin(Sequences.pad([inputs]))
     for token in inputs:
+        check_cancelled()
         log_probs, state = generator.step(np.array([token]), state)
     scores = np.array(log_probs, dtype=np.float64)[0]
     scores[[PAD, BEGIN]] = -np.inf

@@ -13,6 +13,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.func import vjp
 
+from ...cancellation import check_cancelled
 from ...nn.cells import State
 from ...nn.rnn import RNNLayer
 from ...views import GradientFlow, TruncatedGradient
@@ -27,6 +28,7 @@ def states_of(layer: RNNLayer, x: Inputs, first: State | None = None) -> list[St
     states = [layer.initial(1) if first is None else first]
     with torch.no_grad():
         for step in x:
+            check_cancelled()
             states.append(layer.step(step[None], states[-1]))
     return states
 
@@ -43,6 +45,7 @@ def jacobians(layer: RNNLayer, x: Inputs, first: State | None = None) -> Iterato
     states = states_of(layer, x, first)
     rows = _identity(layer, states[-1])
     for step in range(len(x), 0, -1):
+        check_cancelled()
         yield _carried_columns(layer, rows)
         rows = _times_jacobian(layer, x[step - 1 : step], states[step - 1], rows)
 
@@ -79,6 +82,7 @@ def truncated_gradient(
     weights = list(layer.parameters())
     total = torch.zeros(sum(weight.numel() for weight in weights), dtype=x.dtype)
     for end in range(len(x), 0, -length):
+        check_cancelled()
         begin = max(0, end - length)
         if not bool(output_gradients[begin:end].any()):
             continue

@@ -5,7 +5,12 @@ from collections import Counter
 
 import pytest
 
-from seqloom.data.loading.cross_validation import assign_folds, indivisible_groups, time_blocks
+from seqloom.data.loading.cross_validation import (
+    assign_folds,
+    indivisible_groups,
+    numbered_keys,
+    time_blocks,
+)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -32,6 +37,19 @@ def test_a_fold_depends_on_the_seed_and_not_on_the_order_of_the_file():
     assert [found[n] for n in order] == again
     assert found != assign_folds(names, labels, 4, 2)
     assert all(a == b for a, b in zip(found[:10], found[40:], strict=True)), "equal texts together"
+
+
+def test_folds_of_numbered_texts_do_not_depend_on_the_order_of_the_file():
+    names = [f"text {number % 9}" for number in range(50)]
+    labels = ["ab"[number % 2] for number in range(50)]
+    order = random.Random(3).sample(range(50), 50)
+    found = Counter(zip(names, labels, assign_folds(numbered_keys(names, labels), labels, 4, 1)))
+    names, labels = [names[n] for n in order], [labels[n] for n in order]
+    units = numbered_keys(names, labels)
+    again = assign_folds(units, labels, 4, 1)
+    assert len(set(units)) == 50 and found == Counter(zip(names, labels, again))
+    sizes = Counter(again).values()
+    assert max(sizes) - min(sizes) <= 1, "equal texts are examples like all others"
 
 
 def joined_by_brute_force(keys, groups):

@@ -71,6 +71,31 @@ def test_every_example_is_held_out_once_and_never_learned_from(here, settings):
     assert sorted(held) == list(range(2, 44))
 
 
+def test_equal_texts_part_where_overlap_is_allowed(here):
+    rows = [("the same", "yes", "a")] * 10 + [(f"text {n}", "no", "b") for n in range(10)]
+    write(here / "texts.csv", rows)
+    for fold in range(1, 6):
+        task, parts = parts_of(fold, folds=5, allow_overlap=True, valid_fraction=0)
+        assert [one.labels for one in parts.test].count(("yes",)) == 2, "as if all were different"
+        assert parts.notes == ["2 of 4 test examples are in training, too (data.allow_overlap)"]
+        assert len(parts.train) == 16
+    with pytest.raises(seqloom.errors.DataError, match=r"D162.*one example, too few for 5 folds"):
+        parts_of(1, folds=5)  # ten equal texts are one
+    held = [parts_of(fold, group="author", folds=2, allow_overlap=True)[1].test for fold in (1, 2)]
+    assert sorted(len({one.labels for one in part}) for part in held) == [1, 1], "groups stay whole"
+
+
+def test_folds_say_how_many_examples_repeat_another(here, capsys):
+    common = ["classify", "texts.csv", "--folds", "2", *SMALL, "--json"]
+    for name, more, words in (
+        ("apart", ["--set", "data.allow_overlap=true"], "test folds may have what was trained on"),
+        ("together", [], "equal ones are not both in training and test"),
+    ):
+        assert main(["train", *common, "--name", name, *more]) == 0
+        (note,) = json.loads(capsys.readouterr().out)["notes"]
+        assert note.startswith(f"2 of 42 examples repeat another one: {words}")
+
+
 def test_labels_are_in_proportion_unless_chance_alone_is_wanted(here):
     shares = [[one.labels for one in parts_of(fold)[1].test].count(("no",)) for fold in range(1, 5)]
     assert shares == [4, 4, 4, 4], "sixteen, of which three are one text"

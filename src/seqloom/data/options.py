@@ -28,7 +28,8 @@ class Data:
         valid_fraction: Fraction of train for validation, if there is no validation file.
         test_fraction: Fraction of train for testing, if there is no test file.
         split_seed: Random seed of the train/validation/test split.
-        allow_overlap: Allow the same sequence in two splits, such as train and test.
+        allow_overlap: Allow the same sequence in two splits, such as train and test, also in two
+            folds.
         folds: Number of folds of k-fold cross-validation; 0 is none. One fold is the test split;
             `seqloom train --folds` holds out each in turn.
         fold: The fold that is held out, from 1 on.

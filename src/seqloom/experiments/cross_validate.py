@@ -12,15 +12,16 @@ table.json           the results
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ..errors import UsageError
 from ..recipe import Recipe
 from ..runs.run import EVENTS, RUNS
-from ..runs.splits import FILES, read_parts
+from ..runs.splits import FILES, Parts, count_repeats, read_parts
 from ..runs.train import recipe_by_name
+from ..task import Task
 from ..tasks import TASKS
 from ..training.checkpoints import locked, write_whole
 from ..training.events import read_events
@@ -77,6 +78,7 @@ class CrossValidationPlan:
     folds: int
     repeat: int
     runs: list[str]
+    notes: list[str] = field(default_factory=list)
 
     def queue(self, folder: Path) -> RunQueue:
         """The queue of runs, with equal weights."""
@@ -125,8 +127,10 @@ def prepare(recipe: Recipe, repetitions: Repetitions, name: str, runs: Path) -> 
         for run, one in repetitions.recipes(recipe).items()
     }
     task = recipe.build_task()
-    first = next(iter(recipes.values()))
-    if not read_parts(task, first.build_data()).test:  # raises an error if the file cannot be split
+    # Raises an error if the file cannot be split. The last fold in time has all that came before.
+    whole = list(recipes.values())[-1 if repetitions.in_time else 0]
+    parts = read_parts(task, whole.build_data())
+    if not parts.test:
         raise _no_test_part()
     if "" in recipes and not repetitions.folds:
         raise UsageError(
@@ -144,7 +148,9 @@ def prepare(recipe: Recipe, repetitions: Repetitions, name: str, runs: Path) -> 
         write_whole(folder / RECIPES / f"{run}.toml", one.to_toml().encode())
     task_name, runs_of_plan = str(recipe.task["name"]), list(recipes)
     metric, counts = task.primary_metric, (repetitions.folds, repetitions.repeat)
-    plan = CrossValidationPlan(task_name, model, metric, *counts, runs_of_plan)
+    in_time = repetitions.in_time
+    notes = _repeats_note(task, recipe, parts, in_time) if repetitions.folds else []
+    plan = CrossValidationPlan(task_name, model, metric, *counts, runs_of_plan, notes)
     write_whole(folder / PLAN, json.dumps(vars(plan), ensure_ascii=False).encode())
     return folder
 
@@ -181,7 +187,7 @@ def _result(
     left = [name for name in plan.runs if name not in done and name not in outcome.failed]
     return CrossValidationResult(
         folder, plan.task, plan.model, plan.metric, plan.folds, plan.repeat, list(done.values()),
-        _test_ratio(folder, plan, list(done)), outcome.failed, left, outcome.is_stopped,
+        _test_ratio(folder, plan, list(done)), outcome.failed, left, outcome.is_stopped, plan.notes,
     )  # fmt: skip
 
 
@@ -194,6 +200,24 @@ def _test_ratio(folder: Path, plan: CrossValidationPlan, done: list[str]) -> flo
     starts = [read_events(folder / name / EVENTS)[0]["examples"] for name in done]
     train, valid, test = (sum(start[part] for start in starts) for part in FILES)
     return float(test / max(1, train + valid))
+
+
+def _repeats_note(task: Task, recipe: Recipe, parts: Parts, in_time: bool) -> list[str]:
+    """How many examples repeat another one, and whether folds part them.
+
+    Folds in time without overlap have left repeats out of training, and say so themselves.
+    """
+    is_allowed = recipe.build_data().allow_overlap
+    if task.splits_in_time or (in_time and not is_allowed):
+        return []
+    repeats, total = count_repeats(task, parts)
+    where = (
+        "test folds may have what was trained on (data.allow_overlap)"
+        if is_allowed
+        else "equal ones are not both in training and test"
+        " (--set data.allow_overlap=true parts them as published folds often do)"
+    )
+    return [f"{repeats:,} of {total:,} examples repeat another one: {where}"] * bool(repeats)
 
 
 def _no_test_part() -> UsageError:

@@ -203,6 +203,7 @@ class CrossValidationResult:
     failed: dict[str, list[str]]  # failed runs, with the end of their logs
     left: list[str]  # unfinished runs
     is_stopped: bool = False
+    about_data: list[str] = field(default_factory=list)  # notes on the folds
 
     def means(self) -> dict[str, Mean]:
         """The mean of each metric over the finished runs, the primary metric first."""
@@ -222,7 +223,7 @@ class CrossValidationResult:
         """Caveats."""
         count = sum(run.left_out for run in self.runs)
         note = f"{count:,} test examples were left out: their labels are not in the training data"
-        return [note] * bool(count)
+        return self.about_data + [note] * bool(count)
 
     def as_dict(self) -> dict[str, Any]:
         """The results as JSON."""

@@ -137,9 +137,9 @@ class Run:
     ) -> Iterator[TextChunk]:
         """Continue several prompts in one batch, yielding a chunk of text for each sampled token.
 
-        A string is one prompt. Each prompt has its own random generator, `sampling.rng(row)` or one of `streams`, so that
-        its continuation does not depend on the rest of the batch. With `allow`, only the tokens of
-        these texts are sampled.
+        A string is one prompt. Each prompt has its own random generator, `sampling.rng(row)` or one
+        of `streams`, so that its continuation does not depend on the rest of the batch. With
+        `allow`, only the tokens of these texts are sampled.
         """
         require_language_model(self, "generate")
         if not isinstance(self.model, Generator):

@@ -19,6 +19,7 @@ from ..data.loading.cross_validation import (
     assign_folds,
     check_folds,
     indivisible_groups,
+    numbered_keys,
     time_blocks,
     too_many_folds,
 )
@@ -110,24 +111,30 @@ def _folded_path(data: Data) -> Path:
 
 
 def _random_fold(task: Task, data: Data, examples: Sequence[Any]) -> dict[str, Sequence[Any]]:
-    """Random folds: stratified by label; groups and equal sequences stay together."""
+    """Random folds, stratified by label; groups stay together, and equal sequences, too.
+
+    With `allow_overlap`, equal sequences are examples like all others, as in published folds.
+    """
     keys = [task.key(example) for example in examples]
     groups = _groups(task, data, examples) if data.group else None
-    units = indivisible_groups(keys, groups)
     strata = _strata(task, examples) if data.stratified else None
+    if data.allow_overlap:
+        keys = numbered_keys(keys, strata)
+    units = indivisible_groups(keys, groups)
     if groups is not None:
         check_folds(units, None, data.folds, what="groups")
     else:
-        check_folds(units, strata, data.folds, what="different examples")
+        what = "examples" if data.allow_overlap else "different examples"
+        check_folds(units, strata, data.folds, what=what)
     folds = assign_folds(units, strata, data.folds, data.split_seed)
     test = [one for one, fold in zip(examples, folds, strict=True) if fold == data.fold]
-    rest = [one for one, fold in zip(examples, folds, strict=True) if fold != data.fold]
-    if data.valid_fraction <= 0:
-        return {"train": rest, "valid": [], "test": test}
-    unit = dict(zip(keys, units, strict=True))
-    has_enough = len({unit[task.key(one)] for one in rest}) >= ENOUGH_GROUPS
-    key = (lambda one: unit[task.key(one)]) if has_enough else task.key
-    valid, train = split(rest, [data.valid_fraction], data.split_seed, key)
+    rest = [index for index, fold in enumerate(folds) if fold != data.fold]
+    found: list[Sequence[int]] = [[], rest]
+    if data.valid_fraction > 0:
+        has_enough = len({units[index] for index in rest}) >= ENOUGH_GROUPS
+        key = (units if has_enough else keys).__getitem__
+        found = split(rest, [data.valid_fraction], data.split_seed, key)
+    valid, train = ([examples[index] for index in part] for part in found)
     return {"train": train, "valid": valid, "test": test}
 
 
@@ -205,7 +212,8 @@ def read_parts(task: Task, data: Data) -> Parts:
             "U007", "no training file", help=["seqloom train TASK FILE, or [data] train = FILE"]
         )
     if data.folds and not task.splits_in_time:
-        return _without_overlap(task, data, fold_splits(task, data))
+        folded = _without_overlap(task, data, fold_splits(task, data))
+        return replace(folded, notes=folded.notes + _repeats_note(task, folded))
     given = file_parts(task, data)
     if task.splits_in_time:
         timed = task.temporal_splits(given, data)
@@ -229,6 +237,23 @@ def file_parts(task: Task, data: Data) -> dict[str, Sequence[Any]]:
         return {name: task.read(path, data) for name, path in _paths(data).items()}
     named = {name: Path(path) for name in FILES[1:] if (path := getattr(data, name))}
     return brought | {name: task.read(path, data) for name, path in named.items()}
+
+
+def count_repeats(task: Task, parts: Parts) -> tuple[int, int]:
+    """How many examples of all parts are the same sequence as another one, and how many there are."""
+    keys = [task.key(one) for part in FILES for one in getattr(parts, part)]
+    return len(keys) - len(set(keys)), len(keys)
+
+
+def _repeats_note(task: Task, parts: Parts) -> list[str]:
+    """How many test examples are in training, too; only `allow_overlap` leaves them there."""
+    learned = {task.key(one) for one in parts.train}
+    repeats = sum(task.key(one) in learned for one in parts.test)
+    note = (
+        f"{repeats:,} of {len(parts.test):,} test examples are in training, too"
+        " (data.allow_overlap)"
+    )
+    return [note] * bool(repeats)
 
 
 def curriculum_levels(task: Task, data: Data, parts: Parts) -> list[Sequence[Any]]:

@@ -1,6 +1,6 @@
 """K-fold cross-validation: stratified folds of groups, and forward folds in time.
 
-Equal sequences, and those of one group, are never on both sides of a split.
+Sequences of one group are never on both sides of a split, and equal ones only where that is allowed.
 """
 
 import random
@@ -33,6 +33,19 @@ def indivisible_groups(keys: Keys, groups: Keys | None = None) -> list[Hashable]
         one, other = sorted([root(("key", key)), root(("group", group))], key=repr)
         parents[other] = one
     return [root(("group", group)) for group in groups]
+
+
+def numbered_keys(keys: Keys, strata: Keys | None) -> list[Hashable]:
+    """Keys that are all different: equal ones of one label are numbered.
+
+    So the folds of equal sequences depend on how many there are, not on the order of the file.
+    """
+    seen = Counter[Hashable]()
+    found: list[Hashable] = []
+    for pair in zip(keys, strata or [None] * len(keys), strict=True):
+        seen[pair] += 1
+        found.append((*pair, seen[pair]))
+    return found
 
 
 def assign_folds(groups: Keys, strata: Keys | None, folds: int, seed: int) -> list[int]:

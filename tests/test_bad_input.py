@@ -7,6 +7,7 @@ import pytest
 
 import seqloom
 from seqloom.cli.main import main
+from seqloom.errors import SeqloomError
 from tests.contracts.test_tasks import recipe
 
 SMALL = [
@@ -245,9 +246,30 @@ def test_a_label_unseen_in_training(say, here):
     seqloom.train(recipe(here, "classify", "recurrent"), name="judge")
     write("new.csv", "text,label\nthe cat sees,short\nthe dog sees,urgent\n")
     code, told = say("evaluate", "judge", "new.csv")
+    left = "1 of 2 examples left out: labels that are not in the training data ('urgent')"
+    assert code == 0 and left in told
+    code, told = say("evaluate", "judge", "new.csv", "--unknown-labels", "error")
     assert code == 4 and "error[M101]: label 'urgent' was not in the training data" in told
     assert "new.csv:3" in told and "--unknown-labels skip" in told
-    assert say("evaluate", "judge", "new.csv", "--unknown-labels", "skip")[0] == 0
+    write("new.csv", "text,label\nthe dog sees,urgent\n")
+    code, told = say("evaluate", "judge", "new.csv")
+    assert code == 4 and "error[M101]" in told and "--unknown-labels" not in told, "none is left"
+
+
+def test_wherever_a_run_is_judged_unseen_labels_are_left_out(say, here):
+    write("new.csv", "text,label\nthe cat sees,short\nthe dog sees,urgent\na bird hears,short\n")
+    told = recipe(here, "classify", "recurrent").with_settings({"data.test": "new.csv"})
+    told = told.with_settings({"data.valid": "new.csv", "data.allow_overlap": True})
+    for name in ("judge", "other"):
+        run = seqloom.train(told, name=name)
+        assert any("validation examples left out" in note for note in run.events()[0]["notes"])
+    assert (len(run.evaluate().examples), run.evaluate().left_out) == (2, 1)
+    assert run.mistakes().all.count == 2
+    with pytest.raises(SeqloomError, match="M101"):
+        run.evaluate(skip_unknown_labels=False)
+    for command in (["evaluate", "judge"], ["errors", "judge"], ["compare", "judge", "other"]):
+        code, told = say(*command)
+        assert code == 0 and "1 of 3 examples left out" in told, told
 
 
 def test_a_symbol_unseen_in_training_is_a_note(say, here):

@@ -58,12 +58,14 @@ def test_evaluate_tells_of_unknown_words_on_stderr(cli, tmp_path):
 def test_evaluate_on_labels_that_training_never_showed(cli, tmp_path):
     file = tmp_path / "labels.csv"
     file.write_text("text,label\nthe cat sees,short\nthe dog sees,huge\n")
-    done = cli("evaluate", "judge", str(file))
+    done = cli("evaluate", "judge", str(file), "--unknown-labels", "error")
     assert done.code == 4 and "error[M101]: label 'huge' was not in" in done.err
     assert f"{file}:3" in done.err
-    done = cli("evaluate", "judge", str(file), "--unknown-labels", "skip")
+    done = cli("evaluate", "judge", str(file))
     assert done.code == 0 and "n = 1 example " in done.out
-    assert "1 examples left out" in done.err
+    assert "1 of 2 examples left out" in done.err
+    found = json.loads(cli("evaluate", "judge", str(file), "--json").out)
+    assert (found["n"], found["left_out"]) == (1, 1)
 
 
 def test_evaluate_reads_a_file_as_it_is_told(cli, tmp_path):

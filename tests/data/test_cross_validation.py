@@ -43,11 +43,12 @@ def test_folds_of_numbered_texts_do_not_depend_on_the_order_of_the_file():
     names = [f"text {number % 9}" for number in range(50)]
     labels = ["ab"[number % 2] for number in range(50)]
     order = random.Random(3).sample(range(50), 50)
-    found = Counter(zip(names, labels, assign_folds(numbered_keys(names, labels), labels, 4, 1)))
+    folds = assign_folds(numbered_keys(names, labels), labels, 4, 1)
+    found = Counter(zip(names, labels, folds, strict=True))
     names, labels = [names[n] for n in order], [labels[n] for n in order]
     units = numbered_keys(names, labels)
     again = assign_folds(units, labels, 4, 1)
-    assert len(set(units)) == 50 and found == Counter(zip(names, labels, again))
+    assert len(set(units)) == 50 and found == Counter(zip(names, labels, again, strict=True))
     sizes = Counter(again).values()
     assert max(sizes) - min(sizes) <= 1, "equal texts are examples like all others"
 

@@ -92,8 +92,8 @@ def add_unknown_labels(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--unknown-labels",
         choices=("error", "skip"),
-        default="error",
-        help="what to do with rows whose label is not in the training data",
+        default="skip",
+        help="rows whose label is not in the training data: skip and count them, or stop (skip)",
     )
 
 

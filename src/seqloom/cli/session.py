@@ -23,7 +23,7 @@ from ..recipe import Recipe
 from ..runs.card import best_evaluation, metrics_in
 from ..runs.record import Record, read_record
 from ..runs.run import RUNS, Run
-from ..runs.splits import with_known_labels
+from ..runs.splits import unknown_label_note, with_known_labels
 from ..runs.train import Callback, new_folder, resume, train
 from ..training.events import Event
 from .loading import impossible_note
@@ -235,11 +235,9 @@ class Session:
         if key not in self._tests:
             self._tests[key] = run.own_parts().test
         examples = self._tests[key]
-        known = with_known_labels(run.task, examples)
-        if len(known) < len(examples):
-            left = len(examples) - len(known)
-            say(f"{left:,} test examples skipped: their labels are not in the training data")
-        return known
+        for note in unknown_label_note(run.task, examples, "test examples"):
+            say(note)
+        return with_known_labels(run.task, examples)
 
     @contextlib.contextmanager
     def _watched(self, folder: Path) -> Iterator[tuple[SignalStop, Callback]]:

@@ -59,6 +59,7 @@ class Evaluation:
     tallies: dict[str, list[Tally]]  # by metric, the tally of every example
     seconds: float
     trained_on: tuple[int, ...] = ()  # positions of the examples that the run was trained on
+    left_out: int = 0  # examples whose label is not in the training data
 
     def values(self) -> dict[str, float]:
         """Each metric over all examples, the headline first."""

@@ -25,8 +25,9 @@ from ..evaluation.slices import SliceComparison, compare_slices
 from ..metrics import METRICS, Metric
 from ..model import Search
 from ..runs.record import read_record
-from ..runs.run import Run, unknown_labels
+from ..runs.run import Run, judged_examples
 from ..runs.split_record import refuse_split_options
+from ..runs.splits import unknown_label_note
 from ..signature import Form
 from ..views import LengthView
 
@@ -39,13 +40,14 @@ class TestSet:
     file: Path | None  # None if the task generates its examples
     title: str
     notes: tuple[str, ...] = ()
+    left_out: int = 0  # examples whose label is not in the training data
 
 
 def load_test_set(
     run: Run,
     file: Path | None = None,
     settings: Mapping[str, Any] | None = None,
-    skip_unknown_labels: bool = False,
+    skip_unknown_labels: bool = True,
     lines: Container[int] | None = None,
 ) -> TestSet:
     """The examples of a file, or of the run's own test set; limited to `lines` if given."""
@@ -65,18 +67,13 @@ def load_test_set(
 
 
 def _with_known_labels(run: Run, found: TestSet, skip_unknown_labels: bool) -> TestSet:
-    """Drop examples with labels that are not in the training data, or raise an error."""
-    examples, notes = found.examples, found.notes
-    if unknown := run.task.unknown_labels(examples):
-        if not skip_unknown_labels:
-            raise unknown_labels(found.file or Path(), unknown)
-        lines = {line for places in unknown.values() for line in places}
-        examples = [example for example in examples if example.line not in lines]
-        left = len(found.examples) - len(examples)
-        notes = (*notes, f"{left:,} examples left out: their labels were not in the training data")
+    """Leave out examples with labels that are not in the training data, or raise an error."""
+    examples = judged_examples(run.task, found.examples, found.file, skip_unknown_labels)
     if not examples:
         raise DataError("D022", f"{found.title} has no examples to evaluate")
-    return replace(found, examples=examples, notes=notes)
+    notes = (*found.notes, *unknown_label_note(run.task, found.examples))
+    left_out = len(found.examples) - len(examples)
+    return replace(found, examples=examples, notes=notes, left_out=left_out)
 
 
 TIMED_BATCHES, TIMED_SIZE = 5, 64
@@ -202,12 +199,12 @@ def _require_compatible(runs: Sequence[Run]) -> None:
 
 def _test_sets(runs: Sequence[Run], file: Path | None, limit: int | None) -> list[TestSet]:
     """The same examples for each run, encoded by its own task."""
-    first = load_test_set(runs[0], file, skip_unknown_labels=True)
+    first = load_test_set(runs[0], file)
     first = replace(first, examples=first.examples[:limit])
     if first.file is None:
         return [first for _ in runs]
     if file is None and runs[0].task.splits_in_time:  # each has its own test set
-        others = [load_test_set(run, skip_unknown_labels=True) for run in runs[1:]]
+        others = [load_test_set(run) for run in runs[1:]]
         return [first, *(replace(other, examples=other.examples[:limit]) for other in others)]
     lines = {example.line for example in first.examples}
     others = [

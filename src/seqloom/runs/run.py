@@ -211,20 +211,24 @@ class Run:
         path: str | Path = "",
         *,
         search: Search | None = None,
-        skip_unknown_labels: bool = False,
+        skip_unknown_labels: bool = True,
         settings: dict[str, Any] | None = None,
         tell: Callable[[int], None] = lambda done: None,
     ) -> Evaluation:
-        """Metrics on a file, or on the run's own test set."""
+        """Metrics on a file, or on the run's own test set.
+
+        Examples whose label is not in the training data are left out, and `left_out` counts them;
+        with `skip_unknown_labels=False` they are an error.
+        """
         refuse_split_options(settings or {}, self.name)
         data = self.recipe.with_settings(settings or {}).build_data()
         examples = self.task.read(Path(path), data) if path else self.own_parts(settings).test
-        if (unknown := self.task.unknown_labels(examples)) and not skip_unknown_labels:
-            raise unknown_labels(Path(path or data.test or data.train), unknown)
-        examples = with_known_labels(self.task, examples)
-        if not examples:
+        place = Path(path or data.test or data.train)
+        known = judged_examples(self.task, examples, place, skip_unknown_labels)
+        if not known:
             raise DataError("D022", f"{path or 'the test part'} has no examples to evaluate")
-        return self.evaluate_examples(examples, search, tell)
+        found = self.evaluate_examples(known, search, tell)
+        return replace(found, left_out=len(examples) - len(known))
 
     def evaluate_examples(
         self,
@@ -266,7 +270,7 @@ class Run:
         path: str | Path = "",
         *,
         search: Search | None = None,
-        skip_unknown_labels: bool = False,
+        skip_unknown_labels: bool = True,
         settings: dict[str, Any] | None = None,
     ) -> ErrorAnalysis:
         """Error analysis on a file or the run's own test set: wrong predictions by confidence."""
@@ -460,7 +464,17 @@ def _refuse_file(path: Path) -> None:
     )
 
 
-def unknown_labels(path: Path, unknown: dict[str, list[int]]) -> ModelError:
+def judged_examples(
+    task: Task, examples: Sequence[Any], place: Path | None, skip_unknown_labels: bool
+) -> Sequence[Any]:
+    """The examples whose labels are in the training data; an error if none is, or if asked for."""
+    known = with_known_labels(task, examples)
+    if len(known) < len(examples) and not (skip_unknown_labels and known):
+        raise _unknown_labels(place or Path(), task.unknown_labels(examples), bool(known))
+    return known
+
+
+def _unknown_labels(path: Path, unknown: dict[str, list[int]], has_others: bool) -> ModelError:
     """The error for labels that are not in the training data."""
     label, lines = next(iter(unknown.items()))
     more = f" and {len(unknown) - 1} other labels" if len(unknown) > 1 else ""
@@ -469,5 +483,7 @@ def unknown_labels(path: Path, unknown: dict[str, list[int]]) -> ModelError:
         f"label {label!r}{more} was not in the training data",
         place=Place(str(path), lines[0]),
         notes=[f"it occurs in {len(lines):,} of the examples"],
-        help=["--unknown-labels skip   score the other rows"],
+        help=["--unknown-labels skip   score the other rows"]
+        if has_others
+        else ["train again with examples of these labels, or correct them in the file"],
     )

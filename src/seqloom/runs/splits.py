@@ -28,6 +28,7 @@ from ..data.options import Data
 from ..errors import DataError, Place, UsageError
 from ..task import Task, reads_no_file
 
+MAX_NAMED = 3  # unknown labels named in a note
 ENOUGH_GROUPS = 10  # of training, from which whole groups can be taken for validation
 
 
@@ -240,7 +241,7 @@ def file_parts(task: Task, data: Data) -> dict[str, Sequence[Any]]:
 
 
 def count_repeats(task: Task, parts: Parts) -> tuple[int, int]:
-    """How many examples of all parts are the same sequence as another one, and how many there are."""
+    """How many examples of all parts repeat another one, and how many there are."""
     keys = [task.key(one) for part in FILES for one in getattr(parts, part)]
     return len(keys) - len(set(keys)), len(keys)
 
@@ -268,9 +269,24 @@ def curriculum_levels(task: Task, data: Data, parts: Parts) -> list[Sequence[Any
 
 
 def with_known_labels(task: Task, examples: Sequence[Any]) -> Sequence[Any]:
-    """The examples whose labels occur in training; rare labels may occur in another part only."""
+    """The examples whose labels occur in training; a model can never predict another.
+
+    Wherever a run is judged, the others are left out, and `unknown_label_note` says how many.
+    """
     unknown = {line for lines in task.unknown_labels(examples).values() for line in lines}
     return [example for example in examples if example.line not in unknown] if unknown else examples
+
+
+def unknown_label_note(task: Task, examples: Sequence[Any], what: str = "examples") -> list[str]:
+    """The note on examples left out because their labels are not in the training data."""
+    left = len(examples) - len(with_known_labels(task, examples))
+    named = [repr(label) for label in task.unknown_labels(examples)]
+    more = ", …" * (len(named) > MAX_NAMED)
+    note = (
+        f"{left:,} of {len(examples):,} {what} left out: labels that are not in the training data"
+        f" ({', '.join(named[:MAX_NAMED])}{more})"
+    )
+    return [note] * bool(left)
 
 
 def fingerprint(task: Task, data: Data) -> dict[str, str]:

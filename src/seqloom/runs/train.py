@@ -30,7 +30,15 @@ from ..training.loop import Trainer, fit, make_learner
 from .card import card
 from .run import CARD, CHECKPOINT, EVENTS, RECIPE, RUNS, TASK, WEIGHTS, Run, load, read_task
 from .split_record import SplitRecord, parts_to_resume, refuse_split_options
-from .splits import FILES, Parts, curriculum_levels, fingerprint, read_parts, with_known_labels
+from .splits import (
+    FILES,
+    Parts,
+    curriculum_levels,
+    fingerprint,
+    read_parts,
+    unknown_label_note,
+    with_known_labels,
+)
 
 GOOD_CHECKPOINT = CHECKPOINT.with_name("good.safetensors")
 
@@ -230,7 +238,12 @@ class _Training:
         self.folder, self.recipe, self.task, self.parts = folder, recipe, task, parts
         self.callback, self.notes = (
             callback,
-            [*parts.notes, *task.notes(), *_data_warnings(task, parts)],
+            [
+                *parts.notes,
+                *unknown_label_note(task, parts.valid, "validation examples"),
+                *task.notes(),
+                *_data_warnings(task, parts),
+            ],
         )
         self.settings = recipe.build_training()
         self.model, self.train = build_model_and_examples(recipe, task, parts)

@@ -253,6 +253,7 @@ def _as_dict(run: Run, data: TestSet, score: Evaluation, search: Search) -> dict
         "file": str(data.file or ""),
         "examples": data.title,
         "n": len(score.examples),
+        "left_out": data.left_out,
         "trained_on": len(score.trained_on),
         "beam": search.beam,
         "length_penalty": search.length_penalty,

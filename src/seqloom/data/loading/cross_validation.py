@@ -1,6 +1,6 @@
 """K-fold cross-validation: stratified folds of groups, and forward folds in time.
 
-Sequences of one group are never on both sides of a split, and equal ones only where that is allowed.
+Sequences of one group are never on both sides of a split, nor equal ones, unless that is allowed.
 """
 
 import random

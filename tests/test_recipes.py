@@ -9,6 +9,7 @@ import seqloom
 from seqloom.cli.main import main
 from seqloom.config import options
 from seqloom.data.options import Data
+from seqloom.errors import ModelError
 from seqloom.model import EMTrained, StatisticsTrained
 from seqloom.models import MODELS
 from seqloom.recipe import TABLES, Recipe, shipped
@@ -42,6 +43,19 @@ def kinds(recipe: Recipe) -> dict:
 
 def test_there_are_some():
     assert "pronounce" in shipped()
+
+
+def test_every_model_supports_a_task_or_says_why_not():
+    """A sentence for each pair, whatever the task reads and predicts."""
+    for task in TASKS:
+        signature = Recipe(task={"name": task}).build_task().signature()
+        for model in MODELS:
+            recipe = Recipe(task={"name": task}, model={"name": model})
+            if MODELS[model].supports(signature):
+                continue
+            with pytest.raises(ModelError) as told:
+                recipe.checked()
+            assert told.value.code in ("M120", "M123"), (task, model)
 
 
 @every_recipe

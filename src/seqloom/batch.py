@@ -14,27 +14,28 @@ from jaxtyping import Bool, Float, Int
 from .signature import BEGIN, PAD, Bits, Space
 
 Ids = Int[np.ndarray, " _"]  # of any length: each row of a list has its own
+Numbers = Float[np.ndarray, " _"]  # one real number at each position
 Rows = Int[np.ndarray, "_ columns"] | Float[np.ndarray, "_ width"]
 
 
 @dataclass(frozen=True)
 class Sequences:
-    """Right-padded sequences of ids, columns of ids or real-valued rows, with true lengths."""
+    """Right-padded sequences of ids, columns of ids, or real numbers or rows, with true lengths."""
 
     values: (
         Int[np.ndarray, "batch time"]
         | Int[np.ndarray, "batch time columns"]
+        | Float[np.ndarray, "batch time"]
         | Float[np.ndarray, "batch time width"]
     )
     lengths: Int[np.ndarray, " batch"]
 
     @classmethod
-    def pad(cls, items: Sequence[Ids | Rows], fill: int = PAD) -> "Sequences":
+    def pad(cls, items: Sequence[Ids | Numbers | Rows], fill: int = PAD) -> "Sequences":
         """Sequences of different lengths as one array, padded to the longest."""
         lengths = np.fromiter((len(item) for item in items), dtype=np.int64, count=len(items))
         width = items[0].shape[1:] if len(items) else ()
-        is_integer = not width or np.issubdtype(items[0].dtype, np.integer)
-        dtype = np.int64 if is_integer else items[0].dtype  # real numbers keep their precision
+        dtype = _dtype(items, default=items[0].dtype if width else np.dtype(np.int64))
         values = np.full((len(items), int(lengths.max(initial=0)), *width), fill, dtype=dtype)
         values[length_mask(lengths, values.shape[1])] = np.concatenate(items) if len(items) else 0
         return cls(values, lengths)
@@ -99,6 +100,15 @@ def collate(items: Sequence[Item]) -> Batch:
         Sequences.pad([item.source for item in items]),
         Sequences.pad([item.target for item in items]),
     )
+
+
+def _dtype(items: Sequence[Ids | Numbers | Rows], default: Any) -> Any:
+    """Whole numbers as int64, real numbers in their own precision.
+
+    What is empty has no say: NumPy makes an empty list of ids an array of real numbers.
+    """
+    found = np.result_type(*{item.dtype for item in items if len(item)} or {default})
+    return found if np.issubdtype(found, np.floating) else np.dtype(np.int64)
 
 
 def begin_value(space: Space) -> int | Float[np.ndarray, " size"]:

@@ -22,7 +22,7 @@ from .data.options import Data
 from .errors import ModelError, OldNamesWarning, Place, UsageError, unknown
 from .model import Model
 from .models import MODELS, SHORTCUTS
-from .signature import Labels, Signature, Space, Tokens, Vectors
+from .signature import Bits, Columns, Labels, Series, Signature, Space, Tokens, Vectors
 from .task import Task
 from .tasks import TASKS
 from .training.options import Training
@@ -312,8 +312,19 @@ def _require_support(kind: type[Model], name: str, signature: Signature) -> None
 
 def _described(space: Space) -> str:
     """The type of values, in words."""
-    names = {Tokens: "tokens", Labels: "labels", Vectors: "vectors of real numbers"}
-    return names[type(space)]
+    match space:
+        case Tokens():
+            return "tokens"
+        case Columns():
+            return "tokens with features"
+        case Labels():
+            return "labels"
+        case Bits():
+            return "rows of bits"
+        case Vectors():
+            return "vectors of real numbers"
+        case Series():
+            return "time series"
 
 
 def _construct(kind: Callable[..., T], what: str, table: Table, *inputs: Any) -> T:

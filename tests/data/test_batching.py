@@ -15,6 +15,24 @@ def items(count=500, seed=0):
     return [Item(np.arange(a), np.arange(b)) for a, b in lengths]
 
 
+@pytest.mark.parametrize(
+    ("rows", "kind"),
+    [
+        ([[0.5], [0.25, -1.5]], np.float64),
+        ([[3], [0.5]], np.float64),
+        ([[], [7, 8]], np.int64),
+        ([[], []], np.int64),
+        ([[[0.5, 1.0]], [[2.0, 3.0], [4.0, 5.0]]], np.float32),
+        ([[[1, 0]], [[2, 3], [4, 5]]], np.int64),
+    ],
+)
+def test_padding_keeps_every_number(rows, kind):
+    """Real numbers stay real, also one a position, and what is empty makes no ids of ids real."""
+    made = [np.array(row, np.float32 if kind is np.float32 else None) for row in rows]
+    padded = Sequences.pad(made)
+    assert padded.values.dtype == kind and padded.rows() == rows
+
+
 @pytest.mark.parametrize("size, tokens", [(32, 0), (7, 0), (32, 200), (1000, 0)])
 def test_every_example_once(size, tokens):
     made = BucketLoader(items(), size, tokens, seed=3)

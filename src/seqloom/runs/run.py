@@ -35,13 +35,14 @@ from ..inference.forecast import (
     ForecastRequest,
     SeriesForecast,
     forecast_series,
+    select_series,
     series_from_rows,
     truncate_at_origin,
 )
 from ..inference.generate import TextChunk, stream_generate
 from ..inference.score import Score, score
 from ..inference.stream import Stream
-from ..inspection.attribution import AttributionOptions, TargetOptions, attribute
+from ..inspection.attribution import AttributionOptions, TargetOptions, attribute_question
 from ..inspection.context import InspectedModel
 from ..inspection.gradient_flow.gate_statistics import gate_statistics
 from ..inspection.inspector import AvailableViews, available_views, inspect
@@ -299,16 +300,7 @@ class Run:
         chosen = InspectionOptions.of({"view": view, **options})
         if step is not None:
             return load_snapshot(self.folder, self.name, text, chosen, step)
-        is_ahead = self.task.form is Form.FORECAST
-        if (is_ahead and bool(text) == bool(file)) or (file and not is_ahead):
-            what = "series" if is_ahead else "texts"
-            help = "give a FILE of series, or numbers as a text" if is_ahead else '--text "…"'
-            raise UsageError("U316", f"{self.name} reads {what}", help=[help])
-        if not (text.strip() or file) and self.task.form is not Form.NEXT:
-            raise DataError("D023", "the text is empty", help=["give it something to read"])
-        question: Any = self.task.question(text) if not file else self._series(file, {})
-        if is_ahead and not file:
-            question = [truncate_at_origin(question)]
+        question = self._question(text, file)
         clip = self.recipe.build_training().max_grad_norm
         names = as_strings(series or ())
         return inspect(self._inspected, question, chosen, series=names, clip=clip)
@@ -327,17 +319,30 @@ class Run:
 
     def attribute(
         self,
-        text: str,
+        text: str = "",
         *,
+        file: str | Path = "",
+        series: Sequence[str] = (),
         options: AttributionOptions | None = None,
         target: TargetOptions | None = None,
     ) -> AttributionView:
-        """Attribution: how much each input token contributed to a prediction.
+        """Attribution: how much each input token, or observation, contributed to a prediction.
 
-        `options` chooses the attribution method, `target` the output that is explained.
+        `options` chooses the attribution method, `target` the output that is explained. Forecasting
+        models read a file, some series of a file, or numbers as a text.
         """
-        return attribute(
-            self.model, self.task, text, self.name, how=options, about=target or TargetOptions()
+        if not text.strip() and not file:
+            raise DataError(
+                "D023", "the text is empty", help=["there must be something to explain"]
+            )
+        question = self._question(text, file)
+        if series and not file:
+            raise UsageError(
+                "U316", "series are chosen from a file, and there is none", help=["give a FILE"]
+            )
+        question = select_series(question, series) if file else question
+        return attribute_question(
+            self.model, self.task, question, self.name, how=options, about=target or TargetOptions()
         )
 
     def gradient_flow(
@@ -380,6 +385,20 @@ class Run:
             pairs = zip(map(self.task.question, texts), targets, strict=True)
             examples = [self.task.with_target(question, target) for question, target in pairs]
         return [self.task.batch([example]) for example in examples]
+
+    def _question(self, text: str, file: str | Path) -> Any:
+        """The input of a view: an example without its target; for forecasts, a list of series."""
+        is_ahead = self.task.form is Form.FORECAST
+        if (is_ahead and bool(text) == bool(file)) or (file and not is_ahead):
+            what = "series" if is_ahead else "texts"
+            help = "give a FILE of series, or numbers as a text" if is_ahead else '--text "…"'
+            raise UsageError("U316", f"{self.name} reads {what}", help=[help])
+        if not (text.strip() or file) and self.task.form is not Form.NEXT:
+            raise DataError("D023", "the text is empty", help=["give it something to read"])
+        if file:
+            return self._series(file, {})
+        question = self.task.question(text)
+        return [truncate_at_origin(question)] if is_ahead else question
 
     def _series(
         self, what: str | Path | Sequence[Any], settings: dict[str, Any]

@@ -8,7 +8,12 @@ from torch import nn
 from seqloom.batch import Sequences
 from seqloom.data.text.vocabulary import SPECIAL_TOKENS
 from seqloom.errors import SeqloomError
-from seqloom.inspection.attribution import METHODS, AttributionOptions, TargetOptions, attribute
+from seqloom.inspection.attribution import (
+    METHODS,
+    AttributionOptions,
+    TargetOptions,
+    attribute_question,
+)
 from seqloom.inspection.attribution.target import position_of
 from seqloom.model import Prediction
 from seqloom.models.neural import Neural
@@ -61,6 +66,10 @@ def sentiment():
     task.vocabulary.restore([*SPECIAL_TOKENS, *WEIGHTS])
     task.labels.restore({"no": 1, "yes": 1})
     return Additive(task.signature()), task
+
+
+def attribute(model, task, text, name, **more):
+    return attribute_question(model, task, task.question(text), name, **more)
 
 
 YES = TargetOptions(instead="yes")

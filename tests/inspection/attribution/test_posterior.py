@@ -8,7 +8,7 @@ import pytest
 from seqloom.batch import Sequences
 from seqloom.data.text.vocabulary import SPECIAL_TOKENS
 from seqloom.errors import SeqloomError
-from seqloom.inspection.attribution import AttributionOptions, attribute, posterior
+from seqloom.inspection.attribution import AttributionOptions, attribute_question, posterior
 from seqloom.inspection.attribution.target import AttributionProblem, OutputPart
 from seqloom.model import MaskedPosteriors, Model, Prediction
 from seqloom.signature import UNKNOWN, Form, Labels, Signature, Tokens
@@ -107,12 +107,10 @@ def test_a_chain_is_explained_by_its_posterior_unless_asked_otherwise():
         example.words
     )  # words alone, without letters
     model = Chain(1)
-    found = attribute(model, task, "b a c", "chain")
+    asked = model, task, task.question("b a c"), "chain"
+    found = attribute_question(*asked)
     assert found.by == "posterior" and found.attributions.shape == (3, 3)
-    assert (
-        attribute(model, task, "b a c", "chain", how=AttributionOptions(by="occlusion")).by
-        == "occlusion"
-    )
+    assert attribute_question(*asked, how=AttributionOptions(by="occlusion")).by == "occlusion"
     with pytest.raises(SeqloomError, match="M341") as error:
-        attribute(model, task, "b a c", "chain", how=AttributionOptions(by="gradient"))
+        attribute_question(*asked, how=AttributionOptions(by="gradient"))
     assert error.value.help == ("--by posterior", "--by occlusion")

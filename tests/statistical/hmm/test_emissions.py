@@ -106,6 +106,18 @@ def test_e_step_against_every_path(kind, seed):
         np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-9)
 
 
+def test_e_step_where_a_state_cannot_be_reached():
+    """A state that fits all rows far better than the one reached: its β has no bound."""
+    shown = EMISSIONS["diagonal"](np.array([[0.0], [5.0]]), np.ones((2, 1)))
+    model = SeriesHMM(np.array([1.0, 0.0]), np.array([[1.0, 0.0], [0.5, 0.5]]), shown)
+    rows = np.full((600, 1), 5.0)
+    found = model.e_step(rows, np.array([600]), ColumnScale(np.zeros(1), np.ones(1)))
+    assert found.log_likelihood == pytest.approx(600 * density(shown, 0, rows[0]))
+    np.testing.assert_allclose(found.initial, [1, 0], rtol=1e-12)
+    np.testing.assert_allclose(found.transitions, [[599, 0], [0, 0]], rtol=1e-12)
+    np.testing.assert_allclose(found.emission.sums[0], [[600], [0]], rtol=1e-12)
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_full_gaussian_takes_the_conditional_mean_of_missing_values(seed):
     model = random_hmm("full", 2, 3, seed)

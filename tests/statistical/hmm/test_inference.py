@@ -187,6 +187,36 @@ def test_scores_far_apart_are_summed_exactly():
     assert found.transitions.tolist() == [[0, 0], [0, 2]]
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_scaled_sums_where_states_cannot_be_reached(seed):
+    """Left-to-right chains: β of a state that no path reaches grows beyond all numbers."""
+    rng, count, time = np.random.default_rng(seed), 5, 400
+    with np.errstate(divide="ignore"):
+        moves = np.log(np.triu(rng.random((count, count))))
+        first = np.log(np.eye(count)[2])  # states 0 and 1 cannot be reached
+    table = np.concatenate([np.zeros((3, 2)), rng.uniform(-12, -8, (3, 3))], axis=1)
+    chain = LinearChain.first_order(first, moves, np.zeros(count))
+    scores = EmissionScores(table, rng.integers(0, 3, time), np.array([time // 2, 0, time // 2]))
+    found, right = expected_counts(chain, scores), compiled.posteriors(chain, scores, np.ones(3))
+    emitted = np.zeros_like(table)
+    np.add.at(emitted, scores.index, right.marginals)
+    assert found.log_likelihood == pytest.approx(right.log_partitions.sum())
+    pairs = [(found.initial, right.initial), (found.transitions, right.transitions)]
+    for one, other in [*pairs, (found.final, right.final), (found.emissions, emitted)]:
+        np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-6)
+    assert found.transitions.sum() == pytest.approx(time - 2)
+
+
+def test_scaled_sums_that_underflow_are_taken_in_log_space():
+    """Only the state whose scores are exp(-600) of the other's can end: it is possible."""
+    first, moves = np.zeros(2), np.array([[0.0, -np.inf], [-np.inf, 0.0]])
+    chain = LinearChain.first_order(first, moves, np.array([-np.inf, 0.0]))
+    scores = EmissionScores(np.array([[0.0, -600.0]]), np.zeros(3, np.int64), np.array([3]))
+    found = expected_counts(chain, scores)
+    assert found.log_likelihood == pytest.approx(-1800)
+    assert found.emissions.tolist() == [[0, 3]] and found.transitions.tolist() == [[0, 0], [0, 2]]
+
+
 def test_sampling_without_a_possible_path_is_an_error():
     chain = LinearChain.first_order(np.zeros(2), np.full((2, 2), -np.inf), np.zeros(2))
     for draw, uniform in ((inference.sample, np.zeros(3)), (compiled.samples, np.zeros((1, 3)))):

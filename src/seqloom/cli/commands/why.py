@@ -6,10 +6,12 @@ import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from ...errors import UsageError
 from ...inspection.attribution import METHODS, AttributionOptions, TargetOptions
 from ...runs.record import to_json
+from ...signature import Form
 from ...views import AttributionView
 from ...views.attribution import AGAINST, FOR
 from ..arguments import at_least_one
@@ -29,7 +31,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--text", action="append", default=[], help="input of the model; may be repeated"
     )
     parser.add_argument(
-        "-f", "--file", metavar="FILE", help="file of texts, one per line; - is standard input"
+        "-f",
+        "--file",
+        metavar="FILE",
+        help="file of texts, one per line; - is standard input; a forecasting run reads series",
+    )
+    parser.add_argument(
+        "--series", default="", metavar="NAME", help="of a forecasting run: this series of FILE"
     )
     parser.add_argument(
         "--encoding", default="utf-8", metavar="NAME", help="encoding of FILE (utf-8)"
@@ -94,10 +102,14 @@ def run(args: argparse.Namespace) -> int:
     texts = _texts(args)
     run = load_run(args.run, args.runs_dir)
     warnings = InputWarnings(run)
+    how_and_what: Any = {"options": how, "target": about}
+    how_and_what |= {"series": [args.series]} if args.series else {}
+    if args.file and run.task.form is Form.FORECAST:
+        _output(run.attribute(file=args.file, **how_and_what), 0, args)
+        return 0
     for number, text in enumerate(texts):
         warnings.count([text])
-        view = run.attribute(text, options=how, target=about)
-        _output(view, number, args)
+        _output(run.attribute(text, **how_and_what), number, args)
         sys.stdout.flush()
     say_notes(warnings.notes(), args.quiet)
     return 0

@@ -1,20 +1,22 @@
 """Attribution of predictions to input tokens: occlusion, gradients, attention, posteriors.
 
 All methods solve the same `AttributionProblem` and return `Attributions`: a number for each part of
-the output and each input token, positive where the token speaks for it. `seqloom why` prints them.
+the output and each input token, positive where the token speaks for it. A forecast has a problem of
+its own: its steps are attributed to observations. `seqloom why` prints them.
 """
 
 from typing import Any
 
 import numpy as np
 
-from ...errors import DataError, ModelError
+from ...errors import ModelError
 from ...model import LongestContext, Model
 from ...signature import Form
 from ...task import Task
 from ...views import AttributionTarget, AttributionView
 from . import attention, gradient, occlusion, posterior
 from .base import AttributionMethod
+from .forecast import attribute_forecast
 from .options import AttributionOptions
 from .scoring import PerturbedInput, score_perturbed
 from .target import DEFAULT, AttributionProblem, TargetOptions, attribution_problem
@@ -24,7 +26,6 @@ __all__ = [
     "AttributionMethod",
     "AttributionOptions",
     "TargetOptions",
-    "attribute",
     "attribute_question",
 ]
 METHODS: dict[str, AttributionMethod] = {  # best first: the first that applies is the default
@@ -33,21 +34,6 @@ METHODS: dict[str, AttributionMethod] = {  # best first: the first that applies 
     "gradient": gradient.METHOD,
     "attention": attention.METHOD,
 }
-
-
-def attribute(
-    model: Model,
-    task: Task,
-    text: str,
-    name: str,
-    *,
-    how: AttributionOptions | None = None,
-    about: TargetOptions = DEFAULT,
-) -> AttributionView:
-    """Attribute the prediction for a text, or another output, to its tokens, as a picture."""
-    if not text.strip():
-        raise DataError("D023", "the text is empty", help=["there must be something to explain"])
-    return attribute_question(model, task, task.question(text), name, how=how, about=about)
 
 
 def attribute_question(
@@ -59,8 +45,10 @@ def attribute_question(
     how: AttributionOptions | None = None,
     about: TargetOptions = DEFAULT,
 ) -> AttributionView:
-    """Attribute the prediction for an input of the task."""
+    """Attribute the prediction for an input of the task; a forecast for the first of its series."""
     how = how or AttributionOptions()
+    if model.signature.form is Form.FORECAST:
+        return attribute_forecast(model, task, question, name, how=how, about=about)
     if how.by:
         how.check_method(METHODS)
     with model.inference_mode():

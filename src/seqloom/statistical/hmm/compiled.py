@@ -48,8 +48,8 @@ def expected_counts(chain: LinearChain, scores: EmissionScores) -> ExpectedCount
     Gives the counts of `inference.posteriors` summed over all sequences. An impossible sequence
     adds no counts and makes the log-likelihood -inf.
 
-    A number more than 1e-200 times smaller than another at the same position may underflow to 0.
-    `posteriors` is exact there: it works in log space, at the price of more exp and log.
+    A number more than 1e-200 times smaller than another at the same position may underflow to 0. If
+    that leaves a sequence without any path, all is computed again in log space, as in `posteriors`.
     """
     count = len(chain.initial)
     more = -count % UNROLL
@@ -66,10 +66,21 @@ def expected_counts(chain: LinearChain, scores: EmissionScores) -> ExpectedCount
     likelihood, begun, moved, ended, emitted = kernels("em").baum_welch(
         first, transitions, transposed, last, table, index, offsets
     )
+    if likelihood == -np.inf:
+        return _log_space_counts(chain, scores)
     shift = float(tops @ np.bincount(index, minlength=len(tops)))
     moved = (transitions * moved)[:count, :count]  # the kernel leaves this common factor out
     counts = (begun[:count], moved, ended[:count], emitted[:, :count])
     return ExpectedCounts(float(likelihood) + shift, *map(np.ascontiguousarray, counts))
+
+
+def _log_space_counts(chain: LinearChain, scores: EmissionScores) -> ExpectedCounts:
+    """The same counts by forward-backward in log space, where nothing underflows."""
+    exact = posteriors(chain, scores, np.ones(len(scores.lengths)))
+    emissions = np.zeros(scores.table.shape)
+    np.add.at(emissions, scores.index, exact.marginals)
+    likelihood = float(exact.log_partitions.sum())
+    return ExpectedCounts(likelihood, exact.initial, exact.transitions, exact.final, emissions)
 
 
 def _ends(chain: LinearChain) -> tuple[np.ndarray, np.ndarray]:

@@ -13,6 +13,7 @@ from ..jit import jit
 # Rabiner rescales at every position; here only when the sum falls below this, which saves nearly
 # all divisions and logs. Numbers 1e-200 times smaller than such a sum are still normal doubles.
 SMALL = 1e-60
+REACHED = 1e-300  # a forward sum below this is 0: its reciprocal, the largest β, is a number
 Array = Any  # inside kernels, shapes are what `compiled.expected_counts` says
 
 
@@ -98,7 +99,8 @@ def backward(
     """Backward pass of one sequence: add the expected counts of states and transitions.
 
     `after` is β at the last position, divided by the likelihood, so that α_t(j) β_t(j) is the
-    posterior p(z_t = j | x). It is overwritten. β is scaled by the same factors as α.
+    posterior p(z_t = j | x). It is overwritten. β is scaled by the same factors as α, and so is at
+    most 1 / α_t(j); where no path reaches a state it has no bound, and is set to 0.
     """
     count, time = len(after), len(index)
     ahead, befores, held = np.zeros((4, count)), np.zeros((4, count)), 0
@@ -107,6 +109,8 @@ def backward(
         total = emitted[token]
         scores, sent = table[token], ahead[held]
         for j in range(count):
+            # No path reaches a state where α is 0, and its β may have grown beyond all numbers.
+            after[j] = after[j] if here[j] >= REACHED else 0.0
             total[j] += here[j] * after[j]
             sent[j] = scores[j] * after[j] * scales[t]
         if t == 0:

@@ -173,6 +173,7 @@ def log_factorials(rows: Array, out: Array) -> None:
 
 
 SMALL = 1e-60  # when the sum of a position falls below this it is scaled up
+REACHED = 1e-300  # a forward sum below this is 0: its reciprocal, the largest β, is a number
 
 
 @jit
@@ -263,6 +264,8 @@ def backward(transposed: Array, fits: Array, sums: Array, scales: Array, moved: 
     after, sent = np.full(count, 1.0 / total), np.zeros((4, count))
     for t in range(time - 1, -1, -1):
         for j in range(count):
+            # No path reaches a state where α is 0, and its β may have grown beyond all numbers.
+            after[j] = after[j] if sums[t, j] >= REACHED else 0.0
             sent[held, j] = fits[t, j] * after[j] * scales[t]
             fits[t, j] = sums[t, j] * after[j]
         vector_matrix(sent, held, transposed, after)

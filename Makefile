@@ -6,7 +6,7 @@ DATA := $(wildcard ../shared/data)
 export SEQLOOM_DATA ?= $(if $(DATA),$(abspath $(DATA)))
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo browser test test-slow bench bench-recurrence lint format docs clean
+.PHONY: demo browser test test-slow mutants bench bench-recurrence lint format docs clean
 
 demo: $(VENV)/ready
 	$(BIN)/seqloom demo
@@ -30,6 +30,10 @@ test: $(VENV)/ready browser
 
 test-slow: $(VENV)/ready
 	$(BIN)/python -m pytest -m slow
+
+# One-line bugs, planted in a copy: do the tests notice? Ten in each room, which takes an hour.
+mutants: $(VENV)/ready
+	$(BIN)/python scripts/mutants.py --log build/mutants.jsonl
 
 bench: $(VENV)/ready
 	$(BIN)/python benchmarks/pronounce_throughput.py

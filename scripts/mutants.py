@@ -1,0 +1,518 @@
+"""Mutation testing (DeMillo et al., 1978): plant one-line bugs, and see whether a test fails.
+
+    python scripts/mutants.py                             # ten bugs in each room of mutants.toml
+    python scripts/mutants.py --room metrics --each 60 --seed 3
+    python scripts/mutants.py --only src/seqloom/metrics/labels.py:33
+
+A bug is one changed expression or one dropped statement. Each is planted in a copy of the package,
+and the tests of its room run on it until the first fails. What no test notices survives; survivors
+that change nothing anybody could see are listed in mutants.toml, with a reason each. The exit code
+is 1 if others are 5 % of the bugs or more. With `--log FILE` a run that was stopped goes on there.
+"""
+
+import argparse
+import ast
+import contextlib
+import hashlib
+import json
+import os
+import random
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import tomllib
+import traceback
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).parents[1]
+PLACES = Path(__file__).with_suffix(".toml")
+MOST_SURVIVORS = 0.05
+SLACK = 60.0  # seconds; kernels of a changed file are compiled anew
+PATIENCE = (
+    4.0  # a bug may make tests so many times as long; then it is an endless loop, and noticed
+)
+WARM = (
+    "numpy",
+    "torch",
+    "numba",
+    "scipy.optimize",
+    "sklearn",
+)  # no plugins of pytest: it would warn
+
+COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+}
+COMPUTED: dict[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+    ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.Mult,
+    ast.Pow: ast.Mult,
+    ast.BitAnd: ast.BitOr,
+}
+CALLED = {"min": "max", "any": "all", "argmin": "argmax", "minimum": "maximum", "floor": "ceil"}
+CALLED |= {right: left for left, right in CALLED.items()} | {"sum": "mean", "mean": "sum"}
+SYMMETRIC = {
+    "min",
+    "max",
+    "minimum",
+    "maximum",
+    "zip",
+    "isinstance",
+    "add",
+    "multiply",
+    "logaddexp",
+}
+SHOWN = {None, "strict", "dtype", "decimals", "unit", "help", "encoding"}  # not what is computed
+
+
+class Mutant(NamedTuple):
+    """A bug: what stands at a place, and what is planted there instead."""
+
+    file: str
+    line: int
+    start: int  # offsets in the file's bytes
+    end: int
+    before: str
+    after: str
+    text: str  # the line as it is
+
+    def key(self) -> tuple[str, str, str, str]:
+        """What the list of accepted survivors names: no line number, which would move."""
+        return self.file, self.text, self.before, self.after
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.before}  ->  {self.after}"
+
+
+class Room(NamedTuple):
+    """Files that are changed, and the tests that should notice, the likeliest first."""
+
+    name: str
+    files: list[str]
+    tests: list[str]
+
+
+@dataclass
+class Accepted:
+    """A survivor that nobody could notice, and why."""
+
+    file: str
+    line: str
+    before: str
+    after: str
+    why: str
+
+    def key(self) -> tuple[str, str, str, str]:
+        return self.file, self.line, self.before, self.after
+
+
+def read_places(path: Path = PLACES) -> tuple[list[Room], list[Accepted]]:
+    """The rooms and the accepted survivors."""
+    told = tomllib.loads(path.read_text(encoding="utf-8"))
+    rooms = []
+    for name, room in told["rooms"].items():
+        files = sorted({str(p.relative_to(ROOT)) for g in room["files"] for p in ROOT.glob(g)})
+        rooms.append(Room(name, files, room["tests"]))
+    return rooms, [Accepted(**entry) for entry in told.get("accepted", [])]
+
+
+class _Planter(ast.NodeVisitor):
+    """Collects every bug of a file.
+
+    Annotations, decorators, messages and what is only raised or shown are left out: nothing there
+    can make a number wrong.
+    """
+
+    def __init__(self, file: str, source: str) -> None:
+        self.file, self.source = file, source
+        self.lines = source.splitlines()
+        self.starts = [0]
+        for line in source.encode().splitlines(keepends=True):
+            self.starts.append(self.starts[-1] + len(line))
+        self.found: list[Mutant] = []
+
+    def plant(self, node: ast.AST, after: str) -> None:
+        """Note a bug: the source of a node is replaced."""
+        place: Any = node
+        start = self.starts[place.lineno - 1] + place.col_offset
+        end = self.starts[place.end_lineno - 1] + place.end_col_offset
+        before = self.source.encode()[start:end].decode()
+        if " ".join(before.split()) != after:
+            text = self.lines[place.lineno - 1].strip()
+            self.found.append(
+                Mutant(self.file, place.lineno, start, end, " ".join(before.split()), after, text)
+            )
+
+    def plant_changed(self, node: ast.expr, **fields: Any) -> None:
+        """Note a bug: a node with other fields."""
+        values = {name: getattr(node, name) for name in node._fields} | fields
+        self.plant(node, f"({ast.unparse(type(node)(**values))})")
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        if node.name not in {"__repr__", "__str__"}:
+            for default in [*node.args.defaults, *filter(None, node.args.kw_defaults)]:
+                self.visit(default)
+            self._visit_body(node.body)
+
+    def _visit_body(self, body: Iterable[ast.stmt]) -> None:
+        for statement in body:
+            is_text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+            if not is_text:
+                self.visit(statement)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        self._visit_body(node.body)
+
+    def visit_Module(self, node: ast.Module) -> None:
+        self._visit_body(node.body)
+
+    def visit_Raise(self, node: ast.Raise) -> None:
+        """What is wrong with an error's words is for its own tests."""
+
+    visit_Import = visit_ImportFrom = visit_Assert = visit_JoinedStr = visit_Raise  # noqa: N815
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        if node.value is not None:
+            self.visit(node.value)
+
+    def visit_Subscript(self, node: ast.Subscript) -> None:
+        if not (isinstance(node.value, ast.Name) and node.value.id[:1].isupper()):  # no type
+            self.generic_visit(node)
+
+    def visit_If(self, node: ast.If) -> None:
+        only_raises = all(isinstance(statement, ast.Raise) for statement in node.body)
+        if ast.unparse(node.test) != "TYPE_CHECKING" and not only_raises:
+            self.plant(node.test, f"(not ({ast.unparse(node.test)}))")
+        self.generic_visit(node)
+
+    def visit_IfExp(self, node: ast.IfExp) -> None:
+        self.plant_changed(node, body=node.orelse, orelse=node.body)
+        self.generic_visit(node)
+
+    def visit_Compare(self, node: ast.Compare) -> None:
+        for place, operator in enumerate(node.ops):
+            other = COMPARED[type(operator)]()
+            self.plant_changed(node, ops=[*node.ops[:place], other, *node.ops[place + 1 :]])
+        self.generic_visit(node)
+
+    def visit_BinOp(self, node: ast.BinOp) -> None:
+        is_text = _is_text(node.left) or _is_text(node.right)
+        if type(node.op) in COMPUTED and not is_text:
+            self.plant_changed(node, op=COMPUTED[type(node.op)]())
+        self.generic_visit(node)
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> None:
+        other = ast.Or() if isinstance(node.op, ast.And) else ast.And()
+        self.plant_changed(node, op=other)
+        for place in range(len(node.values)):
+            left = node.values[:place] + node.values[place + 1 :]
+            self.plant(
+                node, f"({ast.unparse(left[0] if len(left) == 1 else ast.BoolOp(node.op, left))})"
+            )
+        self.generic_visit(node)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> None:
+        if isinstance(node.op, ast.Not | ast.USub):
+            self.plant(node, f"({ast.unparse(node.operand)})")
+        if not isinstance(node.operand, ast.Constant):
+            self.generic_visit(node)
+
+    def visit_Constant(self, node: ast.Constant) -> None:
+        value = node.value
+        if isinstance(value, bool):
+            self.plant(node, str(not value))
+        elif isinstance(value, int):
+            self.plant(node, str(value + 1))
+        elif isinstance(value, float):
+            self.plant(node, repr(value * 1.5 if value else 0.5))
+
+    def visit_Call(self, node: ast.Call) -> None:
+        is_symmetric = ast.unparse(node.func).rpartition(".")[2] in SYMMETRIC
+        has_two = len(node.args) > 1 and not any(isinstance(n, ast.Starred) for n in node.args[:2])
+        if has_two and not is_symmetric:
+            self.plant_changed(node, args=[node.args[1], node.args[0], *node.args[2:]])
+        for keyword in node.keywords:
+            if keyword.arg not in SHOWN:
+                left = [k for k in node.keywords if k is not keyword]
+                self.plant_changed(node, keywords=left)
+        match node.func:
+            case ast.Name(id=name) if name in CALLED and name not in {"sum", "floor"}:
+                self.plant(node.func, CALLED[name])
+            case ast.Attribute(value=value, attr=name) if name in CALLED:
+                self.plant(node.func, f"{ast.unparse(value)}.{CALLED[name]}")
+        self.generic_visit(node)
+
+    def _drop(self, node: ast.stmt) -> None:
+        self.plant(node, "pass")
+        self.generic_visit(node)
+
+    def visit_Expr(self, node: ast.Expr) -> None:
+        if isinstance(node.value, ast.Call):
+            self._drop(node)
+        else:
+            self.generic_visit(node)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> None:
+        self._drop(node)
+
+    def visit_Continue(self, node: ast.Continue) -> None:
+        self.plant(node, "pass")
+
+    def visit_Break(self, node: ast.Break) -> None:
+        self.plant(node, "pass")
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        """Dropped where something else was there before: an attribute, an element."""
+        if all(isinstance(target, ast.Subscript) for target in node.targets):
+            self.plant(node, "pass")
+        self.generic_visit(node)
+
+
+def _is_text(node: ast.expr) -> bool:
+    is_constant = isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)
+    return is_constant or isinstance(node, ast.JoinedStr)
+
+
+def mutants_of(file: str) -> list[Mutant]:
+    """Every bug that can be planted in a file and still is Python."""
+    source = (ROOT / file).read_text(encoding="utf-8")
+    planter = _Planter(file, source)
+    planter.visit(ast.parse(source))
+    return [mutant for mutant in dict.fromkeys(planter.found) if _parses(planted(mutant))]
+
+
+def planted(mutant: Mutant) -> str:
+    """The source of a file with its bug."""
+    source = (ROOT / mutant.file).read_bytes()
+    return (source[: mutant.start] + mutant.after.encode() + source[mutant.end :]).decode()
+
+
+def _parses(source: str) -> bool:
+    try:
+        ast.parse(source)
+    except SyntaxError:
+        return False
+    return True
+
+
+class Copy:
+    """A copy of the package to plant bugs in; the tests run in a process of each bug's own."""
+
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="mutants-"))
+        shutil.copytree(ROOT / "src", self.folder / "src")
+
+    def run(self, tests: list[str], patience: float, mutant: Mutant | None = None) -> str:
+        """Run tests; `passed`, `failed` or `endless`."""
+        if mutant is None:
+            return self._wait(tests, patience)
+        path = self.folder / mutant.file
+        whole, told = path.read_bytes(), path.stat()
+        path.write_text(planted(mutant), encoding="utf-8")
+        hidden = self._without_machine_code(path)
+        try:
+            return self._wait(tests, patience)
+        finally:
+            path.write_bytes(whole)
+            os.utime(path, ns=(told.st_atime_ns, told.st_mtime_ns))
+            if hidden is not None:
+                shutil.rmtree(path.parent / "__pycache__", ignore_errors=True)
+                hidden.rename(path.parent / "__pycache__")
+
+    def _without_machine_code(self, path: Path) -> Path | None:
+        """Put Numba's cache of a folder away: it would not see that a helper in it has changed."""
+        cache = path.parent / "__pycache__"
+        if not any(cache.glob("*.nbi")):
+            return None
+        return cache.rename(path.parent / "__pycache__.kept")
+
+    def _wait(self, tests: list[str], patience: float) -> str:
+        child = os.fork()
+        if child == 0:
+            self._run_tests(tests)
+        end = time.monotonic() + patience
+        while time.monotonic() < end:
+            done, status = os.waitpid(child, os.WNOHANG)
+            if done:
+                return "passed" if os.waitstatus_to_exitcode(status) == 0 else "failed"
+            time.sleep(0.05)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        return "endless"
+
+    def _run_tests(self, tests: list[str]) -> None:
+        """In the child: this never returns."""
+        code = 3
+        try:
+            os.setsid()
+            log = os.open(self.folder / "log.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+            for stream in (1, 2):
+                os.dup2(log, stream)
+            os.chdir(ROOT)
+            sources = str(self.folder / "src")
+            sys.path.insert(0, sources)
+            os.environ |= {"PYTHONPATH": sources, "PYTHONDONTWRITEBYTECODE": "1"}
+            sys.dont_write_bytecode = True
+            import pytest  # noqa: PLC0415  # not before the fork: it rewrites what it imports
+
+            code = int(pytest.main(["-x", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]))
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)
+
+    def close(self) -> None:
+        """Throw the copy away."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+@dataclass
+class Log:
+    """Results by bug and by the state of what it was tried on, so that a stopped run goes on."""
+
+    path: Path | None
+
+    def __post_init__(self) -> None:
+        self.known: dict[str, str] = {}
+        if self.path is not None and self.path.is_file():
+            for line in self.path.read_text(encoding="utf-8").splitlines():
+                entry = json.loads(line)
+                self.known[entry["id"]] = entry["result"]
+
+    def add(self, mark: str, mutant: Mutant, result: str) -> None:
+        self.known[mark] = result
+        if self.path is not None:
+            entry = {"id": mark, "mutant": str(mutant), "result": result}
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(entry, ensure_ascii=False) + "\n")
+
+
+def mark_of(mutant: Mutant, room: Room) -> str:
+    """What a result belongs to: the bug, the file it is in, and the tests."""
+    parts = [repr(tuple(mutant)).encode(), (ROOT / mutant.file).read_bytes()]
+    for test in room.tests:
+        files = [ROOT / test] if (ROOT / test).is_file() else sorted((ROOT / test).rglob("*.py"))
+        parts += [file.read_bytes() for file in files]
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()[:20]
+
+
+def chosen(rooms: list[Room], given: argparse.Namespace) -> Iterator[tuple[Room, Mutant]]:
+    """The bugs to plant: some of each room, drawn by the seed, or those of one place."""
+    for room in rooms:
+        if given.room and room.name not in given.room:
+            continue
+        found = [mutant for file in room.files for mutant in mutants_of(file)]
+        if given.only:
+            yield from ((room, m) for m in found if f"{m.file}:{m.line}".startswith(given.only))
+        else:
+            random.Random(f"{given.seed} {room.name}").shuffle(found)
+            yield from ((room, mutant) for mutant in found[: given.each])
+
+
+def arguments() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--room", action="append", metavar="NAME", help="(default: all)")
+    parser.add_argument("--each", type=int, default=10, help="bugs of each room (%(default)s)")
+    parser.add_argument("--seed", default="1", help="which bugs are drawn (%(default)s)")
+    parser.add_argument("--only", metavar="FILE:LINE", help="every bug of a file or a line")
+    parser.add_argument(
+        "--log", type=Path, metavar="FILE", help="keep results, and go on from them"
+    )
+    parser.add_argument("--list", action="store_true", help="list the bugs, and plant none")
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Plant, run, report."""
+    given = arguments()
+    rooms, accepted = read_places()
+    known = {entry.key() for entry in accepted}
+    bugs = list(chosen(rooms, given))
+    if given.list:
+        print("\n".join(str(mutant) for _, mutant in bugs))
+        return 0
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    for name in WARM:  # a child is forked: what is imported here, it need not import again
+        with contextlib.suppress(ImportError):
+            __import__(name)
+    copy, log = Copy(), Log(given.log)
+    try:
+        results = _run_all(bugs, copy, log, known)
+    finally:
+        copy.close()
+    return _report(results)
+
+
+Results = dict[str, dict[str, list[Mutant]]]
+
+
+def _run_all(
+    bugs: list[tuple[Room, Mutant]], copy: Copy, log: Log, known: set[tuple[str, str, str, str]]
+) -> Results:
+    results: Results = {}
+    patience: dict[str, float] = {}
+    for number, (room, mutant) in enumerate(bugs, 1):
+        told = results.setdefault(room.name, {"killed": [], "survived": [], "accepted": []})
+        if mutant.key() in known:
+            told["accepted"].append(mutant)
+            continue
+        mark = mark_of(mutant, room)
+        if mark not in log.known:
+            if room.name not in patience:
+                patience[room.name] = _baseline(room, copy)
+            log.add(mark, mutant, copy.run(room.tests, patience[room.name], mutant))
+        survived = log.known[mark] == "passed"
+        told["survived" if survived else "killed"].append(mutant)
+        word = "SURVIVED" if survived else log.known[mark]
+        print(f"[{number}/{len(bugs)}] {room.name}: {word:8} {mutant}", flush=True)
+    return results
+
+
+def _baseline(room: Room, copy: Copy) -> float:
+    """How long the tests of a room take without a bug; they must pass."""
+    began = time.monotonic()
+    if copy.run(room.tests, 3600) != "passed":
+        print((copy.folder / "log.txt").read_text(encoding="utf-8")[-3000:])
+        raise SystemExit(f"{room.name}: its tests fail without a bug")
+    return PATIENCE * (time.monotonic() - began) + SLACK
+
+
+def _report(results: Results) -> int:
+    print("\n| room | planted | noticed | accepted | survived |\n|---|---:|---:|---:|---:|")
+    planted_, survived = 0, 0
+    for name, told in results.items():
+        counts = [len(told[key]) for key in ("killed", "accepted", "survived")]
+        planted_, survived = planted_ + counts[0] + counts[2], survived + counts[2]
+        print(f"| {name} | {sum(counts)} | {' | '.join(map(str, counts))} |")
+    share = survived / max(planted_, 1)
+    print(f"\n{survived} of {planted_} that could be noticed survived: {share:.1%}")
+    for told in results.values():
+        for mutant in told["survived"]:
+            print(f"  {mutant}\n      {mutant.text}")
+    return int(share >= MOST_SURVIVORS)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -12,8 +12,9 @@ from jaxtyping import Float, UInt64
 from .batch import Batch, Item, collate
 from .data.checks.text import Side
 from .data.codec import Codec
-from .data.formats import ParsedFile, Row, Sentence, read_rows
-from .data.formats.conll import TagWriter
+from .data.formats import FieldRules, ParsedFile, Row, Sentence, read_rows
+from .data.formats.base import STRICT_RULES, InputFile
+from .data.formats.joined import InputRoles, read_inputs
 from .data.loading.lazy import lazy_map
 from .data.loading.splitting import key_hash
 from .data.options import Data
@@ -138,9 +139,29 @@ class Task(ABC):
         role = self.roles[0] if self.roles else "question"
         return {role: list(zip(names, self.is_known(example), strict=False))}
 
-    def tag_writer(self, path: Path, data: Data) -> TagWriter | None:
-        """A file of questions that is answered in its own shape; None: each line is a question."""
-        return None
+    def inputs(self, path: Path, data: Data) -> InputFile | None:
+        """The inputs of a file that is predicted in its own shape; None: each line is an input.
+
+        It has the formats and the columns that the task learns from; targets need not be there.
+        """
+        if not self.roles:
+            return None
+        num_inputs = max(1, len(self.roles) - 1)
+        roles = InputRoles(self.roles, num_inputs, self.field_rules, self.labels_learned())
+        return read_inputs(path, roles, data, self.input_example)
+
+    def input_example(self, row: Row) -> Any:
+        """An example without a target, from the inputs of a row."""
+        return self.question(str(row.fields[0]))
+
+    @property
+    def field_rules(self) -> FieldRules:
+        """Which fields of a row may be empty, or lists."""
+        return STRICT_RULES
+
+    def labels_learned(self) -> Collection[str]:
+        """The labels of a run; none where targets are no labels."""
+        return ()
 
     def temporal_splits(
         self, given: Mapping[str, Sequence[Any]], data: Data
@@ -344,6 +365,10 @@ class Task(ABC):
     @abstractmethod
     def show(self, answer: Any) -> str:
         """An answer in one line, as it is printed."""
+
+    def to_field(self, answer: Any) -> str:
+        """An answer as a field of a table, as the task would read it again."""
+        return self.show(answer)
 
     def show_with_probabilities(self, answer: Any, chances: Any) -> str:
         """An answer in one line for people, with how sure it is and what else it could be."""

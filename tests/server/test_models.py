@@ -44,7 +44,7 @@ def test_an_answer_is_what_the_command_line_prints(web, trained, model):
     for text, one, told in zip(
         asked, run.predictions(asked, search), answer.json()["outputs"], strict=True
     ):
-        assert told == json.loads(json.dumps(as_dict(run, text, one)))
+        assert told == json.loads(json.dumps(as_dict(run.task, text, one)))
     assert answer.json()["usage"] == {"inputs": 2, "symbols": 8}
     assert answer.json()["model"] == model and answer.json()["timing_ms"] > 0
 

@@ -304,9 +304,41 @@ def test_other_columns_than_in_training_are_refused(tmp_path):
     parts_of(tmp_path, task, np.ones((30, 2)).cumsum(0), head="t,a,b")
     other = write(tmp_path, np.arange(30.0), "other.csv")
     with pytest.raises(SeqloomError, match="D223.*1 numbers here, and in training it had 2"):
+        task.read(Path(other), Data(columns="value=x"))
+    with pytest.raises(SeqloomError, match='D227.*no column "a"'):
         task.read(Path(other), Data())
     with pytest.raises(SeqloomError, match="D224"):
         task.question("1 2 3; 4 5")
+
+
+def test_learned_columns_are_found_by_their_names(tmp_path):
+    """Other columns of numbers, or another order of them, change nothing; without them: an error."""
+    values = np.ones((30, 2)).cumsum(0) * [1, 10]
+    together, alone = Forecast(horizon=2, together=True), Forecast(horizon=2)
+    for task in (together, alone):
+        parts_of(tmp_path, task, values, head="t,a,b")
+    more = np.column_stack([np.arange(30), values[:, ::-1]])
+    other = Path(write(tmp_path, more, "other.csv", head="t,noise,B,a"))
+    (window,) = together.read(other, Data())
+    np.testing.assert_array_equal(window.series.values, values)
+    assert [one.series.name for one in alone.read(other, Data())] == ["a", "B"]
+    strange = Path(write(tmp_path, values, "strange.csv", head="t,c,d"))
+    for task in (together, alone):
+        with pytest.raises(SeqloomError, match='D227.*"strange.csv" has no column "a"'):
+            task.read(strange, Data())
+    assert len(alone.read(strange, Data(columns="value=c"))) == 1, "the user says so"
+    (tmp_path / "plain.csv").write_text("1,2\n3,4\n5,6\n")
+    assert len(alone.read(tmp_path / "plain.csv", Data())) == 2, "numbers without names"
+    with pytest.raises(SeqloomError, match="D227"):
+        read_parts(Forecast(), Data(train=write(tmp_path, values, head="t,a,b"), test=str(strange)))
+
+
+def test_tables_are_forecast_not_predicted(tmp_path):
+    task = Forecast(horizon=2)
+    parts_of(tmp_path, task, np.arange(30.0))
+    with pytest.raises(SeqloomError, match="U318"):
+        task.inputs(tmp_path / "series.csv", Data())
+    assert task.inputs(tmp_path / "typed.txt", Data()) is None
 
 
 def test_typed_numbers_need_no_inputs(tmp_path):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import seqloom
+from seqloom.data.formats.base import JoinedPrediction
 from seqloom.data.options import Data
 from seqloom.errors import DataError, UsageError
 from seqloom.signature import Form
@@ -101,6 +102,54 @@ def test_a_series_of_another_width_is_refused(tmp_path):
         task.encode_value("1 2 3")
     with pytest.raises(DataError, match="D224"):
         task.question("1 x; 2 3")
+
+
+def joined(*labels, sure=0.5):
+    return JoinedPrediction(" ".join(labels), list(labels), [sure] * len(labels))
+
+
+def test_series_without_labels_are_joined_to_their_rows(tmp_path):
+    train = written(tmp_path, *({"values": [n, n + 1], "label": str(n % 2)} for n in range(4)))
+    task, _ = read(train)
+    answers = [JoinedPrediction("0", "0", 0.75), JoinedPrediction("1", "1", 0.5)]
+    file = task.inputs(written(tmp_path, {"id": 7, "values": [1, 2]}, {"values": [3, 4]}), Data())
+    assert [one.values.ravel().tolist() for one in file.examples] == [[1, 2], [3, 4]]
+    assert [json.loads(line) for line in file.write(answers)] == [
+        {"id": 7, "values": [1, 2], "prediction": "0", "probability": 0.75},
+        {"values": [3, 4], "prediction": "1", "probability": 0.5},
+    ]
+    (tmp_path / "rows.csv").write_text("name,v1,v2,v3\na,1,2,3\nb,4,5,6\n")
+    file = task.inputs(tmp_path / "rows.csv", Data(columns="id=name,label=class"))
+    assert list(file.write(answers)) == [
+        "name,v1,v2,v3,prediction,probability", "a,1,2,3,0,0.75", "b,4,5,6,1,0.5"
+    ]  # fmt: skip
+    (tmp_path / "long.csv").write_text("id,step,x\na,1,5\na,2,6\nb,1,7\nb,2,8\n")
+    file = task.inputs(tmp_path / "long.csv", Data())
+    assert list(file.write(answers)) == ["series,prediction,probability", "a,0,0.75", "b,1,0.5"]
+    assert task.inputs(tmp_path / "typed.txt", Data()) is None
+    (tmp_path / "wide.csv").write_text("step,x,y\n1,5,6\n2,7,8\n")
+    with pytest.raises(DataError, match="D250"):
+        task.inputs(tmp_path / "wide.csv", Data())
+
+
+def test_each_step_is_joined_to_its_row(tmp_path):
+    rows = [f"{n},{n % 5},{'high' if n % 5 > 2 else 'low'}" for n in range(1, 26)]
+    (tmp_path / "steps.csv").write_text("step,level,state\n" + "\n".join(rows) + "\n")
+    task = SeriesClassify(each=True, piece=2)
+    columns = Data(columns="time=step,value=level,label=state")
+    task.prepare(task.read(tmp_path / "steps.csv", columns))
+    (tmp_path / "new.csv").write_text("step,level\n4,1\n5,4\n6,2\n")
+    file = task.inputs(tmp_path / "new.csv", columns)
+    assert [len(one.values) for one in file.examples] == [2, 1]
+    answers = [joined("low", "high"), joined("low", sure=0.25)]
+    assert list(file.write(answers)) == [
+        "step,level,prediction,probability", "4,1,low,0.5", "5,4,high,0.5", "6,2,low,0.25"
+    ]  # fmt: skip
+    (tmp_path / "gap.csv").write_text("step,level\n4,1\n6,4\n7,1\n")
+    file = task.inputs(tmp_path / "gap.csv", columns)
+    assert list(file.write([joined("low", "low"), joined("high", "low")]))[:4] == [
+        "series,time,prediction,probability", ",4,low,0.5", ",5,low,0.5", ",6,high,0.5"
+    ]  # fmt: skip
 
 
 def test_a_piece_below_nothing():

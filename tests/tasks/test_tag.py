@@ -8,6 +8,7 @@ import pytest
 
 import seqloom
 from seqloom.config import options
+from seqloom.data.formats.base import JoinedPrediction
 from seqloom.data.options import Data
 from seqloom.data.text.tag_schemes import entities, violations
 from seqloom.errors import DataError, UsageError
@@ -183,10 +184,14 @@ def test_features_help_a_model_that_needs_them(tmp_path):
     )
     run = seqloom.train(recipe, runs=tmp_path / "runs")
     assert run.evaluate(str(path)).values()["accuracy"] == 1.0
-    sheet = run.task.tag_writer(written(tmp_path, "w a\nw b\n", "q.conll"), run.recipe.build_data())
-    (row,) = sheet.rows
-    assert run.task.example(row).features == (["a", "b"],)
-    assert list(sheet.write([["Ta", "Tb"]])) == ["w a Ta", "w b Tb"]
+    sheet = run.task.inputs(written(tmp_path, "w a\nw b\n", "q.conll"), run.recipe.build_data())
+    (example,) = sheet.examples
+    assert example.features == (["a", "b"],)
+    assert list(sheet.write([tagged("Ta", "Tb")])) == ["w a Ta", "w b Tb"]
+
+
+def tagged(*tags: str, sure: list[float] | None = None) -> JoinedPrediction:
+    return JoinedPrediction(" ".join(tags), list(tags), sure)
 
 
 # --- what is odd
@@ -246,17 +251,45 @@ def test_files_are_filled_in_line_by_line(tmp_path):
     lines = ["# sent = 1", "1-2\tdu" + "\t_" * 8, "1\tde\tde" + "\t_" * 7]
     lines += ["2\tle\tle\tX" + "\t_" * 6, "", "# end"]
     path = written(tmp_path, "\n".join(lines) + "\n", "a.conllu")
-    sheet = Tag().tag_writer(path, Data())
-    assert [row.fields for row in sheet.rows] == [(["de", "le"], [])]
-    filled = list(sheet.write([["ADP", "DET"]]))
+    sheet = Tag().inputs(path, Data())
+    assert [(one.words, one.tags) for one in sheet.examples] == [(["de", "le"], [])]
+    filled = list(sheet.write([tagged("ADP", "DET")]))
     assert filled[2].split("\t")[3] == "ADP" and filled[3].split("\t")[3] == "DET"
     assert [filled[n] for n in (0, 1, 4, 5)] == [lines[n] for n in (0, 1, 4, 5)]
-    assert Tag().tag_writer(written(tmp_path, "Ada\n", "a.txt"), Data()) is None
+    assert Tag().inputs(written(tmp_path, "Ada\n", "a.txt"), Data()) is None
     json_lines = written(tmp_path, '{"id": 1, "text": "so, so"}\n', "a.jsonl")
-    sheet = Tag().tag_writer(json_lines, Data())
-    assert json.loads(*sheet.write([["B-x", "I-x", "O"]])) == {
+    sheet = Tag().inputs(json_lines, Data())
+    assert json.loads(*sheet.write([tagged("B-x", "I-x", "O")])) == {
         "id": 1, "text": "so, so", "spans": [{"start": 0, "end": 3, "label": "x"}]
     }  # fmt: skip
+
+
+def test_probabilities_stand_beside_the_tags(tmp_path):
+    """In a last column, in MISC of CoNLL-U, and in JSON; a span is as sure as its least word."""
+    sheet = Tag().inputs(written(tmp_path, "Ada _\nsees _\n\nso _\n", "a.conll"), Data())
+    two = [tagged("X", "Y", sure=[0.5, 0.25]), None]
+    assert list(sheet.write(two)) == ["Ada X 0.5", "sees Y 0.25", "", "so _"]
+    line = "1\tAda\tAda" + "\t_" * 6 + "\t{}\n"
+    for misc, filled in (("_", "p=0.5"), ("SpaceAfter=No", "SpaceAfter=No|p=0.5")):
+        sheet = Tag().inputs(written(tmp_path, line.format(misc), "a.conllu"), Data())
+        (found,) = sheet.write([tagged("X", sure=[0.5])])
+        assert found.split("\t")[3] == "X" and found.split("\t")[9] == filled
+    text = '{"text": "so so"}\n{"words": ["a", "b"]}\n'
+    sheet = Tag().inputs(written(tmp_path, text, "a.jsonl"), Data())
+    answers = [tagged("B-x", "I-x", sure=[0.5, 0.25]), tagged("O", "O", sure=[1.0, 0.5])]
+    spans, words = map(json.loads, sheet.write(answers))
+    assert spans["spans"] == [{"start": 0, "end": 5, "label": "x", "probability": 0.25}]
+    assert words == {"words": ["a", "b"], "tags": ["O", "O"], "probability": [1.0, 0.5]}
+
+
+def test_columns_are_known_again_by_their_tags(tmp_path):
+    """A file whose name does not say it; a text in which nothing ends with a tag is lines."""
+    task = prepared([Tagged(["Ada", "left"], ["B-per", "O"], 1)], scheme="bioes")
+    sheet = task.inputs(written(tmp_path, "Ada B-per\nsaw O\n", "test.txt"), Data())
+    assert sheet.format == "columns" and sheet.guess == "its lines end with tags"
+    assert task.inputs(written(tmp_path, "Ada left\nAda saw\n", "test.txt"), Data()) is None
+    sheet = task.inputs(written(tmp_path, '{"words": ["Ada"]}\n', "test.txt"), Data())
+    assert sheet.format == "jsonl"
 
 
 def test_words_of_texts_are_cut_at_use_as_they_were_in_training(tmp_path):

@@ -1,8 +1,4 @@
-"""Inputs for inference: arguments, or the lines of a file or of standard input, in batches.
-
-Files in columns (CoNLL) and in JSON lines are tagged in place: they are printed with the predicted
-tags filled in.
-"""
+"""Inputs for inference: arguments, the rows of a table, or lines in batches."""
 
 import argparse
 import io
@@ -17,16 +13,18 @@ from queue import Empty, Queue
 from threading import Thread
 from typing import IO
 
-from ..data.formats.conll import TagWriter
+from ..data.formats import TEXT_AND_LABEL
+from ..data.formats.base import InputFile
+from ..data.formats.joined import table_warning
+from ..data.formats.parallel_names import files_of, name_of
+from ..data.options import Data
 from ..data.text.reading import encoding_name, invalid_character, read_text
-from ..decoding import SamplingDecoder
 from ..errors import DataError, Place, UsageError
-from ..evaluation.evaluate import predict
-from ..model import Search
-from ..runs.record import to_json
 from ..runs.run import Run
-from .loading import ProgressLine, say_notes, unknown_note
-from .terminal import is_interactive, say, show
+from ..signature import Columns, Tokens
+from ..task import Task
+from .loading import say_notes
+from .terminal import is_interactive, say
 
 AT_ONCE = 4096
 PAUSE = 0.05  # seconds without a new line after which a batch is complete
@@ -52,6 +50,14 @@ def is_file(text: str) -> bool:
     try:
         return text == STANDARD_INPUT or Path(text).is_file()
     except (OSError, ValueError):  # too long for a file name, or a character that none may have
+        return False
+
+
+def is_folder(text: str, task: Task) -> bool:
+    """Whether an argument names a folder of texts; a word may be the name of a folder, too."""
+    try:
+        return Path(text).is_dir() and (task.roles == TEXT_AND_LABEL or os.sep in text)
+    except (OSError, ValueError):
         return False
 
 
@@ -156,43 +162,82 @@ def _decoding_error(name: str, line: int | None, text: str, encoding: str) -> Da
 
 
 _STANDARD_INPUT = Path("/dev/stdin")
+TABLES = ("csv", "tsv", "jsonl", "columns", "label-first", "trees", "wide", "long", "rows", "ts")
+LOOKED_AT = 50  # lines of a text file, to see whether they are rows of a table
 
 
-def find_sheet(run: Run, args: argparse.Namespace) -> TagWriter | None:
-    """The file to fill in with predicted tags, if the input is such a file."""
-    if args.explain or len(args.inputs) > 1 or (args.inputs and args.file):
+def named_file(args: argparse.Namespace, task: Task) -> str:
+    """The file of inputs that the arguments name; empty if they are texts or nothing.
+
+    A single argument that names a file, or -, stands for it; two parallel files for the first.
+    """
+    if args.file or not args.inputs:
+        return str(args.file or "")
+    (first, *others) = args.inputs
+    if not others and (is_file(first) or is_folder(first, task)):
+        return str(first)
+    if others and all(map(is_file, args.inputs)):
+        if (
+            len(args.inputs) == len(task.roles)
+            and len({Path(one).stem for one in args.inputs}) == 1
+        ):
+            return name_of(args.inputs)
+        raise UsageError(
+            "U092",
+            f"{first} and {others[0]} are files: the inputs of one are predicted at a time",
+            help=[f"--file {first}"],
+        )
+    parallel = files_of(first) if not others else []
+    return str(first) if len(parallel) > 1 and all(file.is_file() for file in parallel) else ""
+
+
+def find_input_file(run: Run, args: argparse.Namespace) -> InputFile | None:
+    """The file of inputs if it is a table, and so predicted in its own shape; else None."""
+    file, is_table = named_file(args, run.task), args.format in TABLES or args.columns is not None
+    if args.explain or not (file or is_table):
         return None
-    file = args.file or "".join(args.inputs)
-    is_named = args.format not in ("auto", "text")
-    if args.format == "text" or not (file or is_named) or (file and not is_file(file)):
-        return None
+    if args.inputs and not file:
+        raise _no_table(args, "the inputs are arguments")
     if file in ("", STANDARD_INPUT):
-        if not is_named:
+        if not is_table:
             return None
         file = str(_STANDARD_INPUT)
-    settings = {"data.format": args.format, "data.encoding": args.encoding}
+    found = run.task.inputs(Path(file), _data(run, args))
+    if found is None and is_table:
+        raise _no_table(args, f"each line of {file} is an input of {run.name}")
+    if found is not None and found.guess:
+        how = f"{Path(file).name} is read as {found.format}, as {found.guess}"
+        say_notes([f"{how}; --format text reads each line as an input"], args.quiet)
+    return found
+
+
+def _data(run: Run, args: argparse.Namespace) -> Data:
+    """How a file is read: as in training, but for its format and what the options say."""
+    settings = {"data.encoding": args.encoding}
+    if not run.task.reads_series or args.format != "auto":  # else wide, long or rows, as it was
+        settings["data.format"] = args.format
     if args.columns is not None:
         settings["data.columns"] = args.columns
-    sheet = run.task.tag_writer(Path(file), run.recipe.with_settings(settings).build_data())
-    if sheet is None and is_named:
-        raise UsageError("U091", f"--format {args.format}: {run.name} reads one text per line")
-    return sheet
+    return run.recipe.with_settings(settings).build_data()
 
 
-def fill_sheet(
-    run: Run, sheet: TagWriter, how: Search | SamplingDecoder, args: argparse.Namespace
-) -> int:
-    """Tag every sentence and print the file with its tags, or a line of JSON per sentence."""
-    examples = [run.task.example(row) for row in sheet.rows]
-    with ProgressLine(f"inference with {run.name}", len(examples), args.quiet) as progress:
-        tokens = args.batch_tokens or 0
-        predictions = predict(run.model, run.task, examples, how, progress.update, tokens)
-    if args.json:
-        for example, one in zip(examples, predictions, strict=True):
-            details = run.task.details(example, one.value, one.probabilities)
-            show(to_json({"input": run.task.show_question(example), **details}))
-    else:
-        for line in sheet.write([one.value for one in predictions]):
-            show(line)
-    say_notes(unknown_note(run.task.unknown_fraction(examples)), args.quiet)
-    return 0
+def text_lines(file: str, task: Task, args: argparse.Namespace) -> Iterator[str]:
+    """The lines of a file of texts, with a note if they look like the rows of a table."""
+    is_text = isinstance(task.signature().source, Tokens | Columns) and bool(task.roles)
+    is_sure = getattr(args, "format", "auto") == "text"  # the user said so
+    if is_text and Path(file).is_file() and not is_sure:
+        warning = table_warning(list(islice(read_lines(file, args.encoding), LOOKED_AT)))
+        if warning:
+            say_notes(
+                [f"{file} looks like a table: {warning}; each line is read as a text"], args.quiet
+            )
+    return read_lines(file, args.encoding)
+
+
+def _no_table(args: argparse.Namespace, why: str) -> UsageError:
+    given = f"--columns {args.columns}" if args.columns is not None else f"--format {args.format}"
+    return UsageError(
+        "U091",
+        f"{given}: {why}, not rows of a table",
+        help=["--format csv   or tsv, jsonl, for a file that has columns"],
+    )

@@ -5,11 +5,11 @@ from typing import Any
 
 from ..evaluation.evaluate import ExamplePrediction
 from ..signature import Bits, Form, Labels, Series, Vectors
-from .run import Run
+from ..task import Task
 
 
 def as_dict(
-    run: Run, text: str, answer: ExamplePrediction | None, several: str = ""
+    task: Task, text: str, answer: ExamplePrediction | None, several: str = ""
 ) -> dict[str, Any]:
     """One prediction with its input and probabilities as JSON; the output of a blank line is null.
 
@@ -17,12 +17,18 @@ def as_dict(
     """
     if answer is None:
         return {"input": text, "output": None}
-    task, question = run.task, run.task.question(text)
-    found = {"input": text, "output": task.to_json(answer.value)}
+    return {"input": text} | answer_as_dict(task, task.question(text), answer, several)
+
+
+def answer_as_dict(
+    task: Task, question: Any, answer: ExamplePrediction, several: str = ""
+) -> dict[str, Any]:
+    """The prediction for an example, without its input."""
+    found = {"output": task.to_json(answer.value)}
     if task.form is Form.EACH:
         found["output"] = list(zip(*task.show_tokens(question, answer.value), strict=True))
     found |= task.details(question, answer.value, answer.probabilities)
-    if has_probability(run, answer):
+    if has_probability(task, answer):
         found |= {"log_prob": answer.log_prob, "probability": math.exp(answer.log_prob)}
     probabilities = (
         None if answer.probabilities is None else task.probabilities(answer.probabilities)
@@ -36,13 +42,13 @@ def as_dict(
     return found
 
 
-def has_labels(run: Run) -> bool:
-    """Whether the model gives a probability for each label, so that no search is needed."""
-    is_found = run.task.form in (Form.EACH, Form.WHOLE)
-    return is_found and isinstance(run.task.signature().target, Labels | Bits)
+def has_labels(task: Task) -> bool:
+    """Whether a model gives a probability for each label, so that no search is needed."""
+    is_found = task.form in (Form.EACH, Form.WHOLE)
+    return is_found and isinstance(task.signature().target, Labels | Bits)
 
 
-def has_probability(run: Run, answer: ExamplePrediction) -> bool:
+def has_probability(task: Task, answer: ExamplePrediction) -> bool:
     """Whether a prediction has a probability; real-valued outputs have only a density."""
-    is_real = isinstance(run.task.signature().target, Vectors | Series)
+    is_real = isinstance(task.signature().target, Vectors | Series)
     return math.isfinite(answer.log_prob) and not is_real

@@ -57,6 +57,7 @@ from ..training.checkpoints import load_arrays
 from ..training.events import read_events
 from ..views import AttributionView, GateStatisticsView, GradientFlowView, View
 from .compatibility import require_compatible
+from .file_predictions import FilePredictions, input_file, predict_file
 from .split_record import parts_of_run, record_of_run, refuse_split_options
 from .splits import Parts, with_known_labels
 
@@ -107,6 +108,23 @@ class Run:
                 raise DataError("D023", f"input {number} is empty", help=["leave blank lines out"])
         examples = [self.task.question(text) for text in inputs]
         return predict(self.model, self.task, examples, how, tell, tokens)
+
+    def predict_file(
+        self,
+        path: str | Path,
+        how: Search | SamplingDecoder | None = None,
+        *,
+        settings: dict[str, Any] | None = None,
+        tell: Callable[[int], None] = lambda done: None,
+    ) -> FilePredictions:
+        """Predictions for the inputs of a file, which has any format that the task learns from.
+
+        `lines()` and `save()` of the result join them to the rows of the file.
+        """
+        default = {} if self.task.reads_series else {"data.format": "auto"}
+        data = self.recipe.with_settings(default | (settings or {})).build_data()
+        file = input_file(self.task, Path(path), data)
+        return predict_file(self.model, self.task, file, how or Search(), tell)
 
     def constrained(
         self, search: Search, *, allow: Collection[str] = (), prefix: str = ""

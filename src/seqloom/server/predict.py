@@ -118,7 +118,7 @@ def _predict(
         raise UsageError("U010", f"{hidden[0]!r} is not an option of this request")
     check_maxima(plain, {"beam": limits.beam, "nbest": limits.beam, "limit": limits.generated})
     search = checked(Search, plain)
-    if has_labels(run):
+    if has_labels(run.task):
         search = replace(search, chances=True)
     search.validate_for(run.model.signature)
     prefix, allow = _constraints(params)
@@ -127,7 +127,7 @@ def _predict(
     answers = run.predictions(inputs, search)
     several = "nbest" if search.nbest > 1 else ""
     pairs = zip(inputs, answers, strict=True)
-    return [as_dict(run, text, answer, several) for text, answer in pairs]
+    return [as_dict(run.task, text, answer, several) for text, answer in pairs]
 
 
 def _constraints(params: Mapping[str, Any]) -> tuple[str, list[str]]:

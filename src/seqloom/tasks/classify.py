@@ -1,6 +1,6 @@
 """Text classification: tables, folders, lines of a label and a text."""
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any, Literal, NamedTuple
@@ -90,13 +90,19 @@ class Classify(Task):
         return {"tokens": "characters"} if rarely_spaced(texts) else {}
 
     def open(self, path: Path, data: Data) -> ParsedFile:
-        empty = frozenset({"label"} if self.several else ())
-        rules = FieldRules(empty, may_be_list=frozenset({"label"}), separator=f" {COLUMN_TOKEN} ")
-        source = read_rows(path, self.roles, data, rules=rules)
+        source = read_rows(path, self.roles, data, rules=self.field_rules)
         _must_not_be_swapped(source)
         if not self.several:
             _must_have_one_label(source)
         return source
+
+    @property
+    def field_rules(self) -> FieldRules:
+        empty = frozenset({"label"} if self.several else ())
+        return FieldRules(empty, may_be_list=frozenset({"label"}), separator=f" {COLUMN_TOKEN} ")
+
+    def labels_learned(self) -> Collection[str]:
+        return self.labels.labels
 
     def sides(self, source: ParsedFile) -> list[Side]:
         """Tokenized texts, with a warning where they are truncated."""
@@ -233,6 +239,9 @@ class Classify(Task):
         if isinstance(answer, str):
             return answer
         return f"{self.separator} ".join(answer) if answer else "(none)"
+
+    def to_field(self, answer: str | list[str]) -> str:
+        return answer if isinstance(answer, str) else (self.separator or ",").join(answer)
 
     def show_with_probabilities(self, answer: str | list[str], chances: Any) -> str:
         likely = self.probabilities(chances)

@@ -10,7 +10,8 @@ from jaxtyping import Float, UInt64
 
 from ..batch import Item
 from ..data.formats import Row, Sentence
-from ..data.formats.series import read_series
+from ..data.formats.base import InputFile
+from ..data.formats.series import TABLE_EXTENSIONS, read_series
 from ..data.options import Data
 from ..data.series.calendar import add_calendar_features, calendar_features
 from ..data.series.conformal import IntervalRecalibration
@@ -129,17 +130,36 @@ class Forecast(Task):
 
     def read(self, path: Path, data: Data) -> Read:
         recording = read_series(path, data)
+        if self.outline.is_learned:
+            return self._learned_columns(recording, path)
+        return self._windows(recording, path)
+
+    def _learned_columns(self, recording: SeriesFile, path: Path) -> Read:
+        """The series of the columns that training had; an error if a file lacks them."""
+        read = self._windows(self.outline.select(recording, str(path)), path)
+        self.outline.must_match(read.recording, read[0].series.values.shape[1], str(path))
+        return read
+
+    def _windows(self, recording: SeriesFile, path: Path) -> Read:
+        """Each series as a window; without `together` each column is a series."""
         series = recording.series
         if not self.together:
             series = univariate_series(series, recording.names)
-        if self.outline.is_learned:
-            width = series[0].values.shape[1]
-            self.outline.must_match(recording, width, str(path))
         self._must_be_inside(series, path)
         return Read(
             [training_window(add_calendar_features(one, self.places)) for one in series],
             recording,
             str(path),
+        )
+
+    def inputs(self, path: Path, data: Data) -> InputFile | None:
+        """None: a line is a typed series. A table has dates and covariates: `forecast` reads it."""
+        if data.format in ("auto", "text") and path.suffix.lower() not in TABLE_EXTENSIONS:
+            return None
+        raise UsageError(
+            "U318",
+            f"a file of series needs {self.verb}; predict reads one typed series per line",
+            help=[f"seqloom {self.verb} RUN {path}"],
         )
 
     def questions(self, path: Path, data: Data, horizon: int = 0) -> list[ForecastWindow]:
@@ -168,9 +188,10 @@ class Forecast(Task):
         self.outline.period, self.outline.horizon = self._asked
         self._said = [*train.recording.notes, *self._how_read(train)]
         self._said += self.outline.learn(train.recording, width, train.path)
-        for read in found.values():
-            here = read[0].series.values.shape[1]
-            self.outline.must_match(read.recording, here, read.path)
+        found = {
+            name: self._learned_columns(read.recording, Path(read.path))
+            for name, read in found.items()
+        }
         parts, said = parts_of(found, data, self.reach, self.steps, self.outline)
         self._said += said
         return parts

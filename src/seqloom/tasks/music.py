@@ -10,7 +10,14 @@ import numpy as np
 from ..batch import Item
 from ..data.checks.text import Side
 from ..data.formats import ParsedFile, Row, Sentence
-from ..data.formats.music import UNSPLIT, PianoRollOptions, read_piano_rolls
+from ..data.formats.base import InputFile
+from ..data.formats.music import (
+    JSON_EXTENSIONS,
+    MIDI_EXTENSIONS,
+    UNSPLIT,
+    PianoRollOptions,
+    read_piano_rolls,
+)
 from ..data.music.piano_roll import (
     HIGHEST,
     LOWEST,
@@ -104,6 +111,16 @@ class Music(Task):
         whole = [replace(row, line=number) for number, row in enumerate(rows, start=1)]
         bad = [one for part in order for one in found[part].bad]
         return replace(found[order[0]], rows=whole, bad=bad)
+
+    def inputs(self, path: Path, data: Data) -> InputFile | None:
+        """None: a line is a typed piece; files of music are prompts of `compose`."""
+        if path.suffix.lower() not in MIDI_EXTENSIONS | JSON_EXTENSIONS:
+            return None
+        raise UsageError(
+            "U335",
+            f"a file of music needs {self.verb}; predict reads one typed piece per line",
+            help=[f"seqloom {self.verb} RUN --prompt {path}"],
+        )
 
     def _parts(self, path: Path, data: Data) -> dict[str, ParsedFile]:
         found = read_piano_rolls(path, PianoRollOptions(self.keys, self.steps_per_quarter), data)

@@ -1,8 +1,9 @@
 """Time-series classification: a label for each series, or for each step."""
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,9 @@ from jaxtyping import Float
 
 from ..batch import Item
 from ..data.formats import Row, Sentence
+from ..data.formats.base import InputFile, JoinedPrediction
 from ..data.formats.series import read_series
+from ..data.formats.series.joined import read_unlabelled
 from ..data.options import Data
 from ..data.series.scaling import ScalingName, SeriesScaler
 from ..data.series.schema import TimeSeries, format_rows, parse_numbers, parse_rows
@@ -86,6 +89,22 @@ class SeriesClassify(Task):
         if self.labels.labels and found[0].values.shape[1] != self.width:
             raise _other_width(found[0].values.shape[1], self.width, Place(str(path)))
         return [piece for one in found for piece in self._pieces(one)]
+
+    def inputs(self, path: Path, data: Data) -> InputFile | None:
+        found = read_unlabelled(path, data)
+        if found is None:
+            return None
+        width = found.file.series[0].values.shape[1] + len(found.file.known)
+        if width != self.width:
+            raise _other_width(width, self.width, Place(str(path)))
+        pieces = [self._pieces(_without_labels(one)) for one in found.file.series]
+
+        def write(predictions: Sequence[JoinedPrediction | None]) -> Iterator[str]:
+            given = iter([one for one in predictions if one is not None])
+            whole = [_joined([next(given) for _ in parts]) for parts in pieces]
+            return found.write(whole, self.each)
+
+        return InputFile("series", [piece for parts in pieces for piece in parts], write)
 
     def _labelled(self, series: TimeSeries, path: Path) -> LabelledSeries:
         place = Place(str(path), series.line or None)
@@ -266,6 +285,23 @@ class SeriesClassify(Task):
 
     def is_known(self, example: LabelledSeries) -> list[bool]:
         return [True] * len(example.values)
+
+
+def _without_labels(series: TimeSeries) -> LabelledSeries:
+    values = np.concatenate([series.values, series.known], axis=1)
+    return LabelledSeries(values, (), series.times, series.name, series.line)
+
+
+def _joined(parts: Sequence[JoinedPrediction]) -> JoinedPrediction:
+    """The predictions for the segments of a series as one."""
+    if len(parts) == 1:
+        return parts[0]
+    sure = [one.probability for one in parts if isinstance(one.probability, list)]
+    return JoinedPrediction(
+        " ".join(one.text for one in parts),
+        [label for one in parts for label in one.value],
+        list(chain.from_iterable(sure)) if len(sure) == len(parts) else None,
+    )
 
 
 def _percent(chance: float) -> str:

@@ -2,7 +2,8 @@
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -13,7 +14,8 @@ from ..batch import Item
 from ..data.checks import tags as tag_remarks
 from ..data.checks.text import Side
 from ..data.formats import ParsedFile, Row, Sentence, read_sentences
-from ..data.formats.conll import TagWriter, tag_writer
+from ..data.formats.base import InputFile
+from ..data.formats.conll import read_untagged
 from ..data.options import Data
 from ..data.text.tag_schemes import (
     OUTSIDE,
@@ -126,8 +128,14 @@ class Tag(Task):
     def tokens_with_known(self, example: Tagged) -> dict[str, list[tuple[str, bool]]]:
         return {"word": list(zip(example.words, self.is_known(example), strict=True))}
 
-    def tag_writer(self, path: Path, data: Data) -> TagWriter | None:
-        return tag_writer(path, self.columns, data, self.tokeniser.spans)
+    def inputs(self, path: Path, data: Data) -> InputFile | None:
+        file = read_untagged(path, self.columns, data, self.tokeniser.spans, self.labels_learned())
+        return file and replace(file, examples=[self.example(row) for row in file.examples])
+
+    def labels_learned(self) -> Collection[str]:
+        """The tags as files have them."""
+        known = self.tags.labels
+        return {*known, *(tag for label in known for tag in self.scheme.to_file([label]))}
 
     def with_target(self, question: Tagged, answer: list[str]) -> Tagged:
         return question._replace(tags=answer)

@@ -12,7 +12,7 @@ from ...inference.generate import TextChunk
 from ...runs.record import to_json
 from ...runs.run import Run, require_language_model
 from ..arguments import at_least_one, conflicting_inputs
-from ..inputs import STANDARD_INPUT, argument_texts, read_lines
+from ..inputs import STANDARD_INPUT, argument_texts, text_lines
 from ..loading import UnknownTokens, load_run
 from ..sampling_arguments import add_allow, add_sampling, allowed_tokens, sampling_from
 from ..session import DeferredExit
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     require_language_model(run, args.command)
     allow = allowed_tokens(run, args)
     unknown = UnknownTokens(run, args.quiet)
-    requests = _requests(args)
+    requests = _requests(run, args)
     printer = _JsonPrinter() if args.json else _TextPrinter(run.task.continuous)
     is_typed = args.file == STANDARD_INPUT and is_interactive(sys.stdin)
     while texts := list(islice(requests, args.count if is_typed else SIDE_BY_SIDE)):
@@ -78,11 +78,11 @@ class TextRequest(NamedTuple):
     is_blank: bool = False  # blank lines stay, so that output lines match
 
 
-def _requests(args: argparse.Namespace) -> Iterator[TextRequest]:
+def _requests(run: Run, args: argparse.Namespace) -> Iterator[TextRequest]:
     texts = [*args.inputs, *([args.prompt] if args.prompt is not None else [])]
     if texts and args.file:
         raise conflicting_inputs("prompts")
-    prompts = read_lines(args.file, args.encoding) if args.file else argument_texts(texts or [""])
+    prompts = text_lines(args.file, run.task, args) if args.file else argument_texts(texts or [""])
     for number, prompt in enumerate(prompts):
         if args.file and not prompt.strip():
             yield TextRequest(prompt, number, 0, is_blank=True)

@@ -15,12 +15,15 @@ from typing import IO, Any, Final
 
 import numpy as np
 
+from ...data.formats.base import InputFile
+from ...data.formats.parallel_names import files_of
 from ...decoding import SamplingDecoder
 from ...errors import MachineError, UsageError
 from ...evaluation.evaluate import ExamplePrediction
 from ...model import Search
 from ...prediction import SearchTree
-from ...runs.answer import as_dict, has_labels, has_probability
+from ...runs.answer import answer_as_dict, as_dict, has_labels, has_probability
+from ...runs.file_predictions import FilePredictions, predict_file
 from ...runs.record import to_json
 from ...runs.run import Run, wrong_task
 from ...signature import END, UNKNOWN, Columns, Form, Tokens
@@ -29,12 +32,13 @@ from ...views import View
 from ..arguments import add_search, at_least_one, conflicting_inputs, search_from
 from ..inputs import (
     STANDARD_INPUT,
+    TABLES,
     argument_texts,
     batches,
-    fill_sheet,
-    find_sheet,
+    find_input_file,
     is_file,
-    read_lines,
+    named_file,
+    text_lines,
 )
 from ..loading import ProgressLine, load_ensemble, say_notes
 from ..sampling_arguments import (
@@ -94,14 +98,15 @@ class InputWarnings:
         self._cut: list[int] = []  # inputs that are truncated
         self._longest = 0
 
-    def count(self, texts: Sequence[str]) -> None:
-        """Count the unknown tokens of inputs."""
+    def count(self, questions: Sequence[Any]) -> None:
+        """Count the unknown tokens of inputs; one that is None is blank."""
         task = self.run.task
         if not isinstance(task.signature().source, Tokens | Columns):
             return
-        for text in texts:
+        for question in questions:
             self._read += 1
-            question = task.question(text)
+            if question is None:
+                continue
             self._cut += [self._read] * ("D147" in task.data_warnings([question]))
             tokens = np.asarray(task.encode_source(question))
             tokens = tokens[:, 0] if tokens.ndim > 1 else tokens  # word ids, not character ids
@@ -165,16 +170,16 @@ class SearchTreeWriter:
     def __exit__(self, *error: object) -> None:
         self._open.close()
 
-    def write(self, text: str, prediction: ExamplePrediction | None) -> None:
+    def write(self, text: str, question: Any, prediction: ExamplePrediction | None) -> None:
         """Write the search tree of one input; null for a blank line."""
         if self._file is not None:
             tree = None if prediction is None else prediction.tree
-            self._file.write(to_json(tree and tree_as_dict(self._run, text, tree)) + "\n")
+            found = tree and tree_as_dict(self._run, text, question, tree)
+            self._file.write(to_json(found) + "\n")
 
 
-def tree_as_dict(run: Run, text: str, tree: SearchTree) -> dict[str, Any]:
+def tree_as_dict(run: Run, text: str, question: Any, tree: SearchTree) -> dict[str, Any]:
     """A search tree as JSON; a node names its parent by index, -1 for the root."""
-    question = run.task.question(text)
     return {
         "view": "beam",
         "version": 1,
@@ -220,11 +225,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--format",
-        choices=("auto", "text", "columns", "jsonl"),
+        choices=("auto", "text", *TABLES),
         default="auto",
-        help="format of FILE; in columns and JSON lines the predicted tags are filled in (auto)",
+        help="format of FILE; predictions are joined to the rows of a table (auto)",
     )
-    parser.add_argument("--columns", metavar="ROLES", help="columns of FILE, as word=1,tag=4")
+    parser.add_argument(
+        "--columns", metavar="ROLES", help="columns of FILE, as text=review or word=1,tag=4"
+    )
+    parser.add_argument(
+        "--probabilities",
+        action="store_true",
+        help="of a table also the probability of every label, in CoNLL columns that of each tag",
+    )
     add_search(parser)
     parser.add_argument(
         "--nbest",
@@ -280,13 +292,15 @@ def run(args: argparse.Namespace) -> int:
             f"a file of series needs {run.task.verb}; predict reads one typed series per line",
             help=[f"seqloom {run.task.verb} {args.run} {args.inputs[0]}"],
         )
-    search = replace(_constrained(run, search, args), chances=has_labels(run))
+    search = replace(_constrained(run, search, args), chances=has_labels(run.task))
     search.validate_for(run.model.signature)
     how = sampling_decoder_from(args, search) or search
     how.validate_for(run.model.signature)
-    if (sheet := find_sheet(run, args)) is not None:
-        return fill_sheet(run, sheet, how, args)
-    inputs, where = _inputs(args)
+    if args.inputs and args.file:
+        raise conflicting_inputs("inputs")
+    if (table := find_input_file(run, args)) is not None:
+        return _predict_table(run, table, how, args)
+    inputs, where = _inputs(run, args)
     predict_batch = _predictor(run, how, args, where == "arguments")
     warnings = InputWarnings(run)
     shown = _as_json if args.json else _as_text
@@ -297,10 +311,11 @@ def run(args: argparse.Namespace) -> int:
     ):
         done = 0
         for texts in batches(inputs, are_typed=where == STANDARD_INPUT):
-            warnings.count(texts)
-            for result in predict_batch(texts):
+            questions = [run.task.question(text) if text.strip() else None for text in texts]
+            warnings.count(questions)
+            for result, question in zip(predict_batch(texts), questions, strict=True):
                 show(shown(run, result, how))
-                trees.write(result.text, result.prediction)
+                trees.write(result.text, question, result.prediction)
             sys.stdout.flush()
             done += len(texts)
             progress.update(done)
@@ -323,22 +338,45 @@ class Result:
     view: View | None = None
 
 
-def _inputs(args: argparse.Namespace) -> tuple[Iterator[str], str]:
-    """The inputs, from arguments, else the file, else standard input; and which of these it is.
-
-    A single argument that names a file, or -, stands for its lines.
-    """
-    file = args.file
-    if args.inputs and file:
-        raise conflicting_inputs("inputs")
-    if len(args.inputs) == 1 and is_file(args.inputs[0]):
-        (file,) = args.inputs
-    elif args.inputs:
+def _inputs(run: Run, args: argparse.Namespace) -> tuple[Iterator[str], str]:
+    """The inputs, from arguments, else the file, else standard input; and which of these it is."""
+    file = named_file(args, run.task)
+    if args.inputs and not file:
         return argument_texts(args.inputs), "arguments"
     if args.explain:
         raise UsageError("U010", "--explain needs inputs as arguments, not a file")
-    file = file or STANDARD_INPUT
-    return read_lines(file, args.encoding), STANDARD_INPUT if file == STANDARD_INPUT else "file"
+    file = str(files_of(file or STANDARD_INPUT)[0])
+    where = STANDARD_INPUT if file == STANDARD_INPUT else "file"
+    return text_lines(file, run.task, args), where
+
+
+def _predict_table(
+    run: Run, file: InputFile, how: Search | SamplingDecoder, args: argparse.Namespace
+) -> int:
+    """Print a table with its predictions joined to its rows, or a line of JSON per row."""
+    warnings = InputWarnings(run)
+    warnings.count(file.examples)
+    with ProgressLine(f"inference with {run.name}", len(file.examples), args.quiet) as progress:
+        tokens = args.batch_tokens or 0
+        found = predict_file(run.model, run.task, file, how, progress.update, tokens)
+    lines = _table_json(run, found, how) if args.json else None
+    for line in lines or found.lines(probabilities=args.probabilities):
+        show(line)
+    with SearchTreeWriter(args.tree, run) as trees:
+        for example, one in zip(file.examples, found.predictions, strict=True):
+            trees.write("" if one is None else run.task.show_question(example), example, one)
+    say_notes(warnings.notes(), args.quiet)
+    return 0
+
+
+def _table_json(run: Run, found: FilePredictions, how: Search | SamplingDecoder) -> Iterator[str]:
+    """A line of JSON for each row, as for texts."""
+    for example, one in zip(found.file.examples, found.predictions, strict=True):
+        if one is None:
+            yield to_json({"input": "", "output": None})
+        else:
+            facts = answer_as_dict(run.task, example, one, _several(how))
+            yield to_json({"input": run.task.show_question(example)} | facts)
 
 
 def _predictor(
@@ -387,7 +425,7 @@ def _as_text(run: Run, result: Result, how: Search | SamplingDecoder) -> str:
     picture = result.view.to_text(width(), ascii=is_plain)
     probability = (
         f"   p={math.exp(result.prediction.log_prob):.2g}"
-        if has_probability(run, result.prediction)
+        if has_probability(run.task, result.prediction)
         else ""
     )
     return f"{line}{probability}\n{picture}\n"
@@ -397,11 +435,15 @@ def _has_several(how: Search | SamplingDecoder) -> bool:
     return (how.count if isinstance(how, SamplingDecoder) else how.nbest) > 1
 
 
+def _several(how: Search | SamplingDecoder) -> str:
+    """The key of several hypotheses or samples; empty for one."""
+    if not _has_several(how):
+        return ""
+    return "drawn" if isinstance(how, SamplingDecoder) else "nbest"
+
+
 def _as_json(run: Run, result: Result, how: Search | SamplingDecoder) -> str:
-    several = (
-        ("drawn" if isinstance(how, SamplingDecoder) else "nbest") if _has_several(how) else ""
-    )
-    facts = as_dict(run, result.text, result.prediction, several)
+    facts = as_dict(run.task, result.text, result.prediction, _several(how))
     return to_json(facts if result.view is None else facts | {"view": result.view.to_json()})
 
 

@@ -13,11 +13,11 @@ import numpy as np
 from ...errors import UsageError
 from ...inference.score import Score
 from ...runs.record import to_json
-from ...runs.run import require_language_model
+from ...runs.run import Run, require_language_model
 from ...views.draw.text import fold, to_ascii
 from ...views.draw.text_heatmap import block_levels, text_grid
 from ..arguments import conflicting_inputs
-from ..inputs import STANDARD_INPUT, argument_texts, batches, read_lines
+from ..inputs import STANDARD_INPUT, argument_texts, batches, text_lines
 from ..loading import UnknownTokens, load_run
 from ..terminal import can_show, mark, show, table, visible, width
 
@@ -50,9 +50,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the score of every sentence; alternatives are ranked."""
-    groups = _groups(args)
+    if args.sentences and args.file:
+        raise conflicting_inputs("sentences")
     run = load_run(args.run, args.runs_dir)
     require_language_model(run, args.command)
+    groups = _groups(run, args)
     unknown = UnknownTokens(run, args.quiet)
     for number, group in enumerate(groups):
         for text in group.texts:
@@ -74,13 +76,11 @@ class Group(NamedTuple):
     is_ranked: bool
 
 
-def _groups(args: argparse.Namespace) -> Iterator[Group]:
+def _groups(run: Run, args: argparse.Namespace) -> Iterator[Group]:
     """Sentences from arguments, else from the file, else from standard input."""
-    if args.sentences and args.file:
-        raise conflicting_inputs("sentences")
     if args.sentences:
         return _alternatives(list(argument_texts(args.sentences)), args.rank)
-    lines = read_lines(args.file or STANDARD_INPUT, args.encoding)
+    lines = text_lines(args.file or STANDARD_INPUT, run.task, args)
     texts = (line for line in lines if line.strip())
     if args.rank:
         return iter([Group(list(texts), True)])

@@ -11,11 +11,12 @@ from typing import Any
 from ...errors import UsageError
 from ...inspection.attribution import METHODS, AttributionOptions, TargetOptions
 from ...runs.record import to_json
+from ...runs.run import Run
 from ...signature import Form
 from ...views import AttributionView
 from ...views.attribution import AGAINST, FOR
 from ..arguments import at_least_one
-from ..inputs import argument_texts, read_lines
+from ..inputs import argument_texts, text_lines
 from ..loading import load_run, say_notes
 from ..output import MARKS
 from ..terminal import can_show, coloured, show, wants_colour, width
@@ -99,8 +100,9 @@ def run(args: argparse.Namespace) -> int:
         rollout=args.rollout,
     )
     about = TargetOptions(at=args.at, every=args.every, instead=args.instead, beam=beam)
-    texts = _texts(args)
+    _one_source(args)
     run = load_run(args.run, args.runs_dir)
+    texts = _texts(run, args)
     warnings = InputWarnings(run)
     how_and_what: Any = {"options": how, "target": about}
     how_and_what |= {"series": [args.series]} if args.series else {}
@@ -108,24 +110,28 @@ def run(args: argparse.Namespace) -> int:
         _output(run.attribute(file=args.file, **how_and_what), 0, args)
         return 0
     for number, text in enumerate(texts):
-        warnings.count([text])
+        warnings.count([run.task.question(text)])
         _output(run.attribute(text, **how_and_what), number, args)
         sys.stdout.flush()
     say_notes(warnings.notes(), args.quiet)
     return 0
 
 
-def _texts(args: argparse.Namespace) -> Iterator[str]:
-    """The texts of --text, or the lines of the file that are not blank."""
+def _one_source(args: argparse.Namespace) -> None:
+    """Refuse --text and --file together, and neither of them."""
     if bool(args.text) == bool(args.file):
         raise UsageError(
             "U001",
             "both --text and --file: choose one" if args.text else "no input",
             help=['--text "…"', "--file FILE"],
         )
+
+
+def _texts(run: Run, args: argparse.Namespace) -> Iterator[str]:
+    """The texts of --text, or the lines of the file that are not blank."""
     if args.text:
         return argument_texts(args.text)
-    return (line for line in read_lines(args.file, args.encoding) if line.strip())
+    return (line for line in text_lines(args.file, run.task, args) if line.strip())
 
 
 def _output(view: AttributionView, number: int, args: argparse.Namespace) -> None:

@@ -92,29 +92,41 @@ def read_rows(
             return plain_text.lazy_rows(large, path, encoding_name(settings.encoding), keep_blank)
     lines = read_lines(path, settings.encoding)
     name = _format(path, lines, roles, settings)
-    columns = concatenate_columns(parse_columns(settings.columns, roles), roles, rules)
-    rules = replace(rules, may_be_empty=columns.may_be_empty)
     extra_fields = extra_fields and name == "tsv"
-    request = ReadRequest(path, columns.roles, columns.columns, extra_fields, keep_blank, rules)
+    columns = parse_columns(settings.columns, roles)
+    request = ReadRequest(path, roles, columns, extra_fields, keep_blank, rules)
+    return parse_rows(lines, name, request, settings)
+
+
+def parse_rows(lines: list[str], name: str, request: ReadRequest, settings: Data) -> ParsedFile:
+    """The rows of a table in the format of this name; concatenated columns are one field."""
+    columns = concatenate_columns(request.columns, request.roles, request.rules)
+    rules = replace(request.rules, may_be_empty=columns.may_be_empty)
+    by_column = replace(request, roles=columns.roles, columns=columns.columns, rules=rules)
     try:
-        result = FORMATS[name](lines, request)
+        result = FORMATS[name](lines, by_column)
     except DataError as error:
         raise columns.explain(error, settings.columns) from None
-    return parsed_file(name, columns.apply(result), path, settings)
+    return parsed_file(name, columns.apply(result), request.path, settings)
 
 
 def _format(path: Path, lines: list[str], roles: tuple[str, ...], settings: Data) -> str:
     """The format that the user named, or the guessed one, if it can hold these roles."""
-    choices = set(FORMATS) - (set() if roles == TEXT_AND_LABEL else {"label-first", "trees"})
-    choices -= {"text"} if len(roles) > 1 else set()
     name: str = settings.format
     if name == "auto":
         name = guess_format(path, lines, roles)
         if name == "columns":
             raise _not_this_kind(path, f"one word a line, not rows of {' and '.join(roles)}")
+    check_format(name, roles)
+    return name
+
+
+def check_format(name: str, roles: tuple[str, ...]) -> None:
+    """Refuse a format that cannot hold these roles."""
+    choices = set(FORMATS) - (set() if roles == TEXT_AND_LABEL else {"label-first", "trees"})
+    choices -= {"text"} if len(roles) > 1 else set()
     if name not in choices:
         raise _wrong_format(name, roles, choices)
-    return name
 
 
 def read_sentences(

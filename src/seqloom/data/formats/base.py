@@ -1,10 +1,10 @@
 """Base types of the file formats: read requests, rows, sentences, bad lines, parsed files."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from ...errors import DataError, Place
 from ..options import Data
@@ -79,6 +79,38 @@ class ReadRequest:
     rules: FieldRules = STRICT_RULES
 
 
+PREDICTION, PROBABILITY = "prediction", "probability"  # columns that predictions are joined as
+
+
+class JoinedPrediction(NamedTuple):
+    """A prediction as a file can hold it; `others` are the rest of an n-best list.
+
+    `text` is for a cell and `value` for JSON; a probability is one number, or one for each word.
+    `probabilities` are those of all labels.
+    """
+
+    text: str
+    value: Any
+    probability: float | list[float] | None = None
+    probabilities: Mapping[str, float] | None = None
+    score: float = float("nan")
+    others: tuple["JoinedPrediction", ...] = ()
+
+
+@dataclass(frozen=True)
+class InputFile:
+    """The inputs of a file as examples, and a function that writes the file with predictions.
+
+    An input that is None is blank: it gets no prediction. `guess` tells how a file was read whose
+    name does not say it.
+    """
+
+    format: str
+    examples: Sequence[Any]
+    write: Callable[[Sequence[JoinedPrediction | None]], Iterator[str]]
+    guess: str = ""
+
+
 @dataclass(frozen=True)
 class BadLine:
     """A line that cannot be read: the error code, the reason, and how to help."""
@@ -126,6 +158,18 @@ def parsed_file(
         bad=[(bad_line.line, f"{bad_line.code}: {bad_line.reason}") for bad_line in bad_lines],
         delimiter=result.delimiter,
     )
+
+
+def free_names(names: Sequence[str], taken: Sequence[str]) -> list[str]:
+    """Names for new columns; one that the file has already is counted on: prediction_2."""
+    found: list[str] = []
+    for name in names:
+        free, number = name, 1
+        while free in taken:
+            number += 1
+            free = f"{name}_{number}"
+        found.append(free)
+    return found
 
 
 def pluralize(number: int, what: str) -> str:

@@ -6,7 +6,7 @@ They are read, and written with predicted tags filled in; all other lines stay a
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
@@ -17,7 +17,17 @@ from ..options import Data
 from ..text.reading import read_lines
 from ..text.tag_schemes import entities, has_scheme
 from . import jsonl_tagged
-from .base import BadLine, ParseResult, ReadRequest, Sentence, parsed_file
+from .base import (
+    PROBABILITY,
+    BadLine,
+    InputFile,
+    JoinedPrediction,
+    ParseResult,
+    ReadRequest,
+    Sentence,
+    free_names,
+    parsed_file,
+)
 from .columns_roles import parse_columns
 from .delimited import ColumnLayout, RawRecord, check_record
 from .jsonl_tagged import TokenizeFunction, find_keys
@@ -175,31 +185,57 @@ def _is_comment(record: RawRecord, layout: ConllLayout) -> bool:
 
 
 _FORMATS = {".conll": "columns", ".conllu": "columns", ".bio": "columns", ".iob": "columns"}
-_FORMATS |= {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl"}
+_FORMATS |= {".tsv": "columns", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl"}
 
 
-@dataclass(frozen=True)
-class TagWriter:
-    """The untagged sentences of a file, and a function that writes the file with predicted tags."""
+def read_untagged(
+    path: Path,
+    roles: tuple[str, ...],
+    data: Data,
+    tokenize: TokenizeFunction,
+    tags: Collection[str] = (),
+) -> InputFile | None:
+    """The untagged sentences of a CoNLL or JSON lines file; None for plain text.
 
-    rows: Sequence[Sentence]
-    write: Callable[[Sequence[list[str]]], Iterator[str]]
-
-
-def tag_writer(
-    path: Path, roles: tuple[str, ...], data: Data, tokenize: TokenizeFunction
-) -> TagWriter | None:
-    """The tag writer of a CoNLL or JSON lines file; None for plain text."""
-    name = data.format if data.format != "auto" else _FORMATS.get(path.suffix.lower())
-    if name not in ("columns", "jsonl"):
+    Columns are known by the name of the file, or because most lines end with one of the `tags`.
+    """
+    if data.format == "text":
         return None
-    lines = read_lines(path, data.encoding)
+    if data.format not in ("auto", "columns", "jsonl"):
+        raise _no_sentences(data.format)
+    name = data.format if data.format != "auto" else _FORMATS.get(path.suffix.lower(), "")
+    lines, guess = read_lines(path, data.encoding), ""
+    if not name:
+        name, guess = _looks_tagged(lines, tags)
+    if not name:
+        return None
     if name == "jsonl":
-        return _json_writer(path, lines, roles, data, tokenize)
-    return _conll_writer(path, lines, roles, data)
+        return replace(_json_writer(path, lines, roles, data, tokenize), guess=guess)
+    return replace(_conll_writer(path, lines, roles, data), guess=guess)
 
 
-def _conll_writer(path: Path, lines: list[str], roles: tuple[str, ...], data: Data) -> TagWriter:
+def _looks_tagged(lines: list[str], tags: Collection[str]) -> tuple[str, str]:
+    """The format of a file whose name does not say it, and why; two empty texts for plain text."""
+    written = [line for line in lines if line.strip() and not _COMMENT.match(line)]
+    if written and re.match(r'\s*\{\s*"', written[0]):
+        return "jsonl", "its first line is a JSON object"
+    rows = [line.split() for line in written]
+    tagged = sum(len(row) > 1 and row[-1] in tags for row in rows)
+    is_even = len({len(row) for row in rows}) == 1
+    if rows and is_even and 10 * tagged >= 9 * len(rows):
+        return "columns", "its lines end with tags"
+    return "", ""
+
+
+def _no_sentences(name: str) -> UsageError:
+    return UsageError(
+        "U010",
+        f"format = {name!r}: it cannot hold words and tags",
+        help=["choose from: columns, jsonl, text"],
+    )
+
+
+def _conll_writer(path: Path, lines: list[str], roles: tuple[str, ...], data: Data) -> InputFile:
     """Tags replace the tag column; a file without one gets a new last column."""
     given, inputs = parse_columns(data.columns, roles), roles[:-1]
     layout = detect_layout(lines, ReadRequest(path, inputs, _without_tag(given)))
@@ -215,16 +251,41 @@ def _conll_writer(path: Path, lines: list[str], roles: tuple[str, ...], data: Da
     rows = [_sentence(words, layout.columns.columns) for words in sentences]
     records = {record.line: record for words in sentences for record in words}
 
-    def write(predictions: Sequence[list[str]]) -> Iterator[str]:
+    def write(predictions: Sequence[JoinedPrediction | None]) -> Iterator[str]:
         filled = {}
-        for row, tags in zip(rows, predictions, strict=True):
-            for number, tag in zip(row.lines, tags, strict=True):
+        for row, one in zip(rows, predictions, strict=True):
+            for number, tag, sure in _answers(row, one):
                 fields = records[number].fields
-                fields = [*fields[:column], tag, *fields[column + 1 :]]
+                fields = _filled([*fields[:column], tag, *fields[column + 1 :]], sure, layout)
                 filled[number] = layout.columns.delimiter.join(fields)
         yield from (filled.get(number, line) for number, line in enumerate(lines, 1))
 
-    return TagWriter(rows, write)
+    return InputFile("columns", rows, write)
+
+
+def _answers(
+    row: Sentence, prediction: JoinedPrediction | None
+) -> Iterator[tuple[int, str, float | None]]:
+    """The line of each word of a sentence, with its tag and the probability of it."""
+    if prediction is None:
+        return
+    unknown: list[float | None] = [None] * len(row.lines)
+    given = prediction.probability
+    sure = [*given] if isinstance(given, list) else unknown
+    yield from zip(row.lines, prediction.value, sure, strict=True)
+
+
+def _filled(fields: list[str], probability: float | None, layout: ConllLayout) -> list[str]:
+    """A word's columns with the probability of its tag as the last, or in MISC of CoNLL-U."""
+    if probability is None:
+        return fields
+    filled = list(fields)
+    if not layout.is_conllu:
+        return [*filled, f"{probability:.6g}"]
+    if "misc" in layout.names:
+        place, said = layout.names.index("misc"), f"p={probability:.6g}"
+        filled[place] = said if filled[place] == NO_VALUE else f"{filled[place]}|{said}"
+    return filled
 
 
 def _sentence(words: list[RawRecord], columns: Sequence[int]) -> Sentence:
@@ -239,7 +300,7 @@ def _without_tag(given: dict[str, str]) -> dict[str, str]:
 
 def _json_writer(
     path: Path, lines: list[str], roles: tuple[str, ...], data: Data, tokenize: TokenizeFunction
-) -> TagWriter:
+) -> InputFile:
     """Objects with words get tags, those with a text get spans; other keys stay."""
     given, inputs = parse_columns(data.columns, roles), roles[:-1]
     request = ReadRequest(path, inputs, _without_tag(given))
@@ -247,21 +308,32 @@ def _json_writer(
     sentences = [row for row in file.rows if isinstance(row, Sentence)]
     rows = [replace(row, fields=(*row.fields, [])) for row in sentences]
 
-    def write(predictions: Sequence[list[str]]) -> Iterator[str]:
-        for row, tags in zip(rows, predictions, strict=True):
+    def write(predictions: Sequence[JoinedPrediction | None]) -> Iterator[str]:
+        for row, one in zip(rows, predictions, strict=True):
             item: dict[str, Any] = json.loads(lines[row.line - 1])
-            key = find_keys(item, ReadRequest(path, roles, given)).tag
-            item[key] = _spans(row, tags) if row.text else tags
+            if one is not None:
+                key = find_keys(item, ReadRequest(path, roles, given)).tag
+                sure = one.probability if isinstance(one.probability, list) else []
+                item[key] = _spans(row, one.value, sure) if row.text else one.value
+                if sure and not row.text:
+                    item[free_names([PROBABILITY], list(item))[0]] = sure
             yield json.dumps(item, ensure_ascii=False)
 
-    return TagWriter(rows, write)
+    return InputFile("jsonl", rows, write)
 
 
-def _spans(row: Sentence, tags: list[str]) -> list[dict[str, Any]]:
-    """Tags as character spans: of entities, or of single words if tags mark no entities."""
+def _spans(row: Sentence, tags: list[str], sure: Sequence[float]) -> list[dict[str, Any]]:
+    """Tags as character spans: of entities, or of single words if tags mark no entities.
+
+    A span is as probable as its least certain tag.
+    """
     if has_scheme({*tags, "B"}):
-        found = entities(tags)
-        spans = [(row.word_spans[e.start][0], row.word_spans[e.end - 1][1], e.kind) for e in found]
+        words = [(one.start, one.end, one.kind) for one in entities(tags)]
     else:
-        spans = [(*span, tag) for span, tag in zip(row.word_spans, tags, strict=True)]
-    return [{"start": start, "end": end, "label": label} for start, end, label in spans]
+        words = [(place, place + 1, tag) for place, tag in enumerate(tags)]
+    places = row.word_spans
+    return [
+        {"start": places[first][0], "end": places[end - 1][1], "label": label}
+        | ({PROBABILITY: min(sure[first:end])} if sure else {})
+        for first, end, label in words
+    ]

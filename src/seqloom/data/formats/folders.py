@@ -27,11 +27,9 @@ def read(path: Path, settings: Data) -> ParseResult[Row]:
 
     The line of a row is the number of its text, from 1.
     """
-    _refuse_splits(path)
-    labelled = [folder for folder in _inside(path) if folder.is_dir()]
-    found = _texts(labelled, settings) if labelled else _lines(path, settings)
+    labelled = _has_folders(path)
     result: ParseResult[Row] = ParseResult()
-    for number, (file, line, text) in enumerate(found, 1):
+    for number, (file, line, text) in enumerate(texts_of(path, settings), 1):
         label = file.parent.name if labelled else file.stem
         if text.strip():
             result.rows.append(Row(number, (text, label)))
@@ -42,6 +40,18 @@ def read(path: Path, settings: Data) -> ParseResult[Row]:
     if not result.rows and not result.bad_lines:
         raise _no_texts(path)
     return result
+
+
+def texts_of(path: Path, settings: Data) -> Iterator[tuple[Path, int, str]]:
+    """Each text of a folder with its file and line; empty for a blank one."""
+    _refuse_splits(path)
+    folders = [folder for folder in _inside(path) if folder.is_dir()]
+    return _texts(folders, settings) if folders else _lines(path, settings)
+
+
+def _has_folders(path: Path) -> bool:
+    """Whether labels are folders; else they are files."""
+    return any(one.is_dir() for one in _inside(path))
 
 
 def splits_in(path: Path) -> dict[str, Path]:

@@ -7,7 +7,8 @@ codecs. Numbers are parsed and written here, with missing values as NaN.
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -100,6 +101,8 @@ class SeriesFile:
     step: str = ""  # the frequency: "hour", "month", "7 days"; empty without dates
     period: int = 1  # the default seasonal period of that frequency
     notes: list[str] = field(default_factory=list)  # what was guessed, a sentence each
+    are_named: bool = False  # whether a header names the observed columns
+    are_chosen: bool = False  # whether the user named them
 
 
 class TimeIndex:
@@ -162,6 +165,7 @@ class SeriesSchema:
     def __init__(self, period: int = 0, horizon: int = 0) -> None:
         self.period, self.horizon = period, horizon
         self.width, self.step, self.is_learned = 1, "", False
+        self.are_named = True
         self.names: tuple[str, ...] = ()
         self.known: tuple[str, ...] = ()
 
@@ -169,6 +173,7 @@ class SeriesSchema:
         """Fit to the training file; a note, a sentence, for each value that was chosen."""
         longest = max(len(one) for one in file.series)
         self.names, self.known, self.step = file.names, file.known, file.step
+        self.are_named = file.are_named
         self.width, notes = width, list[str]()
         if self.period >= longest:
             raise DataError(
@@ -192,6 +197,33 @@ class SeriesSchema:
             notes.append(f"forecast horizon: {steps} (--set task.horizon)")
         self.is_learned = True
         return notes
+
+    def select(self, file: SeriesFile, path: str) -> SeriesFile:
+        """The learned columns of a file, in their order; an error if it has none of them.
+
+        Columns without names go by their places, and those that the user named are taken.
+        """
+        if not (self.are_named and file.are_named) or file.are_chosen:
+            return file
+        plain = [name.casefold() for name in file.names]
+        found = [plain.index(name.casefold()) for name in self.names if name.casefold() in plain]
+        if not found or (self.width > 1 and len(found) < len(self.names)):
+            raise self._no_column(file, plain, path)
+        if found == list(range(len(file.names))):
+            return file
+        series = [replace(one, values=one.values[:, found]) for one in file.series]
+        return replace(file, series=series, names=tuple(file.names[place] for place in found))
+
+    def _no_column(self, file: SeriesFile, plain: list[str], path: str) -> DataError:
+        """An error for a file that lacks a learned column."""
+        missing = next(name for name in self.names if name.casefold() not in plain)
+        return DataError(
+            "D227",
+            f'"{Path(path).name}" has no column "{missing}", which the model has learned',
+            place=Place(path, 1),
+            notes=[f"found: {', '.join(file.names[:10])}{', …' * (len(file.names) > 10)}"],
+            help=["--columns value=COLUMN   forecast another column, which you name"],
+        )
 
     def must_match(self, file: SeriesFile, width: int, path: str) -> None:
         """Refuse a file whose columns are not those of the training file."""

@@ -16,7 +16,7 @@ from .resample import to_regular_steps
 from .table import read_table
 from .ts import read_ts
 
-__all__ = ["looks_like_series", "read_series"]
+__all__ = ["TABLE_EXTENSIONS", "looks_like_series", "parse_series", "read_series"]
 
 _READERS = {
     "table": read_table,
@@ -29,6 +29,7 @@ _READERS = {
     "jsonl": read_jsonl,
     "ts": read_ts,
 }
+TABLE_EXTENSIONS = {".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".ts", ".gz"}
 _EXTENSIONS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".ts": "ts"}
 
 
@@ -39,7 +40,11 @@ def read_series(path: Path, settings: Data) -> SeriesFile:
     static=size,label=class; with time=none, rows are time steps in their order. Other roles are
     guessed, with a sentence for each guess in the `notes` of the result.
     """
-    lines = read_lines(path, settings.encoding, unpack=True)
+    return parse_series(read_lines(path, settings.encoding, unpack=True), path, settings)
+
+
+def parse_series(lines: list[str], path: Path, settings: Data) -> SeriesFile:
+    """The time series of the lines of a file."""
     name = _format(path, lines) if settings.format == "auto" else settings.format
     if name not in _READERS:
         raise UsageError(

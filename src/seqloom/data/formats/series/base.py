@@ -35,6 +35,8 @@ class RawSeriesFile:
     known: tuple[str, ...] = ()
     time: str = ""  # the name of the column of times, if there is one
     notes: list[str] = field(default_factory=list)
+    are_named: bool = False  # whether a header names the columns
+    are_chosen: bool = False  # whether the user did
 
 
 def infinite_value(path: Path, line: int, text: str, column: str) -> DataError:

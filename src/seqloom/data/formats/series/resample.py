@@ -4,7 +4,7 @@ What pandas calls `asfreq`: the frequency is inferred, and nothing is aggregated
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -27,7 +27,7 @@ def to_regular_steps(file: RawSeriesFile) -> SeriesFile:
     grid = _time_grid(file, series, notes) if file.time else None
     if grid is None:
         regular = [_in_order(raw) for raw in series]
-        return SeriesFile(regular, file.names, file.known, notes=notes)
+        return _file(file, regular, notes)
     _reverse(series, grid, notes)
     if grid.step is not None and grid.step.name:
         notes.append(f"the step is {_article(grid.step.name)} (from {file.time})")
@@ -38,7 +38,15 @@ def to_regular_steps(file: RawSeriesFile) -> SeriesFile:
         if file.known:
             notes.append("known inputs in gaps are those of the step before")
     step, period = (grid.step.name, grid.step.period) if grid.step else ("", 1)
-    return SeriesFile(regular, file.names, file.known, step, period, notes)
+    return replace(_file(file, regular, notes), step=step, period=period)
+
+
+def _file(file: RawSeriesFile, series: list[TimeSeries], notes: list[str]) -> SeriesFile:
+    """The series with the names of their columns."""
+    chosen, named = file.are_chosen, file.are_named
+    return SeriesFile(
+        series, file.names, file.known, notes=notes, are_named=named, are_chosen=chosen
+    )
 
 
 @dataclass

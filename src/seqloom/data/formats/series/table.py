@@ -34,6 +34,7 @@ class SeriesTable:
     delimiter: str
     num_fields: int  # of a row
     is_lenient: bool  # cells that cannot be read are missing values
+    has_header: bool
     notes: list[str] = field(default_factory=list)
 
     def number(self, record: RawRecord, column: int) -> float:
@@ -61,7 +62,9 @@ def read_table(lines: list[str], path: Path, settings: Data) -> RawSeriesFile:
     columns = assign_columns(profile, given, settings.format, table.notes)
     if columns.layout == "rows":
         return _rows(table, columns)
-    return _steps(table, columns)
+    file = _steps(table, columns)
+    file.are_named, file.are_chosen = table.has_header, "value" in given
+    return file
 
 
 def _table(lines: list[str], path: Path, settings: Data) -> SeriesTable:
@@ -91,7 +94,7 @@ def _table(lines: list[str], path: Path, settings: Data) -> SeriesTable:
     rest = records[1:] if has_header else records
     if not rest:
         raise no_rows(path)
-    return SeriesTable(path, header, rest, delimiter, usual, settings.skip_bad)
+    return SeriesTable(path, header, rest, delimiter, usual, settings.skip_bad, has_header)
 
 
 def _delimiter(lines: list[str]) -> str:

@@ -176,8 +176,8 @@ RECIPES = {
         "expected a time like 90s, 10m or 2h",
     ),
     "negative": (
-        "[model]\nname='encoder-decoder'\n[training]\nepochs=0\n",
-        "epochs must be at least 1",
+        "[model]\nname='encoder-decoder'\n[training]\nepochs=-1\n",
+        "epochs must not be negative",
     ),
 }
 

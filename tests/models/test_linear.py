@@ -5,15 +5,17 @@ import pytest
 import torch
 from torch import nn
 
+import seqloom
 from seqloom.batch import Batch, Sequences
 from seqloom.model import Search
 from seqloom.models.linear import DLinear, NLinear, forward_filled
 from seqloom.nn.forecast.options import ForecastOptions
 from seqloom.nn.forecast.windows import forecast_batch
+from seqloom.recipe import Recipe
 from seqloom.signature import Form, Series, Signature
 
 SIGNATURE = Signature(Form.FORECAST, Series(3, 0, 1, 5), Series(3, 0, 1, 5))
-OUTLOOK = ForecastOptions(output="squared", ahead="direct", look_back=12)
+OUTLOOK = ForecastOptions(output="squared", ahead="direct", look_back=12, center="none")
 
 
 def made(kind=NLinear, **options):
@@ -85,3 +87,24 @@ def test_what_is_missing_is_as_before_it():
     found = forward_filled(piece, 7)[:, 0]
     np.testing.assert_array_equal(found[0], [1, 1, 1, 1, 1, 3, 3])
     np.testing.assert_array_equal(found[1], np.zeros(7))
+
+
+def test_a_short_series_is_learned_by_default(tmp_path):
+    """Twelve years of months that grow: better than the value of a year ago, without options."""
+    months = np.arange(144)
+    rise = (100 + 2 * months) * (1 + 0.2 * np.sin(months * np.pi / 6))
+    noisy = rise * np.random.default_rng(0).normal(1, 0.02, 144)
+    dates = [f"{1949 + month // 12}-{month % 12 + 1:02d}" for month in months]
+    rows = [f"{date},{value:.1f}\n" for date, value in zip(dates, noisy, strict=True)]
+    (tmp_path / "sales.csv").write_text("month,sales\n" + "".join(rows))
+    recipe = Recipe(
+        {"train": str(tmp_path / "sales.csv")},
+        {"name": "forecast"},
+        {"name": "nlinear"},
+        {"probes": 0},
+    )
+    errors = [
+        seqloom.train(recipe, model=name, runs=tmp_path / "runs").evaluate().values()["mase"]
+        for name in ("nlinear", "seasonal-naive")
+    ]
+    assert errors[0] < 0.7 * errors[1]

@@ -11,6 +11,7 @@ from seqloom.runs.run import CARD
 from seqloom.runs.train import train
 from seqloom.training import loop
 from seqloom.training.checkpoints import load_arrays
+from seqloom.training.options import Training
 
 NAN = math.nan
 
@@ -137,3 +138,15 @@ def test_the_monitored_metric_chooses(scripted, monitor, best):
     )
     evaluations = [event for event in run.events() if event["kind"] == "eval"]
     assert run.events()[-1]["best_step"] == evaluations[best - 1]["step"]
+
+
+def test_small_data_gets_enough_steps_and_few_evaluations(data):
+    """Ten passes are the default, or as many as 500 steps need; a number that is given counts."""
+    assert [Training().passes(batches) for batches in (0, 2, 49, 50, 5000)] == [10, 250, 11, 10, 10]
+    assert Training(epochs=3).passes(2) == 3
+    recipe = classifier(data, epochs=0, batch_size=64)
+    run = train(recipe.with_settings({"training.max_steps": 60}), name="few", runs=data / "runs")
+    evaluated = [event["step"] for event in run.events() if event["kind"] == "eval"]
+    assert evaluated == [25, 50, 60], "an epoch has one step"
+    shorter = train(classifier(data, epochs=2, batch_size=64), name="two", runs=data / "runs")
+    assert [event["step"] for event in shorter.events() if event["kind"] == "eval"] == [1, 2]

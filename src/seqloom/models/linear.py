@@ -17,7 +17,7 @@ from ..signature import Form, Series, Signature
 from .forecaster import DirectForecaster, ForecastStepper, series_spaces
 from .neural import Neural
 
-DIRECT = ForecastOptions(output="squared", ahead="direct", look_back=336)  # two weeks, hourly
+DIRECT = ForecastOptions(output="squared", ahead="direct", center="none")
 
 
 class LinearForecaster(Neural, ABC):

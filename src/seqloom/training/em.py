@@ -60,7 +60,7 @@ class EM(Learner):
         likelihood = float(totals.log_likelihood) / max(1, self.tokens)
         gain, self.likelihood = likelihood - self.likelihood, likelihood
         self.passes += 1
-        if gain < self.model.tolerance or self.passes == self.settings.epochs:
+        if gain < self.model.tolerance or self.passes == self.settings.passes():
             self.start, self.passes, self.likelihood = self.start + 1, 0, -inf
 
     def _epochs(self) -> int:
@@ -70,7 +70,7 @@ class EM(Learner):
     def _progress(self, share: float) -> float:
         """How far training is: by passes, steps or time, whichever ends it first."""
         settings = self.settings
-        passes = (self.start + (self.passes + share) / settings.epochs) / self.model.restarts
+        passes = (self.start + (self.passes + share) / settings.passes()) / self.model.restarts
         steps = self.step / settings.max_steps if settings.max_steps else 0.0
         return max(passes, steps, self.seconds / settings.seconds())
 

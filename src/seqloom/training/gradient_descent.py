@@ -16,7 +16,7 @@ from ..errors import TrainingError
 from ..model import GradientTrained, SegmentLoss, State, Stateful
 from .learner import Learner, Snapshot, Step
 from .optimizers import OPTIMIZERS, factor
-from .options import Training, cpu_seconds
+from .options import EVALUATION_STEPS, USUAL_EPOCHS, Training, cpu_seconds
 
 
 class GradientDescent(Learner):
@@ -36,6 +36,7 @@ class GradientDescent(Learner):
         self.average = [w.detach().clone() for w in self.parameters] if settings.ema_decay else []
         self.evaluated: list[list[Tensor]] = []  # the weights at the last evaluations
         self.step, self.epoch, self.place = 0, 0, 0
+        self.epochs = settings.passes(_full_epoch(batches))
         self.seconds, self.slowed = 0.0, 1.0
         self._last: dict[str, float] = {}
         self._alarming = EXPLODED
@@ -80,6 +81,11 @@ class GradientDescent(Learner):
             not isinstance(self.batches, CurriculumLoader)
             or self.batches.level == self.batches.last_level
         )
+
+    @property
+    def evaluation_interval(self) -> int:
+        has_more = not self.settings.epochs and self.epochs > USUAL_EPOCHS
+        return EVALUATION_STEPS if has_more else 1
 
     def _loss(self, batch: Batch) -> Tensor:
         """The loss of whole sequences, or of a segment with the carried state (truncated BPTT)."""
@@ -132,7 +138,7 @@ class GradientDescent(Learner):
         settings = self.settings
         epochs = self.epoch + self.place / len(self.batches.epoch(self.epoch))
         steps = self.step / settings.max_steps if settings.max_steps else 0.0
-        return max(epochs / settings.epochs, steps, self.seconds / settings.seconds())
+        return max(epochs / self.epochs, steps, self.seconds / settings.seconds())
 
     @contextmanager
     def evaluation_weights(self) -> Iterator[None]:
@@ -201,6 +207,11 @@ class _Reader(Stateful, SegmentLoss, Protocol):
 EXPLODED = 1e4  # a gradient longer than this, unclipped, is worth a warning
 GATED = "--set model.cell=lstm   a gated cell, where the model is recurrent"
 _FACTS = ("step", "epoch", "place", "seconds", "slowed")
+
+
+def _full_epoch(batches: DataLoader) -> int:
+    """The number of batches in an epoch; 0 where a curriculum makes it grow."""
+    return 0 if isinstance(batches, CurriculumLoader) else len(batches.epoch(0))
 
 
 def _copy(origin: Iterable[Tensor], to: Iterable[Tensor]) -> None:

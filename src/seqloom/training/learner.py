@@ -43,6 +43,11 @@ class Learner(ABC):
         """Whether a curriculum is at its last level; on easier ones metrics need not improve."""
         return True
 
+    @property
+    def evaluation_interval(self) -> int:
+        """The least number of steps between two evaluations that come after an epoch."""
+        return 1
+
     @abstractmethod
     def steps(self) -> Iterator[Step]:
         """Train from the last snapshot to the end."""

@@ -166,7 +166,9 @@ class Trainer:
                 return True
         if settings.evaluate_steps:
             return step.number % settings.evaluate_steps == 0
-        return step.ends_epoch and not settings.evaluate_seconds
+        since = step.number - self.standing.evaluated_step
+        is_late = since >= self.learner.evaluation_interval
+        return step.ends_epoch and is_late and not settings.evaluate_seconds
 
     def evaluate(self, checkpointer: Checkpointer) -> Iterator[Event]:
         """Evaluate, save the weights if they are the best so far, and write a checkpoint."""

@@ -1,5 +1,6 @@
 """The [training] table of a recipe: hyperparameters of training."""
 
+import math
 import re
 import time
 from dataclasses import dataclass
@@ -8,6 +9,10 @@ from typing import Literal
 from ..data.loading.curriculum import CurriculumName
 from ..errors import UsageError
 
+USUAL_EPOCHS, ENOUGH_STEPS = 10, 500
+EVALUATION_STEPS = (
+    25  # at least so many between two evaluations, where epochs are as many as needed
+)
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -24,7 +29,9 @@ class Training:
     """How a model is trained.
 
     Args:
-        epochs: The number of passes over the training data.
+        epochs: The number of passes over the training data. 0 is 10, or as many more as gradient
+            descent needs to take 500 steps where there are few examples; such short epochs are
+            evaluated every 25 steps or more.
         max_steps: The maximum number of optimizer steps; 0 is no limit.
         max_time: The longest training may work, as 90s, 10m or 2h; empty is no limit. Time in which
             its process is stopped, or waits for others that are busy, does not count, nor do
@@ -70,7 +77,7 @@ class Training:
         seed: Random seed.
     """
 
-    epochs: int = 10
+    epochs: int = 0
     max_steps: int = 0
     max_time: str = ""
     batch_size: int = 64
@@ -101,10 +108,11 @@ class Training:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "batch_size", "bptt", "evaluate_examples"):
+        for name in ("batch_size", "bptt", "evaluate_examples"):
             if getattr(self, name) < 1:
                 raise UsageError("U010", f"[training] {name} must be at least 1")
         for name in (
+            "epochs",
             "learning_rate",
             "max_grad_norm",
             "l1",
@@ -132,6 +140,11 @@ class Training:
                 "U010", "[training] ema_decay and average_checkpoints exclude each other"
             )
         self.seconds()
+
+    def passes(self, batches: int = 0) -> int:
+        """The number of passes: `epochs`, or what is enough for this many batches in a pass."""
+        enough = math.ceil(ENOUGH_STEPS / batches) if batches else 0
+        return self.epochs or max(USUAL_EPOCHS, enough)
 
     def seconds(self) -> float:
         """The time budget in seconds; infinite where none is set."""

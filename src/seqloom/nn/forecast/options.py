@@ -33,7 +33,7 @@ class ForecastOptions:
     output: OutputName = "gaussian"
     ahead: Literal["sampled", "direct"] = "sampled"
     look_back: int = 0
-    center: CenterName = "none"
+    center: CenterName = "last"
     paths: int = 200
     patch: int = 1
 

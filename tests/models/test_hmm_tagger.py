@@ -10,8 +10,10 @@ import pytest
 from seqloom.batch import Batch, Sequences, collate
 from seqloom.errors import ModelError
 from seqloom.model import Search
+from seqloom.models import hmm_tagger
 from seqloom.models.hmm_tagger import HMMTagger
 from seqloom.signature import Columns, Form, Labels, Letters, Signature, Tokens
+from seqloom.statistical.hmm.trigram import TrigramTransitions
 from seqloom.statistical.ngram.smoothing import UNSEEN_COUNT, deleted_interpolation
 from seqloom.statistical.ngram.suffixes import SuffixModel
 from seqloom.tasks.tag import Tag, Tagged
@@ -48,11 +50,16 @@ def _some(sequences, part):
     return Sequences(sequences.values[part::2], sequences.lengths[part::2])
 
 
-@pytest.mark.parametrize("options", [{"order": 1}, {"order": 2}, {"order": 2, "case": False}])
+@pytest.mark.parametrize(
+    "options",
+    [{"order": 1}, {"order": 2}, {"order": 2, "case": False}, {"order": 2, "prune": 1e-30}],
+)
 @pytest.mark.parametrize("barred", [frozenset(), frozenset({(0, 0), (3, 1), (1, 2), (2, 3)})])
 @pytest.mark.parametrize("seed", range(2))
-def test_what_it_finds_is_the_best_of_all(options, barred, seed):
+def test_what_it_finds_is_the_best_of_all(options, barred, seed, monkeypatch):
     """Viterbi, k best and posteriors, against every sequence of labels there is."""
+    if "prune" in options:
+        monkeypatch.setattr(hmm_tagger, "EXACT_TRANSITIONS", 0)
     model = counted(Labels(3, barred), seed, **options)
     source = Sequences(sentences(seed + 5).source.values[:1, :4], np.array([4]))
     every = np.array(list(product(range(3), repeat=4)))
@@ -151,17 +158,57 @@ def test_without_letters_words_seen_once_stand_for_unknown_ones():
 
 
 def test_options_that_cannot_be_are_refused():
-    for options in ({"order": 3}, {"smoothing": -1.0}):
+    for options in ({"order": 3}, {"smoothing": -1.0}, {"prune": 0.0}):
         with pytest.raises(ModelError) as told:
             counted(**options)
         assert told.value.code == "M300"
 
 
-def test_too_many_labels_for_two_back_are_refused():
+def test_too_many_labels_are_refused():
     with pytest.raises(ModelError, match="too many transitions") as told:
-        counted(Labels(300))
-    assert told.value.code == "M300" and told.value.help == ("--set model.order=1",)
+        HMMTagger(Signature(Form.EACH, WORDS, Labels(5000)))
+    assert told.value.code == "M300" and told.value.help == ("--set model.case=false",)
     assert HMMTagger(Signature(Form.EACH, Tokens(9), Labels(300)), order=1).states == 300
+
+
+def test_sparse_trigrams_are_deleted_interpolation():
+    """Also where a label scheme forbids bigrams, and of a part of the labels."""
+    chance, size = np.random.default_rng(4), 6
+    dense = (chance.integers(0, 5, (size,) * 3) * (chance.random((size,) * 3) < 0.3)).astype(float)
+    allowed = chance.random((size, size)) < 0.8
+    allowed[:, 2] = True
+    right = np.where(allowed, deleted_interpolation(dense)[0], 0.0)
+    right /= right.sum(-1, keepdims=True)
+    trigrams = np.argwhere(dense)[::-1]
+    made = TrigramTransitions.from_counts(trigrams, dense[tuple(trigrams.T)], allowed)
+    every = np.array(list(product(range(size), repeat=3))).T
+    np.testing.assert_allclose(np.exp(made.log_probs(*every)), right.ravel(), atol=1e-12)
+    kept = np.array([1, 2, 4])
+    band = np.exp(made.chain(kept).transitions).reshape(4, 3, 3)  # the last row: no label before
+    which = np.append(kept, size - 1)
+    np.testing.assert_allclose(band, right[np.ix_(which, kept, kept)], atol=1e-12)
+
+
+def test_many_labels_are_pruned_and_kept():
+    """With 150 labels, each at home after another: what is pruned hardly matters."""
+    labels, chance = 150, np.random.default_rng(2)
+    rows = [(start + 7 * np.arange(12)) % labels for start in chance.integers(0, labels, 400)]
+    target = Sequences.pad(rows)
+    source = Sequences.pad([4 + row // 3 for row in rows])  # a word for three labels
+    signature = Signature(Form.EACH, Tokens(60), Labels(labels))
+    exact, pruned = (HMMTagger(signature, prune=prune) for prune in (1e-12, 1e-4))
+    for model in (exact, pruned):
+        model.update(model.statistics(Batch(source, target)))
+    asked = Batch(_some(source, 0), _some(target, 0))
+    found = pruned.predict(asked.source, Search())
+    assert (found.target.values == asked.target.values).mean() > 0.99
+    right = exact.log_prob(asked)
+    np.testing.assert_allclose(pruned.log_prob(asked), right, rtol=1e-3, atol=1e-2)
+    assert (right <= 0).all()
+    again = HMMTagger(signature)
+    again.restore(pruned.weights())
+    np.testing.assert_array_equal(again.log_prob(asked), pruned.log_prob(asked))
+    assert again.num_parameters() < 200 * labels + 3 * 400 * 14 + 60 * labels
 
 
 def test_counting_and_tagging_need_no_torch(data):

@@ -14,10 +14,18 @@ from ..prediction import Hypothesis
 from ..signature import UNKNOWN, Columns, Form, Labels, Letters, Signature, Tokens
 from ..statistical.hmm import compiled
 from ..statistical.hmm.chain import EmissionScores, LinearChain
+from ..statistical.hmm.trigram import (
+    Lattice,
+    TrigramTransitions,
+    best_labels,
+    log_partitions,
+    pruned_lattices,
+)
 from ..statistical.ngram.smoothing import UNSEEN_COUNT, deleted_interpolation
 from ..statistical.ngram.suffixes import SuffixModel
 
-MAX_TRANSITIONS = 1 << 24  # entries of the transition counts; several such arrays are in memory
+MAX_TRANSITIONS = 1 << 24  # entries of a table of label pairs; several such arrays are in memory
+EXACT_TRANSITIONS = 1 << 21  # entries of a second-order table that is stored whole
 RARE = 10  # words with at most this count train the suffix model
 
 
@@ -25,10 +33,10 @@ RARE = 10  # words with at most this count train the suffix model
 class TagCounts:
     """Sufficient statistics: counts of label n-grams, and of words with their labels.
 
-    Adding two of them only concatenates the rows of words; they are summed in `update`.
+    Adding two of them only concatenates the rows; they are summed in `update`.
     """
 
-    ngrams: Float[np.ndarray, "*labels"]
+    ngrams: tuple[Int[np.ndarray, "_ labels"], ...]  # the labels of an n-gram, count
     rows: tuple[Int[np.ndarray, "_ columns"], ...]  # word, letters, label, count
 
     def __add__(self, other: "TagCounts") -> "TagCounts":
@@ -52,10 +60,16 @@ class HMMTagger(Model):
 
     All probabilities are estimated from counts of labelled data. Transition probabilities are
     interpolated between n-gram orders, and emissions of unknown words come from their suffixes, as
-    in TnT. Inference is exact.
+    in TnT.
+
+    Inference is exact for up to 127 labels, half as many if `case` splits them. With more, a
+    second-order chain is pruned from coarse to fine (Charniak & Johnson, 2005): exact over the
+    labels that a first-order chain finds likely in a sentence.
 
     Args:
         order: Order of the Markov chain of labels: 1 (bigrams) or 2 (trigrams).
+        prune: Posterior probability under the first-order chain below which a label is pruned,
+            where there are too many labels for exact inference of the second order.
         smoothing: Pseudocount of the labels that a word's suffix suggests; 0 allows a known word
             only labels it had in training.
         case: Split every state into one for capitalised words and one for others, if the task gives
@@ -74,6 +88,7 @@ class HMMTagger(Model):
         signature: Signature,
         *,
         order: int = 2,
+        prune: float = 1e-4,
         smoothing: float = 1.0,
         case: bool = True,
         decoding: Literal["viterbi", "posterior"] = "viterbi",
@@ -83,30 +98,35 @@ class HMMTagger(Model):
             raise _wrong(f"order = {order}: expected 1 or 2", "order=2")
         if smoothing < 0:
             raise _wrong(f"smoothing = {smoothing:g} must not be negative", "smoothing=1")
+        if not 0 < prune < 1:
+            raise _wrong(f"prune = {prune:g} must be between 0 and 1", "prune=0.0001")
         self.order, self.smoothing, self.decoding = order, smoothing, decoding
+        self.prune = prune
         self._letters, words, target = _parts(signature)
         self.labels, self._pairs = target.size, target.forbidden
         self._capitals = sorted(self._letters.capitals) if case and self._letters else []
         self.states = self.labels * (
             2 if self._capitals else 1
         )  # a label, of a capitalised word or another
-        if (self.states + 1) ** (order + 1) > MAX_TRANSITIONS:
+        if (self.states + 1) ** 2 > MAX_TRANSITIONS:
             raise _wrong(
                 f"order = {order}: {self.labels:,} labels have too many transitions to count",
-                f"order={max(1, order - 1)}" if order > 1 else "case=false",
+                "case=false" if self._capitals else "order=1",
             )
-        uniform = np.full((self.states + 1,) * (order + 1), 1 / (self.states + 1))
+        is_whole = (self.states + 1) ** (order + 1) <= EXACT_TRANSITIONS
         prior = np.full(self.states, 1 / self.states)
         endings = SuffixModel.uniform(self._letters.size if self._letters else 1, self.labels)
+        uniform: np.ndarray | TrigramTransitions = TrigramTransitions.uniform(~self._forbidden())
+        if order == 1 or is_whole:
+            uniform = np.full((self.states + 1,) * (order + 1), 1 / (self.states + 1))
         self._set(uniform, prior, np.zeros((words, self.labels)), endings)
 
     def statistics(self, batch: Batch) -> TagCounts:
         rows, labels = self._rows(batch.source), batch.target.values[batch.target.mask]
-        counts = np.zeros((self.states + 1,) * (self.order + 1))
-        np.add.at(counts, self._ngrams(self._states(batch), batch.target.lengths), 1)
-        return TagCounts(
-            counts, (sum_counts(np.column_stack([rows, labels, np.ones_like(labels)])),)
-        )
+        ngrams = self._ngrams(self._states(batch), batch.target.lengths)
+        parts = [*ngrams, np.ones_like(ngrams[0])], [rows, labels, np.ones_like(labels)]
+        found = [(sum_counts(np.column_stack(columns)),) for columns in parts]
+        return TagCounts(*found)
 
     def update(self, statistics: TagCounts) -> None:
         rows = sum_counts(np.concatenate(statistics.rows))
@@ -124,9 +144,20 @@ class HMMTagger(Model):
         endings = SuffixModel.from_counts(
             self._endings.size, letters, self._is_capital(types), by_type
         )
-        unigrams = statistics.ngrams.sum(axis=tuple(range(self.order)))[:-1] + UNSEEN_COUNT
-        transitions = deleted_interpolation(statistics.ngrams)[0]
-        self._set(transitions, unigrams / unigrams.sum(), words, endings)
+        ngrams = sum_counts(np.concatenate(statistics.ngrams))
+        unigrams = np.bincount(ngrams[:, -2], ngrams[:, -1], self.states + 1)[:-1] + UNSEEN_COUNT
+        self._set(self._interpolated(ngrams), unigrams / unigrams.sum(), words, endings)
+
+    def _interpolated(
+        self, ngrams: Int[np.ndarray, "seen columns"]
+    ) -> Float[np.ndarray, "*labels"] | TrigramTransitions:
+        """Transition probabilities by deleted interpolation, from distinct n-grams and counts."""
+        counts = ngrams[:, -1].astype(np.float64)
+        if isinstance(self._transitions, TrigramTransitions):
+            return TrigramTransitions.from_counts(ngrams[:, :-1], counts, ~self._forbidden())
+        table = np.zeros((self.states + 1,) * (self.order + 1))
+        table[tuple(ngrams[:, :-1].T)] = counts
+        return deleted_interpolation(table)[0]
 
     def log_prob(self, batch: Batch) -> Float[np.ndarray, " batch"]:
         emissions, lengths, states = (
@@ -136,10 +167,14 @@ class HMMTagger(Model):
         )
         mask, emission_scores = batch.target.mask, np.zeros(batch.target.values.shape)
         emission_scores[mask] = emissions.table[emissions.index, states[mask]]
-        transitions = self._log_transitions[self._ngrams(states, lengths)]
+        ngrams = self._ngrams(states, lengths)
+        if isinstance(self._transitions, TrigramTransitions):
+            transitions = self._transitions.log_probs(*ngrams)
+        else:
+            transitions = self._log_transitions[ngrams]
         rows = np.repeat(np.arange(len(lengths)), (lengths + 1) * (lengths > 0))
         scores = np.bincount(rows, transitions, len(lengths)) + emission_scores.sum(1)
-        return _conditional(scores, compiled.log_partitions(self._chain, emissions))
+        return _conditional(scores, log_partitions(self._lattices(emissions)))
 
     def predict(self, source: Sequences, search: Search) -> Prediction:
         if search.nbest > 1:
@@ -150,10 +185,11 @@ class HMMTagger(Model):
             labels = self._label_probabilities(source, emissions).argmax(-1)
             log_probs = self.log_prob(Batch(source, Sequences(labels, source.lengths)))
         else:
-            path, scores = compiled.viterbi(self._chain, emissions)
+            lattices = self._lattices(emissions)
+            states, scores = best_labels(lattices)
             labels = np.zeros(source.values.shape[:2], dtype=np.int64)
-            labels[source.mask] = self._chain.column[path] % self.labels
-            log_probs = _conditional(scores, compiled.log_partitions(self._chain, emissions))
+            labels[source.mask] = states % self.labels
+            log_probs = _conditional(scores, log_partitions(lattices))
         target = Sequences(labels, source.lengths)
         return Prediction(target, log_probs, probabilities=probabilities)
 
@@ -170,22 +206,26 @@ class HMMTagger(Model):
         """Filtering, smoothing and Viterbi path of a sentence; the states are its labels."""
         one = Sequences(source.values[:1, : source.lengths[0]], source.lengths[:1])
         emissions = self._emission_scores(one)
-        states = compiled.filtered_marginals(self._chain, emissions)
-        filtered = states.reshape(len(states), -1, self.labels).sum(1)
-        path, _ = compiled.viterbi(self._chain, emissions)
-        labels = self._chain.column[path] % self.labels
-        return StatePosterior(filtered, self._label_probabilities(one, emissions)[0], labels)
+        (lattice,) = lattices = self._lattices(emissions)
+        filtered = lattice.over_all(
+            compiled.filtered_marginals(lattice.chain, lattice.scores), self.states
+        )
+        labels = best_labels(lattices)[0] % self.labels
+        smoothed = self._label_probabilities(one, emissions)[0]
+        return StatePosterior(self._of_labels(filtered), smoothed, labels)
 
     def best_labels(self, source: Sequences, count: int) -> list[tuple[Hypothesis, ...]]:
         """The most probable sequences of labels of each source, best first (k-best Viterbi)."""
         emissions = self._emission_scores(source)
-        totals = compiled.log_partitions(self._chain, emissions).tolist()
-        ranked = compiled.best_paths(self._chain, emissions, count)
+        lattices = self._lattices(emissions)
+        totals = log_partitions(lattices).tolist()
+        ranked = [
+            [(lattice.path_labels(path) % self.labels, score) for path, score in paths]
+            for lattice in lattices
+            for paths in compiled.best_paths(lattice.chain, lattice.scores, count)
+        ]
         return [
-            tuple(
-                Hypothesis(self._chain.column[path] % self.labels, score - total, score - total)
-                for path, score in paths
-            )
+            tuple(Hypothesis(labels, score - total, score - total) for labels, score in paths)
             for paths, total in zip(ranked, totals, strict=True)
         ]
 
@@ -194,21 +234,36 @@ class HMMTagger(Model):
             "endings.codes": self._endings.codes,
             "endings.chances": self._endings.probabilities,
         }
-        return {"moves": self._transitions, "prior": self._prior, "words": self._words, **endings}
+        moves = self._transitions
+        arrays = moves.arrays() if isinstance(moves, TrigramTransitions) else {"moves": moves}
+        return {**arrays, "prior": self._prior, "words": self._words, **endings}
 
     def restore(self, weights: Mapping[str, np.ndarray]) -> None:
-        mine = self.weights()
-        if weights.keys() != mine.keys() or any(
-            weights[name].shape != mine[name].shape for name in ("moves", "prior", "words")
+        size = self.states + 1
+        shapes = {"prior": self._prior.shape, "words": self._words.shape}
+        # A whole table also where this version would prune: an earlier one stored it so.
+        is_whole = "moves" in weights
+        shapes |= (
+            {"moves": (size,) * (self.order + 1)} if is_whole else {"moves.lower": (size,) * 2}
+        )
+        others = {"endings.codes", "endings.chances"}
+        others |= set() if is_whole else {"moves.keys", "moves.upper"}
+        if weights.keys() != {*shapes, *others} or any(
+            weights[name].shape != shape for name, shape in shapes.items()
         ):
             raise ModelError("M111", "the weights do not fit this hidden Markov model")
         codes, probabilities = weights["endings.codes"], weights["endings.chances"]
         endings = SuffixModel(self._endings.size, codes, probabilities)
-        self._set(weights["moves"], weights["prior"], weights["words"], endings)
+        moves: np.ndarray | TrigramTransitions
+        if is_whole:
+            moves = weights["moves"]
+        else:
+            moves = TrigramTransitions.from_arrays(weights, ~self._forbidden())
+        self._set(moves, weights["prior"], weights["words"], endings)
 
     def _set(
         self,
-        transitions: Float[np.ndarray, "*labels"],
+        transitions: Float[np.ndarray, "*labels"] | TrigramTransitions,
         prior: Float[np.ndarray, " states"],
         words: Float[np.ndarray, "words labels"],
         endings: SuffixModel,
@@ -216,6 +271,8 @@ class HMMTagger(Model):
         """Set the parameters, and the lattice of log-probabilities that follows from them."""
         self._transitions, self._prior = transitions, prior
         self._words, self._endings = words, endings
+        if isinstance(transitions, TrigramTransitions):
+            return
         possible = np.where(self._forbidden(), 0.0, transitions)
         with np.errstate(divide="ignore"):
             log = np.log(possible / np.maximum(possible.sum(-1, keepdims=True), 1e-300))
@@ -289,9 +346,27 @@ class HMMTagger(Model):
         self, source: Sequences, emissions: EmissionScores
     ) -> Float[np.ndarray, "batch time labels"]:
         probabilities = np.zeros((*source.values.shape[:2], self.labels))
-        states = compiled.posteriors(self._chain, emissions).marginals
-        probabilities[source.mask] = states.reshape(len(states), -1, self.labels).sum(1)
+        found = [
+            lattice.over_all(
+                compiled.posteriors(lattice.chain, lattice.scores).marginals, self.states
+            )
+            for lattice in self._lattices(emissions)
+        ]
+        probabilities[source.mask] = self._of_labels(np.concatenate(found))
         return probabilities
+
+    def _of_labels(
+        self, states: Float[np.ndarray, "positions states"]
+    ) -> Float[np.ndarray, "positions labels"]:
+        """Probabilities of labels: those of their states, of capitalised words and others."""
+        total: np.ndarray = states.reshape(len(states), -1, self.labels).sum(1)
+        return total
+
+    def _lattices(self, emissions: EmissionScores) -> list[Lattice]:
+        """The lattices of all sequences together, or of each one where they are pruned."""
+        if isinstance(self._transitions, TrigramTransitions):
+            return pruned_lattices(self._transitions, emissions, self.prune)
+        return [Lattice(self._chain, emissions, np.arange(self.states))]
 
 
 def _parts(signature: Signature) -> tuple[Letters | None, int, Labels]:
@@ -308,8 +383,12 @@ def _parts(signature: Signature) -> tuple[Letters | None, int, Labels]:
 def _conditional(
     scores: Float[np.ndarray, " batch"], totals: Float[np.ndarray, " batch"]
 ) -> Float[np.ndarray, " batch"]:
-    """log p(y | x) = log p(y, x) - log p(x); -inf where no sequence of labels is possible."""
-    return np.where(totals > -np.inf, scores - np.where(totals > -np.inf, totals, 0.0), -np.inf)
+    """log p(y | x) = log p(y, x) - log p(x); -inf where no sequence of labels is possible.
+
+    At most 0, also for labels that are not in the pruned lattice of which p(x) is the sum.
+    """
+    found = np.where(totals > -np.inf, scores - np.where(totals > -np.inf, totals, 0.0), -np.inf)
+    return np.minimum(found, 0.0)
 
 
 def _wrong(problem: str, example: str) -> ModelError:

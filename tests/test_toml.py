@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seqloom.config import to_toml
+from seqloom.config import MAX_DEPTH, parse_toml, parse_toml_value, to_toml
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))  # half a pair of surrogates is no text
 NUMBERS = st.one_of(st.integers(-(2**63), 2**63 - 1), st.floats(allow_nan=False))
@@ -70,3 +70,47 @@ def test_how_it_looks():
 def test_what_toml_has_no_word_for(value):
     with pytest.raises(TypeError, match="a recipe cannot hold"):
         to_toml({"model": {"odd": value}})
+
+
+@settings(deadline=None)
+@given(TABLES)
+def test_whatever_is_written_is_parsed_alike(tables):
+    assert same(tables, parse_toml(to_toml(tables)))
+
+
+NESTED = {
+    "lists": lambda depth: f"x = {'[' * depth}{']' * depth}",
+    "inline tables": lambda depth: f"x = {'{a = ' * depth}1{'}' * depth}",
+    "a dotted key": lambda depth: f"{'a.' * depth}a = 1",
+    "a header": lambda depth: f"[{'a.' * depth}a]",
+    "headers of lists": lambda depth: "".join(
+        f"[[{'.'.join('a' * n)}]]\n" for n in range(1, depth)
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", NESTED)
+@pytest.mark.parametrize("depth", [MAX_DEPTH + 1, 900])
+def test_what_nests_too_deep_is_refused(kind, depth):
+    with pytest.raises(ValueError, match="nests deeper than 32 levels"):
+        parse_toml(NESTED[kind](depth))
+
+
+@pytest.mark.parametrize("kind", NESTED)
+def test_a_few_levels_are_read(kind):
+    assert parse_toml(NESTED[kind](MAX_DEPTH // 2 - 2))
+
+
+def test_a_key_of_many_dots_is_refused_at_once():
+    """tomllib itself would need minutes for it."""
+    with pytest.raises(ValueError, match="nests deeper"):
+        parse_toml("a." * (1 << 19) + "a = 1")
+
+
+def test_a_value_that_is_no_toml_is_text():
+    assert [parse_toml_value(text) for text in ("3", "[1, 2]", "word", "[" * 900)] == [
+        3,
+        [1, 2],
+        "word",
+        "[" * 900,
+    ]

@@ -8,11 +8,13 @@ reference pages.
 without gradients never import torch. It also loads classes from a user's file:
 "my_models.py:MyModel".
 
-`to_toml` writes recipes. Python reads TOML (`tomllib`) but does not write it.
+`parse_toml` reads recipes with `tomllib`, within limits. `to_toml` writes them, which Python
+does not do.
 """
 
 import inspect
 import re
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, is_dataclass, replace
 from functools import cache
@@ -31,6 +33,7 @@ NAMES: dict[Any, str] = {
     dict: "a table",
     frozenset: "a set",
 }
+MAX_SHOWN = 80  # characters of a wrong value in a message
 LISTS: dict[Any, str] = {int: "a list of whole numbers, as [3, 4, 5]", str: "a list of texts"}
 
 
@@ -129,14 +132,20 @@ def problems(thing: Callable[..., Any], given: Mapping[str, Any]) -> list[str]:
     found = []
     for name, value in given.items():
         if name not in known:
-            near = nearest(name, known)
+            near = nearest(name[:MAX_SHOWN], known)
             remedy = f"did you mean {near!r}?" if near else f"it takes {', '.join(known) or 'none'}"
-            found.append(f"{name!r} is not an option: {remedy}")
+            found.append(f"{_shown(name)} is not an option: {remedy}")
         elif not known[name].fits(value):
-            near = nearest(str(value), known[name].choices)
+            near = nearest(str(value)[:MAX_SHOWN], known[name].choices)
             remedy = f"; did you mean {near!r}?" if near else ""
-            found.append(f"{name} = {value!r}: expected {known[name].expects}{remedy}")
+            found.append(f"{name} = {_shown(value)}: expected {known[name].expects}{remedy}")
     return found
+
+
+def _shown(value: object) -> str:
+    """A value as in Python; a long one is cut, and nothing in it can control a terminal."""
+    text = repr(value)
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
 
 
 def constructor_arguments(thing: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -240,6 +249,36 @@ def _from_file(name: str) -> type[T]:
         raise UsageError("U003", f"{file} has no class {kind!r}")
     found: type[T] = getattr(module, kind)
     return found
+
+
+MAX_DEPTH = 32  # of tables and lists in each other; a recipe needs three
+_DOTTED = re.compile(rf"(?:\.[^=.\n]*){{{MAX_DEPTH}}}")  # tomllib is quadratic in a key's dots
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """The tables of a TOML text; ValueError for what is no TOML or nests too deep."""
+    too_deep = ValueError(f"it nests deeper than {MAX_DEPTH} levels")
+    if _DOTTED.search(text):
+        raise too_deep
+    try:
+        tables = tomllib.loads(text)
+    except RecursionError:
+        raise too_deep from None
+    inside: list[Any] = [tables]
+    for _ in range(MAX_DEPTH):
+        lists = [list(one.values()) if isinstance(one, dict) else one for one in inside]
+        inside = [one for several in lists for one in several if isinstance(one, dict | list)]
+    if inside:
+        raise too_deep
+    return tables
+
+
+def parse_toml_value(text: str) -> Any:
+    """One TOML value, or the text itself: a plain word needs no quotes on the command line."""
+    try:
+        return parse_toml(f"value = {text}")["value"]
+    except ValueError:
+        return text
 
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")

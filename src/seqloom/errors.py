@@ -168,14 +168,17 @@ def nearest(name: str, choices: Iterable[str]) -> str | None:
     return matches[0] if matches else None
 
 
+MAX_NAME = 80  # characters of a wrong name in a message
+
+
 def unknown(what: str, name: str, choices: Iterable[str]) -> UsageError:
     """The error for an unknown name, with the nearest known one."""
     known = sorted(choices)
-    near = nearest(name, known)
+    near = nearest(name[:MAX_NAME], known)
     hints = [f"did you mean {near!r}?"] if near else []
     return UsageError(
         "U002",
-        f"there is no {what} called {name!r}",
+        f"there is no {what} called {name[:MAX_NAME]!r}",
         help=[*hints, f"choose from: {', '.join(known)}"],
     )
 

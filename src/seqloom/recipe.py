@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from .config import constructor_arguments, problems, to_toml, with_defaults
+from .config import constructor_arguments, parse_toml, problems, to_toml, with_defaults
 from .data.formats.parallel_names import files_of, name_of
 from .data.options import Data
 from .errors import ModelError, OldNamesWarning, Place, UsageError, unknown
@@ -37,6 +37,7 @@ FILES = {  # the settings that name files
 }
 SHIPPED = Path(__file__).parent / "recipes"
 OLD_NAMES = Path(__file__).parent / "old_names.toml"
+MAX_PROBLEMS = 40  # in one error
 SHOWN = 3  # old names that a warning lists
 
 
@@ -54,7 +55,7 @@ class Recipe:
     def read(cls, path: Path) -> "Recipe":
         """Read a recipe file; the paths in it are relative to its folder."""
         try:
-            tables = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+            tables = parse_toml(path.read_text(encoding="utf-8-sig"))
         except OSError as error:
             raise UsageError("U004", f"cannot read the recipe {path}: {error.strerror}") from error
         except ValueError as error:
@@ -336,7 +337,7 @@ def _construct(kind: Callable[..., T], what: str, table: Table, *inputs: Any) ->
 
 
 def _invalid(problems: list[str]) -> UsageError:
-    return UsageError("U010", problems[0], notes=problems[1:])
+    return UsageError("U010", problems[0], notes=problems[1:MAX_PROBLEMS])
 
 
 def _arguments(table: Table) -> Table:

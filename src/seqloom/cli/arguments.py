@@ -1,9 +1,9 @@
 """Arguments shared by commands: data files and formats, search, settings of a recipe."""
 
 import argparse
-import tomllib
 from typing import Any, get_args
 
+from ..config import parse_toml_value
 from ..data.formats.parallel_names import name_of
 from ..data.options import Data
 from ..errors import UsageError
@@ -139,8 +139,4 @@ def _setting(text: str) -> tuple[str, Any]:
             f"--set {text}: expected table.key=value",
             help=["for example  --set model.hidden_size=256"],
         )
-    try:
-        parsed: Any = tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
-        parsed = value  # a plain word is a string without quotes
-    return path.strip(), parsed
+    return path.strip(), parse_toml_value(value)

@@ -304,6 +304,7 @@ def _state_after(model: Stateful, read: Sequences, state: State) -> State:
     """The state after all tokens but the last are read, chunk by chunk."""
     before = read.shift_right(BEGIN).values
     for start in range(0, before.shape[1], CHUNK):
+        check_cancelled()
         chunk = slice(start, start + CHUNK)
         source, target = before[:, chunk], read.values[:, chunk]
         lengths = np.full(len(read), target.shape[1])

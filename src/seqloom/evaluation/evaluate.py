@@ -139,6 +139,7 @@ def _nats_in_order(model: Stateful, items: list[Item], tell: Callable[[int], Non
     parts, done = [], 0
     state = model.begin(Sequences.pad([items[0].target[:0]]))
     for segment in one_stream(items, TOKENS_AT_ONCE):
+        check_cancelled()
         log_probs, state = model.log_probs_from(segment, state)
         parts.append(np.asarray(log_probs, dtype=np.float64)[0])
         done += len(parts[-1])

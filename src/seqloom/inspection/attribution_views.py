@@ -77,6 +77,7 @@ INFLUENCE = ViewKind(
     lambda subject: not (subject.form is Form.NEXT and isinstance(subject.target, Bits)),
     _influence,
     ("at", "by", "beam"),
+    is_quadratic=True,
 )
 GRADIENT_FLOW = ViewKind(
     "gradient_flow",
@@ -86,4 +87,5 @@ GRADIENT_FLOW = ViewKind(
     _gradient_flow,
     ("layer", "beam"),
     edits=False,  # gradients are taken in a copy of the model, without interventions
+    is_quadratic=True,
 )

@@ -15,7 +15,8 @@ from .options import InspectionOptions
 class ViewKind:
     """One kind of view: `about` is a sentence on it, `takes` names its options.
 
-    Where `edits` is true it can also be had of a model under interventions.
+    Where `edits` is true it can also be had of a model under interventions. Where `is_quadratic` is
+    true, its work may grow with the square of the input's length.
     """
 
     view: str
@@ -25,6 +26,7 @@ class ViewKind:
     make: Callable[[Inspection], View]
     takes: tuple[str, ...] = ()
     edits: bool = True
+    is_quadratic: bool = False
 
     def of(self, inspection: Inspection) -> View:
         """The view of an input; for time series, with the observations."""

@@ -12,13 +12,14 @@ is moved to its place, so a damaged file is reported and leaves nothing behind.
 import os
 import shutil
 import tempfile
-import tomllib
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import IO
 
+from ..cancellation import check_cancelled
+from ..config import parse_toml
 from ..errors import ModelError, SeqloomError, UsageError
 from ..recipe import Recipe
 from ..training.checkpoints import cannot_write, locked, write_whole
@@ -59,6 +60,7 @@ def _copy(path: Path, archive: zipfile.ZipFile, name: str) -> None:
     """Copy a file in chunks: weights may be large."""
     with path.open("rb") as source, archive.open(_entry(name), "w", force_zip64=True) as into:
         while chunk := source.read(CHUNK_BYTES):
+            check_cancelled()
             into.write(chunk)
 
 
@@ -149,7 +151,7 @@ def _forget_folders(path: Path) -> None:
     Files that a recipe names are read as the owner's own choice, for example by the studio; an
     archive from somebody else must not choose files of this machine.
     """
-    tables = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    tables = parse_toml(path.read_text(encoding="utf-8-sig"))
     recipe = Recipe.of_tables(tables, str(path)).with_files(lambda name: Path(Path(name).name))
     write_whole(path, recipe.to_toml().encode())
 

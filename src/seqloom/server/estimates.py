@@ -21,9 +21,9 @@ from typing import Any
 from ..data.formats.parallel_names import files_of
 from ..recipe import FILES, Recipe
 from ..training.checkpoints import write_whole
-from .limits import busy
 from .options import Limits
 from .problems import problem_of_dict
+from .work_queue import busy
 
 CACHED, POLL_SECONDS, MAX_WAITING = 64, 0.1, 8
 MEMORY_DIVISOR = 2  # the subprocess may have half of the memory

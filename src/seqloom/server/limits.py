@@ -1,4 +1,4 @@
-"""Limits on request size and time: the body-limit middleware and a bounded work queue.
+"""Limits on request bodies: their size, the time they may take, and strict JSON.
 
 Bodies are counted while they arrive, whatever Content-Length says. JSON bodies are parsed strictly
 once, before FastAPI does it: NaN, Infinity and half surrogate pairs, which Python's parser accepts,
@@ -9,24 +9,17 @@ import asyncio
 import contextlib
 import json
 import re
-import threading
-from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Hashable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from math import isfinite
-from typing import Any, ParamSpec, TypeVar
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..errors import StudioError
 from .options import MIB, Limits
 
-P = ParamSpec("P")
-T = TypeVar("T")
 UPLOAD_TYPE = b"application/octet-stream"
 DRAIN_BYTES, DRAIN_SECONDS = 16 * MIB, 2.0
-MAX_DEPTH, MAX_DIGITS, CACHED_RESULTS = 64, 16, 16
-_STRING, _BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"'), re.compile(r"[\[\]{}]")
+MAX_DEPTH, MAX_VALUES, MAX_DIGITS = 64, 10_000, 16
+_MARK = re.compile(r'["\[\]{},]|\\.', re.DOTALL)  # each character is read once: no backtracking
 
 
 class BodyLimitMiddleware:
@@ -52,7 +45,7 @@ class BodyLimitMiddleware:
             return
         body = await limited.read_all()
         if body:
-            _check_strict_json(body)
+            await asyncio.to_thread(_check_strict_json, body)  # other requests go on meanwhile
         await self.app(scope, _replay(body, receive), send)
 
 
@@ -122,99 +115,6 @@ def _replay(body: bytes, receive: Receive) -> Receive:
     return replayed
 
 
-class WorkQueue:
-    """A thread pool with a bounded queue and a timeout, for calls that compute with a model.
-
-    A Python thread cannot be cancelled, so a call that timed out keeps its worker until it is done;
-    only the caller gets an error at once.
-    """
-
-    def __init__(self, limits: Limits) -> None:
-        self._limits = limits
-        self._pool = ThreadPoolExecutor(limits.at_once, thread_name_prefix="model")
-        self._waiting, self._lock = 0, threading.Lock()
-        self._cache: OrderedDict[Hashable, Future[Any]] = OrderedDict()
-
-    async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """The result of a call in a worker thread."""
-        future = self.submit(work, *args, **kwargs)
-        try:
-            return await asyncio.wait_for(asyncio.wrap_future(future), self._limits.seconds)
-        except TimeoutError:
-            future.cancel()
-            raise too_long(self._limits.seconds) from None
-
-    async def run_cached(self, key: Hashable, work: Callable[[], T]) -> T:
-        """As `run`, but with a result cache; a call that timed out goes on in its thread.
-
-        A client that repeats the request later gets its result, or waits for the same call.
-        """
-        future = self._cache.get(key)
-        if future is None or (future.done() and (future.cancelled() or future.exception())):
-            future = self.submit(work)
-            self._cache[key] = future
-            while len(self._cache) > CACHED_RESULTS:
-                self._cache.popitem(last=False)
-        try:
-            waiting = asyncio.shield(asyncio.wrap_future(future))
-            return await asyncio.wait_for(waiting, self._limits.seconds)
-        except TimeoutError:
-            raise too_long(self._limits.seconds) from None
-
-    async def stream(self, make: Callable[[], Iterator[T]]) -> AsyncIterator[T]:
-        """Iterate in a worker thread; it stops at the next item once the caller has gone."""
-        loop, is_abandoned = asyncio.get_running_loop(), threading.Event()
-        queue: asyncio.Queue[tuple[T] | Exception | None] = asyncio.Queue()
-
-        def put(item: tuple[T] | Exception | None) -> None:
-            with contextlib.suppress(
-                RuntimeError
-            ):  # the event loop is closed: the server has ended
-                loop.call_soon_threadsafe(queue.put_nowait, item)
-
-        def work() -> None:
-            try:
-                for item in make():
-                    if is_abandoned.is_set():
-                        return
-                    put((item,))
-                put(None)
-            except Exception as error:
-                put(error)
-
-        self.submit(work)
-        try:
-            while (item := await queue.get()) is not None:
-                if isinstance(item, Exception):
-                    raise item
-                yield item[0]
-        finally:
-            is_abandoned.set()
-
-    def submit(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Start a call or queue it; refused if the queue is full."""
-        with self._lock:
-            if self._waiting >= self._limits.waiting + self._limits.at_once:
-                raise busy()
-            self._waiting += 1
-        future = self._pool.submit(work, *args, **kwargs)
-        future.add_done_callback(self._done)
-        return future
-
-    def close(self) -> None:
-        """Accept no more calls, and do not wait for those that run."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
-
-    @property
-    def waiting(self) -> int:
-        """The number of calls that run or are queued."""
-        return self._waiting
-
-    def _done(self, future: Future[Any]) -> None:
-        with self._lock:
-            self._waiting -= 1
-
-
 def too_large(most: int) -> StudioError:
     """Error: the body has too many bytes."""
     return StudioError(
@@ -230,26 +130,6 @@ def too_many(what: str, count: int, most: int) -> StudioError:
     return StudioError("S235", f"{what}: {count:,} are too many; the limit is {most:,}")
 
 
-def busy() -> StudioError:
-    """Error: all workers are busy and the queue is full."""
-    return StudioError(
-        "S233",
-        "too many requests are waiting already",
-        status=429,
-        help=["try again in a few seconds"],
-    )
-
-
-def too_long(seconds: float) -> StudioError:
-    """Error: a call timed out."""
-    return StudioError(
-        "S234",
-        f"timed out: the result was not ready after {seconds:.0f} s",
-        status=504,
-        help=["ask for less at once, or use the command line"],
-    )
-
-
 def _too_slow() -> StudioError:
     return StudioError("S231", "timed out: the body of the request arrived too slowly", status=408)
 
@@ -258,8 +138,7 @@ def _check_strict_json(body: bytes) -> None:
     """Refuse a body that is not strict JSON (RFC 8259)."""
     try:
         text = body.decode("utf-8")
-        if _depth(text) > MAX_DEPTH:
-            raise ValueError(f"it nests deeper than {MAX_DEPTH} levels")
+        _check_size(text)
         value = json.loads(
             text, parse_constant=_reject_constant, parse_int=_parse_int, parse_float=_parse_float
         )
@@ -269,13 +148,20 @@ def _check_strict_json(body: bytes) -> None:
         raise StudioError("S232", f"the body is not JSON: {error}", status=422) from error
 
 
-def _depth(text: str) -> int:
-    """The maximum nesting depth of brackets outside of strings."""
-    depth = deepest = 0
-    for bracket in _BRACKET.findall(_STRING.sub("", text)):
-        depth += 1 if bracket in "[{" else -1
-        deepest = max(deepest, depth)
-    return deepest
+def _check_size(text: str) -> None:
+    """Refuse deep nesting and very many values, in one pass; nothing in a string counts."""
+    depth, values, is_string = 0, 0, False
+    for found in _MARK.finditer(text):
+        mark = found[0]
+        if mark == '"':
+            is_string = not is_string
+        elif not is_string and mark[0] != "\\":
+            depth += {",": 0, "[": 1, "{": 1}.get(mark, -1)
+            values += mark == ","
+            if depth > MAX_DEPTH:
+                raise ValueError(f"it nests deeper than {MAX_DEPTH} levels")
+            if values > MAX_VALUES:
+                raise ValueError(f"it has more than {MAX_VALUES:,} values")
 
 
 def _reject_constant(name: str) -> float:

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..cancellation import check_cancelled
 from ..errors import StudioError
 from ..runs.run import RECIPE, WEIGHTS, Run, load
 
 Stamp = tuple[int, ...]
+POLL_SECONDS = 0.1
 
 
 @dataclass
@@ -34,7 +36,7 @@ class ModelCache:
     def use(self, name: str, folder: Path) -> Iterator[Run]:
         """A run for this thread alone; reloaded if its weights have changed since."""
         entry = self._entry(name)
-        with entry.lock:
+        with _locked(entry.lock):
             stamp = stamp_of(name, folder)
             if entry.run is None or entry.stamp != stamp:
                 entry.run = None  # freed first: two copies may not fit into memory
@@ -58,6 +60,17 @@ class ModelCache:
             while len(self._entries) > self._max_models:
                 self._entries.popitem(last=False)  # a thread that uses it keeps its reference
             return entry
+
+
+@contextlib.contextmanager
+def _locked(lock: threading.Lock) -> Iterator[None]:
+    """Hold a lock; a computation that is cancelled meanwhile waits no longer."""
+    while not lock.acquire(timeout=POLL_SECONDS):
+        check_cancelled()
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def stamp_of(name: str, folder: Path) -> Stamp:

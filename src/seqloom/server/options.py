@@ -16,6 +16,7 @@ class Limits:
     inputs: int = 32
     symbols: int = 16_384  # characters of one input
     looked: int = 2_000  # characters of a text for a view
+    looked_quadratic: int = 500  # where the work grows with the square of the length
     beam: int = 32
     generated: int = 1_024
     seconds: float = 60.0  # of computation for one request

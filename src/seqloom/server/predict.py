@@ -22,8 +22,9 @@ from ..model import Search
 from ..runs.answer import as_dict, has_labels
 from ..runs.run import Run
 from ..signature import Bits, Form
-from .limits import too_long, too_many
+from .limits import too_many
 from .options import Limits
+from .work_queue import too_long
 
 T = TypeVar("T")
 ALTERNATIVES = 5

@@ -4,11 +4,11 @@ A web page must not choose which files of the computer are read, or which Python
 are uploaded data sets, or files that a run in the folder was trained on already.
 """
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from ..config import parse_toml
 from ..errors import StudioError, UsageError
 from ..models import MODELS
 from ..recipe import FILES, Recipe, shipped
@@ -88,8 +88,8 @@ def _trained_on(studio: Studio) -> set[str]:
 
 def _from_toml(text: str, model: str | None) -> Recipe:
     try:
-        tables = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
+        tables = parse_toml(text)
+    except ValueError as error:
         raise UsageError("U004", f"the recipe is not valid TOML: {error}") from error
     recipe = Recipe.of_tables(tables, "recipe")
     if model:

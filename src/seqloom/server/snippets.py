@@ -5,11 +5,10 @@ The commands do the same as the buttons above them; the requests use standard li
 
 import json
 import shlex
-import tomllib
 from pathlib import Path
 from typing import Any
 
-from ..config import options
+from ..config import options, parse_toml
 from ..data.formats.parallel_names import files_of
 from ..data.options import Data
 from ..models import MODELS
@@ -107,8 +106,8 @@ def _quoted(value: Any) -> str:
 def _is_toml(text: str) -> bool:
     """Whether a text would be parsed as a TOML value, such as a number or a date."""
     try:
-        tomllib.loads(f"value = {text}")
-    except tomllib.TOMLDecodeError:
+        parse_toml(f"value = {text}")
+    except ValueError:
         return False
     return True
 

@@ -14,11 +14,11 @@ from .datasets import DataSetStore
 from .estimates import TrainingTimeEstimator
 from .event_stream import EventStreams
 from .jobs import Jobs
-from .limits import WorkQueue
 from .model_cache import ModelCache
 from .options import ServerSettings
 from .request_log import RequestLog
 from .run_store import RunStore
+from .work_queue import WorkQueue
 
 
 class Studio:

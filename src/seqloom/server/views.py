@@ -29,7 +29,8 @@ def compute_view(
     if kind not in VIEW_KINDS:
         raise unknown("view", kind, list(VIEW_KINDS))
     VIEW_KINDS[kind].check_options(options)
-    check_length(text, limits.looked)
+    is_quadratic = VIEW_KINDS[kind].is_quadratic
+    check_length(text, limits.looked_quadratic if is_quadratic else limits.looked)
     check_length(series, limits.json_bytes)
     check_maxima(options, {"beam": limits.beam, "limit": limits.generated})
     if file is not None:

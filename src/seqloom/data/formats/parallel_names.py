@@ -11,13 +11,13 @@ from pathlib import Path
 
 from ...errors import UsageError
 
-_BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
+_BRACES = re.compile(r"\{([^{}]*)\}")
 
 
 def files_of(name: str | Path) -> list[Path]:
     """The files of a name: one, unless it has braces and no file has this name."""
     text = str(name)
-    found = _BRACES.search(text)
+    found = next((braces for braces in _BRACES.finditer(text) if "," in braces[1]), None)
     if found is None or os.path.lexists(text):
         return [Path(text)]
     before, after = text[: found.start()], text[found.end() :]

@@ -1,11 +1,13 @@
 """Attribution of a forecast to the observations before it, by finite differences."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
 from ...batch import Sequences
+from ...cancellation import check_cancelled
 from ...data.series.schema import TimeSeries
 from ...data.series.windows import ForecastWindow
 from ...errors import ModelError, UsageError
@@ -19,6 +21,7 @@ from .options import AttributionOptions
 from .target import TargetOptions, position_of
 
 MAX_OBSERVATIONS, MAX_HORIZON = 100, 24  # steps of the past and of the forecast that are shown
+SERIES_AT_ONCE = 16  # altered series in a batch
 STEP_SIZE = 0.05  # of finite differences, in standard deviations of the series
 NO_OPTIONS = AttributionOptions()
 
@@ -106,7 +109,11 @@ def _finite_differences(
             other = rows.copy()
             other[step, 0] += by
             moved.append(other)
-    forecasts = model.predict(Sequences.pad(moved), Search()).forecasts
+    forecasts: list[Any] = []
+    for start in range(0, len(moved), SERIES_AT_ONCE):
+        check_cancelled()
+        batch = Sequences.pad(moved[start : start + SERIES_AT_ONCE])
+        forecasts += model.predict(batch, Search()).forecasts
     base, *others = (np.asarray(one.mean)[:, 0] for one in forecasts)
     if is_count:
         weights = np.array([(other - base) / size for other in others]).T

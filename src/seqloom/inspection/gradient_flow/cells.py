@@ -1,12 +1,11 @@
 """Gradient flow of untrained cells on random input: vanishing and exploding gradients."""
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 
-from ...config import constructor_arguments, problems
+from ...config import constructor_arguments, parse_toml_value, problems
 from ...errors import UsageError, unknown
 from ...nn.cells import CELLS
 from ...nn.cells.options import RNNOptions
@@ -77,11 +76,7 @@ def read_option(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not equals:
         raise UsageError("U005", f"{text!r}: expected option=value", help=["for example  skip=5"])
-    try:
-        parsed: Any = tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
-        parsed = value  # plain words need no quotes here
-    return name.strip().removeprefix("model."), parsed
+    return name.strip().removeprefix("model."), parse_toml_value(value)
 
 
 def _by_seed(

@@ -89,6 +89,7 @@ def truncated_gradient(
         # Σ_t h_t · ∂L/∂h_t has the gradient of L, with ∂L/∂h_t held constant.
         state, loss = states[begin], x.new_zeros(())
         for step in range(begin, end):
+            check_cancelled()
             state = layer.step(x[step : step + 1], state)
             loss = loss + state[0][0] @ output_gradients[step]
         gradients = torch.autograd.grad(loss, weights, materialize_grads=True)

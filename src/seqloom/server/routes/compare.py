@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 from typing import Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from ...errors import SeqloomError
@@ -17,6 +17,7 @@ from ..problems import problem_of
 from ..schemas.model_responses import CompareInputsResponse, CompareResponse
 from ..schemas.requests import CompareInputsRequest, CompareRequest
 from ..state import Json, Studio, StudioDep
+from ..work_queue import while_connected
 
 router = APIRouter(prefix="/api/v1", tags=["compare"])
 EXAMPLES = 500  # default number of evaluated examples
@@ -25,7 +26,7 @@ COSTS = ("learned", "bytes", "training_seconds", "milliseconds_per_example")
 
 
 @router.post("/compare", response_model=CompareResponse)
-async def compare_runs(body: CompareRequest, studio: StudioDep) -> Response:
+async def compare_runs(body: CompareRequest, studio: StudioDep, request: Request) -> Response:
     """Compare runs on the test set of the first: which is better, by how much and where.
 
     500 examples are evaluated, unless `limit` says otherwise.
@@ -33,16 +34,20 @@ async def compare_runs(body: CompareRequest, studio: StudioDep) -> Response:
     names = list(dict.fromkeys(body.runs))
     stamps = await asyncio.to_thread(_stamps, studio, names)
     key = ("compare", tuple(names), stamps, body.limit, body.beam)
-    return Json(await studio.work_queue.run_cached(key, lambda: _comparison(studio, names, body)))
+    work = studio.work_queue.run_cached(key, lambda: _comparison(studio, names, body))
+    return Json(await while_connected(request, work))
 
 
 @router.post("/compare:inputs", response_model=CompareInputsResponse)
-async def compare_inputs(body: CompareInputsRequest, studio: StudioDep) -> Response:
+async def compare_inputs(
+    body: CompareInputsRequest, studio: StudioDep, request: Request
+) -> Response:
     """Run several models on the same input: output, surprisal and next-token probabilities."""
     check_length(body.text, studio.limits.looked)
     names = list(dict.fromkeys(body.runs))
     await asyncio.to_thread(lambda: [studio.run_store.folder(name) for name in names])
-    rows = [await studio.work_queue.run(_run_output, studio, name, body) for name in names]
+    run = studio.work_queue.run
+    rows = [await while_connected(request, run(_run_output, studio, name, body)) for name in names]
     return Json({"text": body.text, "runs": rows})
 
 

@@ -27,6 +27,7 @@ from ..run_store import check_listed
 from ..schemas.model_responses import DataReport, DataSetInfo, DataSetList
 from ..schemas.requests import PastedText
 from ..state import Json, StudioDep
+from ..work_queue import while_connected
 
 SIMILAR_TASKS = {  # other tasks that a file detected as one task may be meant for
     "language": ("classify", "translate"),
@@ -160,6 +161,7 @@ def delete_dataset(dataset: DataId, studio: StudioDep) -> Response:
 async def dataset_report(  # noqa: PLR0913 - one parameter for each option of reading
     dataset: DataId,
     studio: StudioDep,
+    request: Request,
     task: Annotated[str | None, Query(max_length=100, description="Default: detected.")] = None,
     format: Annotated[
         str, Query(description="The file format.", json_schema_extra=FORMATS)
@@ -177,9 +179,8 @@ async def dataset_report(  # noqa: PLR0913 - one parameter for each option of re
     params = {"format": format, "encoding": encoding, "columns": columns, "skip_bad": skip_bad}
     stored = await asyncio.to_thread(studio.datasets.find, dataset)
     key = ("report", stored.id, task, *params.values())
-    return Json(
-        await studio.work_queue.run_cached(key, lambda: report_of(stored, task or None, params))
-    )
+    work = studio.work_queue.run_cached(key, lambda: report_of(stored, task or None, params))
+    return Json(await while_connected(request, work))
 
 
 async def _chunks(request: Request) -> AsyncIterator[bytes]:

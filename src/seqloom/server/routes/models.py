@@ -44,6 +44,7 @@ from ..snippets import snippets
 from ..state import Json, Studio, StudioDep
 from ..training import delete, rename
 from ..views import PICTURE_TYPES, compute_view, rendered, snapshot_view
+from ..work_queue import while_connected
 
 CHUNK = 1 << 18
 
@@ -234,7 +235,9 @@ async def get_model(model: ModelId, studio: StudioDep, request: Request) -> Resp
     """
     base = str(request.base_url) if request.scope.get("server") else "/"
     return Json(
-        await _with_model(studio, model, lambda run: model_detail(studio, model, run, base))
+        await _with_model(
+            studio, request, model, lambda run: model_detail(studio, model, run, base)
+        )
     )
 
 
@@ -254,10 +257,11 @@ def rename_model(model: ModelId, body: RenameRequest, studio: StudioDep) -> Resp
 
 
 @router.get("/{model}/export", response_class=Response, responses=ARCHIVE)
-async def export_model(model: ModelId, studio: StudioDep) -> Response:
+async def export_model(model: ModelId, studio: StudioDep, request: Request) -> Response:
     """Export a model as a zip file, as `seqloom export RUN -o NAME.zip` does."""
     folder = await asyncio.to_thread(studio.run_store.folder, model)
-    return await studio.work_queue.run(zip_response, studio, model, folder)
+    work = studio.work_queue.run(zip_response, studio, model, folder)
+    return await while_connected(request, work)
 
 
 @router.delete("/{model}", status_code=204)
@@ -268,14 +272,16 @@ def delete_model(model: ModelId, studio: StudioDep) -> Response:
 
 
 @router.post("/{model}:predict", response_model=PredictResponse)
-async def predict_inputs(model: ModelId, body: PredictRequest, studio: StudioDep) -> Response:
+async def predict_inputs(
+    model: ModelId, body: PredictRequest, studio: StudioDep, request: Request
+) -> Response:
     """Predict: run inference on several inputs, as `seqloom predict --json` does."""
 
     def work(run: Run) -> dict[str, Any]:
         outputs = predict(run, body.inputs, body.parameters, studio.limits, studio.scratch)
         return {**outputs, "model": model}
 
-    return Json(await _with_model(studio, model, work))
+    return Json(await _with_model(studio, request, model, work))
 
 
 @router.post("/{model}:stream", responses=STREAM, response_class=Response)
@@ -330,10 +336,10 @@ async def get_view(
             return Response(picture[0], media_type=picture[1])
         return Json({**computed.to_json(), "model": model})
 
-    return await _with_model(studio, model, work)
+    return await _with_model(studio, request, model, work)
 
 
-async def _with_model(studio: Studio, name: str, work: Callable[[Run], T]) -> T:
+async def _with_model(studio: Studio, request: Request, name: str, work: Callable[[Run], T]) -> T:
     """Call a function with a loaded model, in a worker thread."""
     folder = await asyncio.to_thread(studio.run_store.folder, name)
 
@@ -341,7 +347,7 @@ async def _with_model(studio: Studio, name: str, work: Callable[[Run], T]) -> T:
         with studio.model_cache.use(name, folder) as run:
             return work(run)
 
-    return await studio.work_queue.run(call)
+    return await while_connected(request, studio.work_queue.run(call))
 
 
 async def _token_events(studio: Studio, name: str, body: GenerateRequest) -> AsyncIterator[bytes]:

@@ -8,7 +8,7 @@ Value = bool | int | float | str
 SettingName = Annotated[str, Field(max_length=100)]
 Values = dict[SettingName, Any]
 Name = Annotated[str, Field(max_length=200)]
-MAX_RUNS = 16
+MAX_RUNS, MAX_TOML = 16, 65_536
 
 
 class RequestBody(BaseModel):
@@ -27,7 +27,7 @@ class PastedText(RequestBody):
 class RecipeRequest(RequestBody):
     """A recipe: as TOML; or a task, a data set, a model and settings."""
 
-    toml: str | None = Field(None, description="The recipe as TOML.")
+    toml: str | None = Field(None, max_length=MAX_TOML, description="The recipe as TOML.")
     task: Name | None = Field(None, description="A task, or a recipe that is shipped with Seqloom.")
     data: Name | None = Field(None, description="The id of a data set.")
     model: Name | None = Field(None, description="Default: the simplest model for the task.")
@@ -40,7 +40,9 @@ class TrainRequest(RequestBody):
     """Runs to train, in order."""
 
     recipes: list[RecipeRequest] = Field(min_length=1, max_length=MAX_RUNS)
-    names: list[Name] = Field([], description="Names of the runs: none, or one each.")
+    names: list[Name] = Field(
+        [], max_length=MAX_RUNS, description="Names of the runs: none, or one each."
+    )
     file_settings: Values = Field(
         {}, description="Override every recipe: how the file is read, as data.encoding."
     )

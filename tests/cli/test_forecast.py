@@ -83,7 +83,7 @@ def test_one_series_is_drawn_and_tabled(tell):
     run = seqloom.load(Path("runs/sales"))
     (found,) = run.forecast("sales.csv")
     assert [float(row[1]) for row in table] == pytest.approx(found.mean[:, 0], abs=0.06)
-    assert lines[-1].startswith("Stays at") or "from" in lines[-1]
+    assert " ".join(lines[18:]).strip().startswith(("Rises from", "Falls from", "Stays at"))
     assert max(map(len, lines)) <= 80
 
 
@@ -154,9 +154,7 @@ def test_what_is_held_out_stands_beside_the_forecast(tell):
     assert float(lines[6].split()[-1]) == pytest.approx(found.actual[0, 0], abs=0.06)
     low, high = found.interval(0.8)
     held = int(((found.actual >= low) & (found.actual <= high)).sum())
-    assert f"The 80 % interval covers {100 * held / 12:.0f} % of the 12 actual values." in " ".join(
-        lines
-    )
+    assert f"The 80 % interval covers {held} of 12 actual values." in " ".join(lines)
     root = ElementTree.fromstring(Path("held.svg").read_text())
     assert sum(1 for _ in root.iter(f"{SVG}circle")) == 12 and lines[-1] == "held.svg"
 

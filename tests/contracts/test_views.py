@@ -13,6 +13,7 @@ from seqloom.inspection.options import InspectionOptions
 from seqloom.model import Search
 from seqloom.signature import END, Bits, Form, Labels, Tokens
 
+from .. import sentences
 from .cases import CASES, IDS, build, small
 from .plain_task import Plain
 
@@ -81,6 +82,7 @@ def test_every_view_that_is_offered_can_be_made(case):
         assert told["view"] == kind.view and told["caption"] and plain(told), kind.view
         assert json.loads(json.dumps(told, allow_nan=False)) == told
         assert view.to_svg().startswith("<svg") and view.to_text() and len(view.to_table()) > 1
+        sentences.check(told)
         CHECKS.get(kind.view, lambda *_: None)(subject, question, told)
     for kind in found.missing:
         with pytest.raises(ModelError) as caught:

@@ -19,7 +19,7 @@ def test_gates_and_states_of_a_forecast_lie_below_its_numbers(studio, page):
     assert sentence(found) == gates["caption"]
     kept = [v > 0.9 for row in gates["gates"]["gate.forget"]["values"] for v in row]
     share = round(100 * sum(kept) / len(kept))
-    assert f"{share} % of the time a cell keeps almost everything" in sentence(found)
+    assert f"{share} % of the values are open (>0.9)" in sentence(found)
     strip = page.locator(".strip-line .token")
     assert strip.all_inner_texts() == gates["tokens"]["numbers"]
     assert len(gates["tokens"]["src"]) == 24 == strip.count()

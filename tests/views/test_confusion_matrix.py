@@ -43,12 +43,12 @@ def test_text_fits_and_can_be_ascii(view, width):
 def test_the_most_frequent_error_is_named():
     view = ConfusionMatrixView(["a", "b", ""], COUNTS, "judge")
     assert view.caption == (
-        '13 of 20 are correct (65.0 %). Most frequent error: "b" predicted as "(none)" (4 of 10, 40 %).'
+        '13 of 20 are correct (65.0 %). Most frequent error: "b" predicted as "(none)" (4 of 10, 40.0 %).'
     )
     assert view.to_json()["counts"] == COUNTS and view.to_table()[1][1:] == ["8", "2", "0"]
     figures = [text for text in view.to_svg().split("<text") if ">8<" in text]
     assert len(figures) == 1
-    assert ConfusionMatrixView(["a"], [[3]], "judge").caption == "3 of 3 are correct (100.0 %)."
+    assert ConfusionMatrixView(["a"], [[3]], "judge").caption == "3 of 3 are correct (100.00 %)."
     assert "no predictions" in ConfusionMatrixView([], np.zeros((0, 0)), "judge").caption
 
 
@@ -60,13 +60,13 @@ def test_of_many_labels_those_with_the_most_errors_are_drawn():
     assert {"label 70", "label 3", "label 4", "label 99"} <= set(view.drawn_labels)
     assert view.cells.sum() == counts.sum() and view.cells.shape == (MAX_LABELS, MAX_LABELS)
     assert len(view.to_json()["labels"]) == 100
-    assert view.notes == (f"61 labels with the fewest errors are drawn as one, {OTHERS}.",)
+    assert view.drawn_notes == (f"61 labels with the fewest errors are drawn as one, {OTHERS}.",)
 
 
 @pytest.mark.parametrize("accuracy, words", [
     (0.5, "Overconfident: mean confidence 80.0 %, accuracy 50.0 %"),
     (0.95, "Underconfident"),
-    (0.805, "confidence equals accuracy (80.5 %)"),
+    (0.805, "is within a point of the accuracy, 80.5 %"),
 ])  # fmt: skip
 def test_the_caption_says_which_way_confidence_errs(accuracy, words):
     view = ReliabilityView(

@@ -79,8 +79,9 @@ def test_dots_and_lines_stand_where_the_numbers_say() -> None:
 
 def test_the_sentence_is_computed() -> None:
     assert hand_made().caption == (
-        "Rises from 245 at 1959-12 to 265 at 1960-12 (80 % interval 260 to 269)."
-        " The 80 % interval covers 100 % of the 12 actual values."
+        "Rises from 245 at 1959-12 to 265 at 1960-12 (80 % interval 260 to 269);"
+        " highest 272 at 1960-11, lowest 206 at 1960-04."
+        " The 80 % interval covers 12 of 12 actual values."
     )
     mean, past = np.full((2, 1), 5.0), np.array([[5.0], [np.nan]])
     calm = QuantileForecast.normal(mean, np.ones((2, 1)))

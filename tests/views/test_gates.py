@@ -28,7 +28,7 @@ def many(cells: int, time: int) -> GatesView:
 def test_caption_and_shares() -> None:
     view = hand_made()
     assert view.caption == (
-        "Forget gate: 50 % of the time a cell keeps almost everything (>0.9). "
+        "Forget gate: 50 % of the values are open (>0.9), 25 % shut (<0.1). "
         "Input gate: open 0 %, shut 100 %."
     )
     assert view.data["open"] == {"gate.input": 0.0, "gate.forget": 0.5}
@@ -68,7 +68,8 @@ def test_at_most_64_cells_are_drawn_and_that_is_said() -> None:
     root = ElementTree.fromstring(view.to_svg())
     titled = [shape for shape in root.iter(f"{SVG}rect") if shape.find(f"{SVG}title") is not None]
     assert len(titled) == 2 * 64 * 5
-    assert "The first 64 of 100 are drawn" in view.notes[0]
+    assert "The first 64 of 100 are drawn" in view.to_svg()
+    assert not view.notes, "the numbers are of all of them"
 
 
 def test_long_texts_join_neighbours_of_one_colour() -> None:

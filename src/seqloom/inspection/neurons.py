@@ -31,6 +31,7 @@ from .options import LAST
 MAX_FEATURES = 12  # cells that are listed
 MIN_COUNT = 3  # positions at which a feature must hold, and must not hold
 QUANTILES = 4  # bins of real-valued activations and features
+PEAK = 0.1  # of the difference between the ends: a mean further out is a peak between them
 SIGNIFICANCE = 0.05  # probability that any cell seems to follow a feature by chance
 
 Bins = Float[np.ndarray, "bins time columns"]
@@ -65,11 +66,10 @@ def cell_features(
         )
         gained = information - freedom / (2 * time * np.log(2))
         for cell in np.flatnonzero(information > least).tolist():
-            fraction = float(gained[cell] / entropy)
-            if cell not in best or fraction > best[cell].fraction:
-                best[cell] = _describe(
-                    cell, feature, values[:, cell], float(gained[cell]), fraction
-                )
+            means = held @ values[:, cell] / held.sum(1)
+            found = _describe(cell, feature, means, float(gained[cell]), entropy)
+            if found and (cell not in best or found.fraction > best[cell].fraction):
+                best[cell] = found
     return sorted(best.values(), key=lambda one: -one.fraction)[:MAX_FEATURES]
 
 
@@ -95,15 +95,22 @@ def _halves(values: Float[np.ndarray, "time cells"]) -> Bins:
 
 
 def _quartiles(values: Float[np.ndarray, "time cells"]) -> Bins:
-    ranks = values.argsort(0, kind="stable").argsort(0, kind="stable")
-    which = ranks * QUANTILES // len(values)
+    """The quarters of the values of each cell; equal values are in the same one.
+
+    So a cell that does not change, such as one that is clamped, is all in one, and follows nothing.
+    """
+    cuts = np.quantile(values, np.arange(1, QUANTILES) / QUANTILES, axis=0)
+    which = (values[None] > cuts[:, None]).sum(0)
     return np.stack([which == part for part in range(QUANTILES)]).astype(np.float64)
 
 
 def _feature_bins(feature: Feature) -> Float[np.ndarray, "kinds time"] | None:
-    """Where the feature has each of its values or quartiles; None where one is too rare."""
+    """Where the feature has each of its values or quartiles, from small to large.
+
+    A binary feature holds in the last; None where one of them is too rare.
+    """
     if not feature.is_number:
-        held = np.stack([feature.values > 0, feature.values <= 0])
+        held = np.stack([feature.values <= 0, feature.values > 0])
     else:
         cuts = np.unique(np.quantile(feature.values, np.arange(1, QUANTILES) / QUANTILES))
         which = np.searchsorted(cuts, feature.values, side="left")
@@ -112,27 +119,31 @@ def _feature_bins(feature: Feature) -> Float[np.ndarray, "kinds time"] | None:
 
 
 def _describe(
-    cell: int, feature: Feature, values: Float[np.ndarray, " time"], bits: float, fraction: float
-) -> NeuronFeature:
-    """The feature of a cell with a sentence."""
-    if feature.is_number:
-        low, high = np.quantile(feature.values, [1 / QUANTILES, 1 - 1 / QUANTILES])
-        inside, outside = (
-            values[feature.values >= high].mean(),
-            values[feature.values <= low].mean(),
-        )
-        verb = "rises with the" if inside > outside else "falls with the"
-        small, large = feature.ends
-        ends = f"({outside:.2f} {small}, {inside:.2f} {large})"
-        sentence = f"Cell {cell} {verb} {feature.words} {ends}."
-    else:
-        inside, outside = values[feature.values > 0].mean(), values[feature.values <= 0].mean()
+    cell: int,
+    feature: Feature,
+    means: Float[np.ndarray, " kinds"],
+    bits: float,
+    entropy: float,
+) -> NeuronFeature | None:
+    """The feature of a cell with a sentence; None where the means are equal as they are shown."""
+    inside, outside = float(means[-1]), float(means[0])
+    shown = f"{inside:.2f}", f"{outside:.2f}"
+    if shown[0] == shown[1]:
+        return None
+    if not feature.is_number:
         level = "high" if inside > outside else "low"
-        means = f"({inside:.2f}, elsewhere {outside:.2f})"
-        sentence = f"Cell {cell} is {level} {feature.words} {means}."
-    return NeuronFeature(
-        cell, feature.words, bits, fraction, float(inside), float(outside), sentence
-    )
+        sentence = f"Cell {cell} is {level} {feature.words} ({shown[0]}, elsewhere {shown[1]})."
+    else:
+        beyond = PEAK * abs(inside - outside)
+        is_between = min(inside, outside) - beyond <= means.min()
+        is_between &= means.max() <= max(inside, outside) + beyond
+        verb = "varies with the"  # with a peak or a trough between the ends
+        if is_between:
+            verb = "rises with the" if inside > outside else "falls with the"
+        small, large = feature.ends
+        ends = f"({shown[1]} {small}, {shown[0]} {large})"
+        sentence = f"Cell {cell} {verb} {feature.words} {ends}."
+    return NeuronFeature(cell, feature.words, bits, bits / entropy, inside, outside, sentence)
 
 
 FAMILY = "state.*"

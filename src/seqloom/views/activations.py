@@ -49,9 +49,6 @@ class ActivationsView(View):
             raise ValueError(f"expected activations as time × cells, got {self.values.shape}")
         self.bound = bound_of(self.values)
         self.order = np.argsort(-self.values.std(0), kind="stable").astype(np.int64)
-        notes = [*notes, "In the picture, cells are sorted by their standard deviation."]
-        if len(self.order) > _MOST_CELLS:
-            notes[-1] += f" The first {_MOST_CELLS} of {len(self.order)} are drawn."
         data = {"tokens": self.tokens, "values": self.values, "order": self.order}
         super().__init__(model, self._caption(), data, notes)
 
@@ -86,7 +83,7 @@ class ActivationsView(View):
             f"Activations of {self.model}",
             f"{self.layers[self.layer]}; columns: time steps; rows: cells (hidden units)",
             self.caption,
-            self.notes,
+            (*self.notes, _note_on_order(len(self.order))),
         )
         left, top = MARGIN + 40, text.head_height() + above.height()
         right = left + len(self.tokens) * pitch + max(MARGIN, above.overhang() + 4)
@@ -121,6 +118,11 @@ class ActivationsView(View):
             f" {self.values.max():.2f}. Cell {first} varies most (standard deviation"
             f" {deviations[first]:.2f}); {constant} are almost constant."
         )
+
+
+def _note_on_order(cells: int) -> str:
+    note = "Cells are sorted by their standard deviation."
+    return note if cells <= _MOST_CELLS else f"{note} The first {_MOST_CELLS} of {cells} are drawn."
 
 
 def bound_of(values: NDArray[np.float64]) -> float:

@@ -14,6 +14,7 @@ from .draw.text import visible
 from .draw.text_heatmap import block_levels, text_grid
 
 Matrix = NDArray[np.float64]
+CLEAR = 1.5  # times the uniform weight: a row with a smaller maximum has no clear one
 
 
 @final
@@ -170,21 +171,36 @@ def _caption(
 
 
 def _direction(weights: Matrix) -> str:
-    """Whether the alignment is monotonic, or monotonic in reverse."""
-    best = weights.argmax(axis=1)
-    moves = np.diff(best)
-    # Rows that all attend to one position are monotonic too, but no diagonal.
-    if 2 * len(np.unique(best)) <= min(weights.shape) or not len(moves):
+    """Whether the alignment is monotonic and close to a diagonal, by the rows with a clear maximum.
+
+    Most rows must have one; rows that all attend to one position are monotonic, but no diagonal.
+    """
+    rows, columns = weights.shape
+    clear = np.array([row for row in range(rows) if _is_clear(weights[row])], dtype=np.int64)
+    best = weights[clear].argmax(axis=1)
+    if 2 * len(clear) <= rows or 2 * len(np.unique(best)) <= min(rows, columns) or len(clear) < 2:
         return ""
-    if (moves >= 0).all():
-        return "Mostly diagonal."
-    return "Mostly reversed." if (moves <= 0).all() else ""
+    moves, diagonal = np.diff(best), clear * (columns - 1) / (rows - 1)
+    near = max(1.0, columns / 12)
+    for is_monotonic, line, name in (
+        ((moves >= 0).all(), diagonal, "diagonal"),
+        ((moves <= 0).all(), columns - 1 - diagonal, "reversed"),
+    ):
+        if is_monotonic and 2 * (abs(best - line) <= near).sum() > len(best):
+            return f"Mostly {name}."
+    return ""
+
+
+def _is_clear(row: NDArray[np.float64]) -> bool:
+    """Whether one weight is larger than all others, and clearly larger than a uniform one."""
+    best = float(row.max())
+    return best >= CLEAR / len(row) and int((row >= best - 1e-9).sum()) == 1
 
 
 def _strongest(source: Sequence[str], target: Sequence[str], weights: Matrix) -> str:
     row, column = divmod(int(weights.argmax()), len(source))
     largest, uniform = weights[row, column], 1 / len(source)
-    if len(source) > 1 and largest < 1.5 * uniform:
+    if len(source) > 1 and largest < CLEAR * uniform:
         return (
             f"No row has a clear maximum (largest weight {largest:.2f}, uniform weight"
             f" {uniform:.2f})."

@@ -20,6 +20,7 @@ Matrix = NDArray[np.float64]
 Unit = Literal["nats", "share", "number", "weight"]
 NAMED = 3  # tokens that a sentence names on either side
 LEAST = 0.02  # of the largest attribution: a sentence names no smaller ones
+NOISE = 1e-5  # nats: attributions that are all smaller are rounding errors of a model
 MOST = 0.9  # the fraction of the total attribution that defines the reach
 _BORDERS = ("<s>", "</s>", "<unk>")
 FOR, AGAINST = BLOCKS[1:], "░▒▓"
@@ -32,6 +33,10 @@ _MEANING: dict[Unit, str] = {
 }
 
 
+_VERBS: dict[Unit, tuple[str, str]] = {
+    "nats": ("supported", "opposed"),
+    "number": ("raised", "lowered"),
+}
 _SIDES: dict[Unit, tuple[str, str]] = {
     "nats": ("For", "Against"),
     "number": ("Up", "Down"),
@@ -250,7 +255,9 @@ class AttributionView(View):
     def _caption(self, distance: bool) -> str:
         if not self.attributions.size:
             return "There is nothing to explain: the input or the output is empty."
-        known = np.nan_to_num(self.attributions, nan=0.0)
+        known = np.where(np.isnan(self.attributions), 0.0, self.attributions)
+        if self.unit == "nats" and self.scale < NOISE:
+            known = np.zeros_like(known)
         if self.unit == "weight":
             return self._forecast_weights(known)
         if len(self.targets) > 1:
@@ -295,7 +302,8 @@ class AttributionView(View):
         if self.unit == "share":
             return f"{target} attends most to {best}."
         above, below = _SIDES[self.unit]
-        sides = [f"{above} {target}: {best}." if best else f"No token supports {target}."]
+        nothing = f"No token {'raises' if self.unit == 'number' else 'supports'} {target}."
+        sides = [f"{above} {target}: {best}." if best else nothing]
         return " ".join([*sides, *([f"{below}: {worst}."] if worst else [])])
 
     def _named(self, values: NDArray[np.float64]) -> str:
@@ -309,19 +317,21 @@ class AttributionView(View):
 
     def _strongest(self, known: Matrix) -> str:
         row, column = divmod(int(abs(known).argmax()), len(self.source))
+        if not known[row, column]:
+            return "No token affects any part of the output."
         token = f'"{visible(self.source[column])}" ({self._shown(known[row, column])})'
         target = self.targets[row].in_words()
         if self.unit == "share":
             return f"Largest: {target} attends to {token}."
-        verb = "is supported by" if known[row, column] >= 0 else "is opposed by"
-        return f"Largest: {target} {verb} {token}."
+        verb = _VERBS[self.unit][int(known[row, column] < 0)]
+        return f"Largest: {target} is {verb} by {token}."
 
     def _own(self, known: Matrix) -> str:
         """In sequence labelling: how many labels depend most on the token that they label."""
         if not all(one.token for one in self.targets):
             return ""
         own = sum(
-            int(abs(row).argmax()) == one.position - 1
+            int(abs(row).argmax()) == one.position - 1 and bool(row.any())
             for one, row in zip(self.targets, known, strict=True)
         )
         return f"{own} of {len(self.targets)} depend most on their own token."

@@ -104,7 +104,7 @@ class View(ABC):
         model: name of the model.
         caption: sentences computed from the numbers.
         data: the numbers themselves.
-        notes: how the numbers were computed, and what was left out.
+        notes: how the numbers were computed, and what was left out of them.
     """
 
     kind: ClassVar[str]
@@ -113,6 +113,7 @@ class View(ABC):
     edit: dict[str, str] | None = None  # the intervention: its text, a description, its effect
     before: "View | None" = None  # the view of the unedited run, where this one is of an edited run
     observations: Mapping[str, str] | None = None  # of a time series: the value at each time
+    drawn_notes: tuple[str, ...] = ()  # what is left out where it is drawn, not in the JSON
 
     def __init__(
         self, model: str, caption: str, data: dict[str, Any], notes: Sequence[str] = ()
@@ -172,7 +173,8 @@ class View(ABC):
         """
         width = text_width(width)
         lines = self.text_lines(width, ascii)
-        for sentence in (self.caption, *(f"Note: {note}" for note in self.notes)):
+        notes = (*self.notes, *self.drawn_notes)
+        for sentence in (self.caption, *(f"Note: {note}" for note in notes)):
             lines += ["", *fold(to_ascii(sentence) if ascii else sentence, width)]
         return "\n".join(lines).strip("\n")
 
@@ -233,7 +235,7 @@ class View(ABC):
         heading, *rows = self.to_table()
         head = "".join(f'<th scope="col" dir="auto">{_html(cell)}</th>' for cell in heading)
         body = "\n".join(_row(cells) for cells in rows)
-        notes = " ".join(_html(note) for note in self.notes)
+        notes = " ".join(_html(note) for note in (*self.notes, *self.drawn_notes))
         return (
             f'<figure style="margin:0">\n{self.to_svg()}\n'
             f"<figcaption>{notes}</figcaption>\n"

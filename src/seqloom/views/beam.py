@@ -132,12 +132,15 @@ class BeamView(View):
         return [*lines, "", *(key[i : i + width] for i in range(0, len(key), width))]
 
     def to_picture(self) -> Picture:
-        columns = self._columns()[:_MOST_STEPS]
+        columns, notes = self._columns(), self.notes
+        if len(columns) > _MOST_STEPS:
+            notes = (*notes, f"the first {_MOST_STEPS} of {len(columns)} steps are drawn")
+            columns = columns[:_MOST_STEPS]
         text = FigureText(
             f"Beam search of {self.model}",
             "left to right: steps; thick: path of the best output; grey: dropped",
             self.caption,
-            self.notes,
+            notes,
         )
         top = text.head_height() + 8
         tall = max([len(column) for column in columns] or [1])
@@ -196,11 +199,10 @@ class BeamView(View):
         if best.text == self.greedy.text:
             return f"{sentence} Greedy search finds the same."
         gain = best.log_prob - self.greedy.log_prob
-        compared = "less" if gain >= 0 else "more"
-        return (
-            f'{sentence} Greedy search finds "{_line(self.greedy.text)}",'
-            f" which is {abs(gain):.2f} nats {compared} probable."
-        )
+        compared = f"{abs(gain):.2f} nats {'less' if gain >= 0 else 'more'} probable"
+        if compared.startswith("0.00"):
+            compared = "about equally probable"
+        return f'{sentence} Greedy search finds "{_line(self.greedy.text)}", which is {compared}.'
 
 
 def _line(text: str) -> str:

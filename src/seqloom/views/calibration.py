@@ -129,7 +129,10 @@ class ReliabilityView(View):
         excess = 100 * (confidence - accuracy)
         error = f"Expected calibration error {100 * self.error:.1f} %."
         if abs(excess) < 1:
-            return f"{error} Mean confidence equals accuracy ({100 * accuracy:.1f} %)."
+            return (
+                f"{error} Mean confidence, {100 * confidence:.1f} %, is within a point of the"
+                f" accuracy, {100 * accuracy:.1f} %."
+            )
         kind = "Overconfident" if excess > 0 else "Underconfident"
         return (
             f"{error} {kind}: mean confidence {100 * confidence:.1f} %,"

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .base import View
+from .draw.bars import percent
 from .draw.colours import INK, PAGE, viridis
 from .draw.heatmap import LEGEND_HEIGHT, MARGIN, AxisLabels, FigureText, draw_legend
 from .draw.svg import Picture, TextStyle
@@ -44,9 +45,9 @@ class ConfusionMatrixView(View):
         self.counts = whole
         self.drawn_labels, self.cells = _drawn_labels(self.labels, whole)
         more = len(self.labels) - len(self.drawn_labels) + 1
-        if OTHERS in self.drawn_labels:
+        if len(self.drawn_labels) < len(self.labels):
             note = f"{more:,} labels with the fewest errors are drawn as one, {OTHERS}."
-            notes = [*notes, note]
+            self.drawn_notes = (note,)
         data = {"labels": self.labels, "counts": self.counts}
         super().__init__(model, _caption(self.labels, whole), data, notes)
 
@@ -77,7 +78,7 @@ class ConfusionMatrixView(View):
             f"Confusion matrix of {self.model}",
             "rows: true labels; columns: predicted labels",
             self.caption,
-            self.notes,
+            (*self.notes, *self.drawn_notes),
         )
         left, top = MARGIN + beside.length() + 8, text.head_height() + above.height()
         right = left + len(self.drawn_labels) * pitch + max(MARGIN, above.overhang() + 4)
@@ -132,14 +133,14 @@ def _caption(labels: Sequence[str], counts: NDArray[np.int64]) -> str:
     total, hits = int(counts.sum()), int(counts.diagonal().sum())
     if not total:
         return "There are no predictions to count."
-    accuracy = f"{hits:,} of {total:,} are correct ({100 * hits / total:.1f} %)."
+    accuracy = f"{hits:,} of {total:,} are correct ({percent(hits / total)})."
     wrong = counts - np.diag(counts.diagonal())
     if not wrong.any():
         return accuracy
     row, column = divmod(int(wrong.argmax()), len(labels))
     true, predicted = visible(labels[row]), visible(labels[column])
     most, of = int(wrong[row, column]), int(counts[row].sum())
-    often = f"{most:,} of {of:,}, {100 * most / of:.0f} %"
+    often = f"{most:,} of {of:,}, {percent(most / of)}"
     return f'{accuracy} Most frequent error: "{true}" predicted as "{predicted}" ({often}).'
 
 

@@ -21,6 +21,7 @@ INTERVALS = (0.95, 0.8, 0.5)  # coverage of the prediction intervals, from the w
 CAPTION_INTERVAL = 0.8  # the prediction interval that sentences tell
 MAX_POINTS, MAX_CHARTS, MAX_PATHS = 3000, 12, 8  # of a picture
 NAMED = 3  # fan charts that a caption tells of
+FAR = 0.1  # of the range of a forecast: a turn is told that is so far beyond both of its ends
 _LEFT, _BETWEEN, _TITLE = 58.0, 34.0, 20.0
 _ENDS = ("from", "to")
 _SHADES = {0.95: 0.16, 0.8: 0.34, 0.5: 0.58}
@@ -174,6 +175,8 @@ class ForecastView(View):
         self.dark, self.own_notes = dark, tuple(notes)
         self.charts = [chart.last(_steps_shown(chart, history)) for chart in charts]
         all_notes = list(dict.fromkeys([*notes, *_notes_on_history(charts, self.charts)]))
+        if len(charts) > MAX_CHARTS:
+            self.drawn_notes = (f"the first {MAX_CHARTS} of {len(charts)} series are drawn",)
         super().__init__(model, _caption(self.charts), {"charts": self.charts}, all_notes)
 
     def beside(self, *others: "ForecastView") -> "ForecastView":
@@ -209,9 +212,7 @@ class ForecastView(View):
 
     def to_picture(self) -> Picture:
         theme, drawn = DARK if self.dark else LIGHT, self.charts[:MAX_CHARTS]
-        notes = self.notes
-        if len(self.charts) > len(drawn):
-            notes = (*notes, f"the first {len(drawn)} of {len(self.charts)} series are drawn")
+        notes = (*self.notes, *self.drawn_notes)
         subtitle = "bands: 50, 80 and 95 % prediction intervals; line: mean"
         if any(np.isfinite(chart.actuals).any() for chart in drawn):
             subtitle += "; dots: actual values"
@@ -325,8 +326,7 @@ def _caption(charts: Sequence[FanChart]) -> str:
     counts = [chart.covered(CAPTION_INTERVAL) for chart in charts]
     inside, known = (sum(part) for part in zip(*counts, strict=True))
     if known:
-        part = f"{100 * inside / known:.0f} % of the {known:,}"
-        part = part if known >= 10 else f"{inside} of {known}"
+        part = f"{inside:,} of {known:,}"
         values = "value" if known == 1 else "values"
         interval = f"{100 * CAPTION_INTERVAL:g} % interval"
         sentences.append(f"The {interval} covers {part} actual {values}.")
@@ -334,7 +334,11 @@ def _caption(charts: Sequence[FanChart]) -> str:
 
 
 def _sentence(chart: FanChart, *, named: bool) -> str:
-    """From the last observation to the end of the horizon."""
+    """From the last observation to the end of the horizon, and where the forecast turns.
+
+    A season may begin far from the last observation: a forecast that jumps up and then falls is
+    not told to rise, but told from its first step on, beside the last observation.
+    """
     known = np.flatnonzero(np.isfinite(chart.past))
     times = short_times(chart.times)
     end, time = float(chart.mean[-1]), times[-1]
@@ -344,10 +348,38 @@ def _sentence(chart: FanChart, *, named: bool) -> str:
     if not len(known):
         return f"{name}{format_number(end)} is forecast at {time} ({interval})."
     start, since = float(chart.past[known[-1]]), times[known[-1]]
-    first, last = format_number(start), format_number(end)
-    if first == last:
-        verb = f"stays at {first} from {since} to {time}"
+    ahead = times[-len(chart.mean) :]
+    if len(chart.mean) > 1 and _way(start, end) != _way(float(chart.mean[0]), end):
+        after = f", after {format_number(start)} at {since}"
+        start, since = float(chart.mean[0]), ahead[0]
     else:
-        verb = f"{'rises' if end > start else 'falls'} from {first} at {since} to {last} at {time}"
-    sentence = f"{verb} ({interval})."
+        after = ""
+    first, last = format_number(start), format_number(end)
+    verb = _way(start, end)
+    way = f"at {first} from {since}" if verb == "stays" else f"from {first} at {since} to {last}"
+    sentence = f"{verb} {way} {'to' if verb == 'stays' else 'at'} {time} ({interval}){after}"
+    sentence += f"{_turns(chart.mean, (start, end), ahead)}."
     return name + (sentence if name else sentence[0].upper() + sentence[1:])
+
+
+def _way(start: float, end: float) -> str:
+    """The direction from one number to another, as far as it can be seen in how they are shown."""
+    if format_number(start) == format_number(end):
+        return "stays"
+    return "rises" if end > start else "falls"
+
+
+def _turns(mean: Float[np.ndarray, " horizon"], ends: Sequence[float], ahead: Sequence[str]) -> str:
+    """The highest and the lowest step of a forecast, where they are far outside of both ends."""
+    known = np.where(np.isfinite(mean), mean, ends[0])
+    low, high = min(*ends), max(*ends)
+    least = FAR * max(float(np.ptp(known)), high - low)
+    turns = []
+    for word, step, beyond in (
+        ("highest", int(known.argmax()), float(known.max()) - high),
+        ("lowest", int(known.argmin()), low - float(known.min())),
+    ):
+        value = format_number(float(known[step]))
+        if beyond > least and value not in map(format_number, ends):
+            turns.append(f"{word} {value} at {ahead[step]}")
+    return f"; {', '.join(turns)}" if turns else ""

@@ -20,6 +20,7 @@ from .draw.text import column_width, fold, to_ascii, visible
 from .draw.text_heatmap import block_levels, text_grid
 
 OPEN, SHUT = 0.9, 0.1  # a gate is open above the first, and shut below the second
+SMALL = 0.005  # a fraction that would be rounded to nothing
 _ROW, _BAR, _LEGEND = 24.0, 320.0, 34.0
 _BETWEEN = GRID
 _MOST_CELLS, _MOST_TITLES, _GATE_SPACE = 64, 6000, 26
@@ -206,8 +207,7 @@ class GatesView(View):
             "shut": self.shut,
             "order": self.order,
         }
-        all_notes = [*notes, _note_on_order(len(self.order))]
-        super().__init__(model, _caption(self.open, self.shut), data, all_notes)
+        super().__init__(model, _caption(self.open, self.shut), data, notes)
 
     def content(self) -> dict[str, Any]:
         gates = {
@@ -251,7 +251,8 @@ class GatesView(View):
         rows = min(len(self.order), _MOST_CELLS)
         row_height = max(3, min(14, 192 // max(1, rows)))
         subtitle = "columns: time steps; rows: cells (hidden units)"
-        text = FigureText(f"Gates of {self.model}", subtitle, self.caption, self.notes)
+        notes = (*self.notes, _note_on_order(len(self.order)))
+        text = FigureText(f"Gates of {self.model}", subtitle, self.caption, notes)
         titles = [f"{_short(name)}: {self._fractions(name)}" for name in self.gates]
         left, top = MARGIN, text.head_height() + _GATE_SPACE + above.height()
         right = left + len(self.tokens) * pitch + max(MARGIN, above.overhang() + 4)
@@ -330,23 +331,26 @@ def _fraction(which: NDArray[np.bool_]) -> float:
 
 
 def _note_on_order(cells: int) -> str:
-    note = "In the picture, cells are sorted by variance, in the same order for every gate."
+    note = "Cells are sorted by variance, in the same order for every gate."
     if cells <= _MOST_CELLS:
         return note
     return f"{note} The first {_MOST_CELLS} of {cells} are drawn; the percentages are of all."
 
 
 def _caption(opened: Mapping[str, float], closed: Mapping[str, float]) -> str:
-    """A sentence on the gate that keeps the state, and the percentages of the others."""
+    """How often each gate is open and shut, the one that bears on the state first.
+
+    What an open gate does to the state is not told: in a GRU an open update gate keeps it, in a
+    minGRU it replaces it.
+    """
     short = {_short(name): name for name in opened}
-    main = next((name for name in ("forget", "update") if name in short), next(iter(short)))
-    does = _DOES.get(main, "lets almost everything through")
-    fraction = _percent(opened[short[main]])
-    sentences = [f"{_title(main)}: {fraction} of the time a cell {does} (>0.9)."]
-    for name, full in short.items():
-        if name != main:
-            fractions = f"open {_percent(opened[full])}, shut {_percent(closed[full])}"
-            sentences.append(f"{_title(name)}: {fractions}.")
+    first, *others = sorted(short, key=lambda name: name not in ("forget", "update"))
+    counts = [f"{_percent(opened[short[first]])} of the values are open (>0.9)"]
+    counts.append(f"{_percent(closed[short[first]])} shut (<0.1)")
+    sentences = [f"{_title(first)}: {', '.join(counts)}."]
+    for name in others:
+        fractions = f"open {_percent(opened[short[name]])}, shut {_percent(closed[short[name]])}"
+        sentences.append(f"{_title(name)}: {fractions}.")
     return " ".join(sentences)
 
 
@@ -358,7 +362,10 @@ def _runs(values: NDArray[np.float64], levels: int = 32) -> list[tuple[str, int,
 
 
 def _percent(fraction: float) -> str:
-    return f"{round(100 * fraction)} %"
+    """A rounded percentage; 0 and 100 % are exact."""
+    if 0 < fraction < SMALL:
+        return "<1 %"
+    return ">99 %" if 1 - SMALL < fraction < 1 else f"{round(100 * fraction)} %"
 
 
 def _short(name: str) -> str:
@@ -368,12 +375,3 @@ def _short(name: str) -> str:
 
 def _title(name: str) -> str:
     return f"{name[:1].upper()}{name[1:]} gate"
-
-
-_DOES = {
-    "forget": "keeps almost everything",
-    "update": "keeps almost everything",
-    "input": "takes in almost everything",
-    "output": "shows almost everything",
-    "reset": "uses almost all of its past",
-}

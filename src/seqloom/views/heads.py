@@ -19,6 +19,7 @@ Matrix = NDArray[np.float64]
 MAX_HEADS, MAX_POSITIONS = 64, 40  # heads that are drawn, and rows or columns of each
 CLEAR = 0.5  # a head is named after a pattern with at least this fraction of its weight
 EVEN = 0.8  # and "spread out" from this fraction of the largest possible entropy on
+UNCLEAR = ("spread out", "several positions", "mute", "no weights")
 _SIDE, _GAP, _CELLS = 92.0, 18.0, 9000
 
 
@@ -181,10 +182,10 @@ class HeadsView(View):
                 for layer in self.layers
                 for number, head in enumerate(layer.heads)
             ),
-            key=lambda one: one[2].fraction if one[2].pattern != "spread out" else 0.0,
+            key=lambda one: -1.0 if one[2].pattern in UNCLEAR else one[2].fraction,
         )
         sentence = f"{_several(heads, 'head')} in {_several(self.layers, 'layer')}: {patterns}."
-        if clearest.pattern == "spread out":
+        if clearest.pattern in UNCLEAR:
             return sentence
         return (
             f"{sentence} Clearest: head {number} of {layer},"

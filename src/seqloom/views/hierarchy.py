@@ -133,10 +133,12 @@ class HierarchyView(View):
             return "There are no attention weights: the document is empty."
         first = int(self.sentence_weights.argmax())
         weights, words = self.word_weights[first], self.sentences[first]
-        word = f', in it "{visible(words[int(weights.argmax())])}" ({weights.max():.2f})'
+        word = ""
+        if words:
+            word = f', in it "{visible(words[int(weights.argmax())])}" ({weights.max():.2f})'
         return (
             f"Sentence {first + 1} of {len(self.sentences)} has the largest weight"
-            f" ({self.sentence_weights[first]:.2f}){word if words else ''}."
+            f" ({self.sentence_weights[first]:.2f}){word}."
         )
 
 

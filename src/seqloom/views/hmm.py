@@ -64,14 +64,11 @@ class TrellisView(View):
         used = self.smoothed.sum(0)
         order = np.argsort(-used, kind="stable")[:_MOST_STATES]
         self.drawn_states = sorted(order.tolist())
-        all_notes = list(notes)
         if len(self.states) > _MOST_STATES:
-            states_drawn = (
-                f"the {_MOST_STATES} most probable of {len(self.states)} states are drawn"
-            )
-            all_notes.append(states_drawn)
+            drawn = f"the {_MOST_STATES} most probable of {len(self.states)} states are drawn"
+            self.drawn_notes = (drawn,)
         data = {"filtered": self.filtered, "smoothed": self.smoothed, "path": self.path}
-        super().__init__(model, self._caption(), data, all_notes)
+        super().__init__(model, self._caption(), data, notes)
 
     def content(self) -> dict[str, Any]:
         fields: dict[str, Any] = {
@@ -113,7 +110,7 @@ class TrellisView(View):
             f"Hidden states of {self.model}",
             "fill: smoothed, outline: filtered probability; line: Viterbi path",
             self.caption,
-            self.notes,
+            (*self.notes, *self.drawn_notes),
         )
         label = TextStyle(11, INK, "end", monospace=True)
         left = MARGIN + max(map(label.length, names), default=0.0) + 8

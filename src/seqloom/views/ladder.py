@@ -117,7 +117,10 @@ class LadderView(View):
     def _caption(self) -> str:
         """Which rung is best."""
         sign = 1 if self.lower_is_better else -1
-        best = min(self.rungs, key=lambda rung: sign * rung.value)
+        known = [rung for rung in self.rungs if not math.isnan(rung.value)]
+        if not known:
+            return f"No rung has a {self.metric}."
+        best = min(known, key=lambda rung: sign * rung.value)
         return f"Best: {best.name} with {best.value:.4g} {self.metric}, after {best.seconds:.3g} s."
 
 

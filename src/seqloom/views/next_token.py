@@ -48,12 +48,11 @@ class LabelProbabilitiesView(View):
         if self.probabilities.shape != (len(self.labels),) or not self.labels:
             raise ValueError("expected a probability for each label, and at least one label")
         self.order = np.argsort(-self.probabilities, kind="stable").tolist()
-        all_notes = list(notes)
         if len(self.labels) > MAX_LABELS:
             drawn = f"the {MAX_LABELS} most probable of {len(self.labels)} labels are drawn"
-            all_notes.append(drawn)
+            self.drawn_notes = (drawn,)
         data = {"labels": self.labels, "probabilities": self.probabilities}
-        super().__init__(model, self._caption(), data, all_notes)
+        super().__init__(model, self._caption(), data, notes)
 
     def content(self) -> dict[str, Any]:
         choices = [{"label": self.labels[n], "p": round(self._p(n), 8)} for n in self.order]
@@ -70,8 +69,8 @@ class LabelProbabilitiesView(View):
         kind = "multi-label: each label has a probability of its own"
         subtitle = kind if self.several else "probability of each label"
         title = f"Label probabilities of {self.model}"
-        text = FigureText(title, subtitle, self.caption, self.notes)
-        return bars_picture(self._bars(), text)
+        notes = (*self.notes, *self.drawn_notes)
+        return bars_picture(self._bars(), FigureText(title, subtitle, self.caption, notes))
 
     def _bars(self) -> list[Bar]:
         return [

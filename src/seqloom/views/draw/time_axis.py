@@ -242,6 +242,7 @@ def format_number(value: float) -> str:
         return "?"
     if value and not 1e-4 <= abs(value) < 1e9:
         return f"{value:.2e}"
+    value += 0.0  # zero has no sign
     rounded = float(f"{value:.3g}")
     return f"{value:,.0f}" if abs(rounded) >= 1000 else f"{rounded:g}"
 

@@ -10,7 +10,8 @@ import pytest
 
 from seqloom.data.formats.series import read_series
 from seqloom.data.options import Data
-from seqloom.data.series.dates import DateParseError, infer_step, next_times, read_dates
+from seqloom.data.series.date_styles import DateParseError, read_dates
+from seqloom.data.series.dates import infer_step, next_times
 from seqloom.data.series.schema import parse_number
 from seqloom.errors import SeqloomError
 
@@ -80,6 +81,13 @@ def test_json_lines(tmp_path):
     assert found.series[0].times == ("2020-01", "2020-02") and found.step == "month"
     assert found.series[1].times == ("2020-03", "2020-04", "2020-05")
     assert np.isnan(found.series[1].values[1, 0]) and found.series[0].label == "x"
+
+
+@pytest.mark.parametrize(("freq", "then"), [("ME", "2023-03-31"), ("M", "2023-03-31"),
+                                            ("MS", "2023-03-28"), ("month", "2023-03-28")])  # fmt: skip
+def test_ends_of_months_in_json_lines(tmp_path, freq, then):
+    line = {"start": "2023-02-28", "freq": freq, "target": [1, 2]}
+    assert read(tmp_path, json.dumps(line), "s.jsonl").series[0].times == ("2023-02-28", then)
 
 
 def test_inputs_of_json_lines_may_go_on_where_the_numbers_end(tmp_path):
@@ -166,7 +174,7 @@ def test_steps_without_dates_go_on_by_number():
 def test_dates_that_could_be_two():
     with pytest.raises(DateParseError, match="which number is the day"):
         read_dates(["03/04/2019", "04/04/2019"])
-    assert read_dates(["03/04/2019", "13/04/2019"]).style == "%d/%m/%Y"
+    assert read_dates(["03/04/2019", "13/04/2019"]).style.name == "%d/%m/%Y"
 
 
 def test_missing_numbers():

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ...errors import UsageError, nearest
-from .dates import DateParseError, read_dates
+from .date_styles import DateParseError, read_dates
 from .schema import TimeSeries
 
 CALENDAR_FEATURES: dict[str, tuple[int, Callable[[datetime], float]]] = {
@@ -53,7 +53,7 @@ def add_calendar_features(series: TimeSeries, names: Sequence[str]) -> TimeSerie
 def cyclic_features(series: TimeSeries, names: Sequence[str]) -> Float[np.ndarray, "time features"]:
     """A sine and a cosine for each calendar feature, at each step."""
     try:
-        dates = read_dates(series.times).values if series.times else []
+        dates = read_dates(series.times).local if series.times else []
     except DateParseError:
         dates = []
     if not dates:

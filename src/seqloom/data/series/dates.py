@@ -1,6 +1,6 @@
-"""Dates of time series: parsing, the step (frequency) between them, and the next dates.
+"""Steps of time series: the step (frequency) between dates, and the next dates.
 
-What pandas calls `to_datetime`, `infer_freq` and `date_range`, without pandas.
+What pandas calls `infer_freq` and `date_range`, without pandas.
 """
 
 import calendar
@@ -8,23 +8,13 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import cached_property
 from itertools import pairwise
 from typing import Literal
 
-_DAYS = (
-    *("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%Y-%m", "%Y/%m", "%Y"),
-    *("%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y"),
-    *("%d %b %Y", "%d-%b-%Y", "%b %d, %Y", "%b %Y", "%b-%Y", "%B %Y", "%d %B %Y"),
-)
-_CLOCKS = ("", " %H:%M:%S", " %H:%M", "T%H:%M:%S", "T%H:%M", " %H:%M:%S.%f", "T%H:%M:%S.%f")
-_ZONED = "%Y-%m-%dT%H:%M:%SZ"  # dates with a time zone are converted to UTC
-_QUARTERS = {  # the pattern of a style of quarters, and how it is written
-    r"(?P<year>\d{4})-?Q(?P<quarter>[1-4])": "{year}Q{quarter}",
-    r"(?P<year>\d{4})[- ]Q(?P<quarter>[1-4])": "{year}-Q{quarter}",
-    r"Q(?P<quarter>[1-4])[- ](?P<year>\d{4})": "Q{quarter} {year}",
-}
+from .date_styles import DateParseError, read_dates
+
 _EPOCH = datetime(1970, 1, 1)
 _MICROSECOND = timedelta(microseconds=1)
 _SECONDS = {"week": 604_800, "day": 86_400, "hour": 3_600, "minute": 60, "second": 1}
@@ -35,34 +25,12 @@ _MIN_DATES_OF_WEEKDAYS = 10  # fewer dates may lie in one week
 _MIN_STEP_OF_DAILY_SEASON = 600  # seconds; shorter steps have no default season
 
 
-class DateParseError(ValueError):
-    """A text that is not a date, or is ambiguous: its index among the texts, and the reason."""
-
-    def __init__(self, index: int, reason: str) -> None:
-        self.index, self.reason = index, reason
-        super().__init__(reason)
-
-
-@dataclass(frozen=True)
-class ParsedDates:
-    """Dates and their style: a `strftime` format, or a format of quarters."""
-
-    values: list[datetime]
-    style: str
-
-    def write(self, date: datetime) -> str:
-        """A date in the style of the file."""
-        if "{" in self.style:
-            return self.style.format(year=date.year, quarter=(date.month + 2) // 3)
-        return date.strftime(self.style)
-
-
 @dataclass(frozen=True)
 class TimeStep:
     """Time step (frequency): a number of months, weekdays or microseconds between two dates.
 
-    Dates of monthly series are on the `day` of their month, or on its last day if it is shorter;
-    day 0 is the last day of each month.
+    Dates of monthly series are on the `day` of their month, or on its last day if it is shorter, as
+    the 30th is on the 28th of February; day 0 is the last day of each month.
     """
 
     unit: Literal["month", "weekday", "microsecond"]
@@ -86,7 +54,7 @@ class TimeStep:
             return like.replace(year=year, month=month + 1, day=min(self.day or last, last))
         if self.unit == "weekday":
             weeks, weekday = divmod(number, 5)
-            return datetime.fromordinal(7 * weeks + weekday + 1)
+            return datetime.combine(datetime.fromordinal(7 * weeks + weekday + 1), like.time())
         return _EPOCH + number * _MICROSECOND
 
     @cached_property
@@ -112,38 +80,6 @@ class TimeStep:
         return round(86_400 / seconds) if is_within_day and 86_400 % seconds == 0 else 1
 
 
-def read_dates(texts: Sequence[str]) -> ParsedDates:
-    """Parse dates that are all written in one style.
-
-    Whether 3/4/2019 is in March or in April must be clear from some other date.
-    """
-    first = texts[0].strip()
-    for pattern, style in _QUARTERS.items():
-        if re.fullmatch(pattern, first):
-            return ParsedDates([_quarter(pattern, i, t) for i, t in enumerate(texts)], style)
-    if re.fullmatch(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)", first):
-        return ParsedDates([_zoned(i, text) for i, text in enumerate(texts)], _ZONED)
-    styles = [day + clock for day in _DAYS for clock in _CLOCKS if _fits(first, day + clock)]
-    if not styles:
-        raise DateParseError(0, "it is not a date")
-    return _in_one_style(texts, styles)
-
-
-def _in_one_style(texts: Sequence[str], styles: list[str]) -> ParsedDates:
-    """Parse dates in the one style, of those that fit the first date, that all of them have."""
-    found, worst = [], DateParseError(-1, "")
-    for style in styles:
-        try:
-            found.append(ParsedDates(_all(texts, style), style))
-        except DateParseError as error:
-            worst = max(worst, error, key=lambda one: one.index)
-    if not found:
-        raise worst
-    if len(found) > 1 and found[0].values != found[1].values:
-        raise DateParseError(0, "it could be two dates: which number is the day, which the month?")
-    return found[0]
-
-
 def infer_step(groups: Sequence[Sequence[datetime]]) -> TimeStep | None:
     """The most frequent step between ordered dates; None if no group has two dates."""
     every = [date for group in groups for date in group]
@@ -151,10 +87,11 @@ def infer_step(groups: Sequence[Sequence[datetime]]) -> TimeStep | None:
     # Months and business days are not of equal length: they are recognised first, and counted in
     # units of their own.
     if len({date.time() for date in every}) <= 1:
-        days = {date.day for date in every}
-        ends = all(date.day == calendar.monthrange(date.year, date.month)[1] for date in every)
-        if len(days) == 1 or ends:
-            step = TimeStep("month", 1, 0 if ends else days.pop())
+        day = max((date.day for date in every), default=1)
+        if all(date.day == last_day(date) for date in every):
+            step = TimeStep("month", 1, 0)
+        elif all(date.day == min(day, last_day(date)) for date in every):
+            step = TimeStep("month", 1, day)
         elif len(every) >= _MIN_DATES_OF_WEEKDAYS and _are_weekdays(groups):
             step = TimeStep("weekday", 1)
     steps = Counter(
@@ -168,6 +105,46 @@ def infer_step(groups: Sequence[Sequence[datetime]]) -> TimeStep | None:
     most = max(steps.values())
     smallest = min(count for count, times in steps.items() if times == most)
     return TimeStep(step.unit, smallest, step.day)
+
+
+def continues(times: Sequence[str], later: Sequence[str]) -> bool:
+    """Whether later times begin one step after others end: as dates, in whatever style."""
+    if not times or not later:
+        return False
+    try:
+        first, then = on_one_clock(times, later)
+    except DateParseError:
+        return next_times(times, 1) == [later[0].strip()]
+    step = infer_step([first])
+    if step is None:
+        return False
+    return step.date(step.number(first[-1]) + step.count, first[-1]) == then[0]
+
+
+def continued_times(times: Sequence[str], later: Sequence[str]) -> tuple[str, ...]:
+    """Later times in the style of others that they continue; what does not continue is replaced."""
+    if continues(times, later):
+        try:
+            read_dates([*times, *later])
+        except DateParseError:
+            pass  # of another style, or no dates
+        else:
+            return tuple(later)
+    return tuple(next_times(times, len(later)))
+
+
+def on_one_clock(
+    times: Sequence[str], later: Sequence[str]
+) -> tuple[list[datetime], list[datetime]]:
+    """The dates of both, on the same clock; an error if they cannot be compared."""
+    try:
+        found = read_dates([*times, *later]).values
+    except DateParseError:
+        first, then = read_dates(times), read_dates(later)  # in two styles
+        if (first.offsets is None) != (then.offsets is None):
+            raise
+        return first.utc, then.utc
+    return found[: len(times)], found[len(times) :]
 
 
 def next_times(times: Sequence[str], count: int) -> list[str]:
@@ -197,47 +174,9 @@ def _are_weekdays(groups: Sequence[Sequence[datetime]]) -> bool:
     return max(weekdays) < _SATURDAY and {1, 3} <= steps
 
 
-def _fits(text: str, style: str) -> bool:
-    try:
-        datetime.strptime(text, style)  # noqa: DTZ007 - files name no time zone
-    except ValueError:
-        return False
-    return True
-
-
-def _all(texts: Sequence[str], style: str) -> list[datetime]:
-    """Parse every text in this style."""
-    found = []
-    is_plain = style.startswith("%Y-%m-%d")  # fromisoformat is faster and gives the same
-    for index, text in enumerate(texts):
-        stripped = text.strip()
-        try:
-            if is_plain and len(stripped) >= len("2019-01-01"):
-                found.append(datetime.fromisoformat(stripped))
-            else:
-                found.append(datetime.strptime(stripped, style))  # noqa: DTZ007
-        except ValueError:
-            raise DateParseError(index, "it is not a date like the first") from None
-        if found[-1].tzinfo is not None:
-            raise DateParseError(index, "it has a time zone, and the first date has none")
-    return found
-
-
-def _zoned(index: int, text: str) -> datetime:
-    try:
-        found = datetime.fromisoformat(text.strip())
-    except ValueError:
-        raise DateParseError(index, "it is not a date like the first") from None
-    if found.tzinfo is None:
-        raise DateParseError(index, "it has no time zone, and the first date has one")
-    return found.astimezone(UTC).replace(tzinfo=None)
-
-
-def _quarter(pattern: str, index: int, text: str) -> datetime:
-    found = re.fullmatch(pattern, text.strip())
-    if found is None:
-        raise DateParseError(index, "it is not a quarter like the first")
-    return datetime(int(found["year"]), 3 * int(found["quarter"]) - 2, 1)
+def last_day(day: datetime) -> int:
+    """The number of the last day of a month."""
+    return calendar.monthrange(day.year, day.month)[1]
 
 
 def _several(number: int, name: str) -> str:

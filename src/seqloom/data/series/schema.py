@@ -15,7 +15,8 @@ import numpy as np
 from jaxtyping import Float
 
 from ...errors import DataError, Place
-from .dates import DateParseError, infer_step, read_dates
+from .date_styles import DateParseError, are_compact_dates
+from .dates import infer_step, on_one_clock
 
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "-"})
 _DECIMAL = re.compile(r"[+-]?\d+,\d+")
@@ -140,15 +141,16 @@ def steps_between(start: str, times: Sequence[str]) -> int:
     if times[0] == start or len(times) == 1:
         return 0
     numbers = [start, *times[:2]]
-    if all(re.fullmatch(r"-?\d{1,15}", number) for number in numbers):
+    are_numbers = all(re.fullmatch(r"-?\d{1,15}", number) for number in numbers)
+    if are_numbers and not are_compact_dates(numbers):
         first, here, next_one = map(int, numbers)
         return (here - first) // (next_one - here)
     try:
-        dates = read_dates([start, *times]).values
+        (first_date,), dates = on_one_clock([start], times)
     except DateParseError:
         return 0
-    step = infer_step([dates[1:]])
-    return (step.number(dates[1]) - step.number(dates[0])) // step.count if step else 0
+    step = infer_step([dates])
+    return (step.number(dates[0]) - step.number(first_date)) // step.count if step else 0
 
 
 DEFAULT_HORIZON = 10  # of series without a season

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import UInt64
 
 from ..loading.splitting import key_hash
-from .dates import next_times
+from .dates import continued_times, continues, next_times
 from .schema import TimeSeries
 
 HASHED_ROWS = 8  # of values by which a row of a series is known again
@@ -125,13 +125,11 @@ def trim_future(series: TimeSeries) -> TimeSeries:
 
 def concatenate(first: TimeSeries, then: TimeSeries) -> TimeSeries:
     """A series followed by another; times that do not continue are replaced."""
-    has_dates = next_times(first.times, 1) == [*then.times[:1]]
-    times = then.times if has_dates else tuple(next_times(first.times, len(then)))
     return replace(
         first,
         values=np.concatenate([first.values, then.values]),
         known=np.concatenate([first.known, then.known]),
-        times=(*first.times, *times),
+        times=(*first.times, *continued_times(first.times, then.times)),
         labels=(),
     )
 
@@ -140,7 +138,7 @@ def follows(first: TimeSeries, then: TimeSeries, *, dated: bool) -> bool:
     """Whether a series continues another: the same name and, if dated, the next date."""
     if first.name != then.name:
         return False
-    return not dated or next_times(first.times, 1) == [*then.times[:1]]
+    return not dated or continues(first.times, then.times)
 
 
 def fold_bounds(size: int, folds: int, fold: int) -> tuple[int, int]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ....errors import DataError, Place, UsageError, nearest
-from ...series.dates import DateParseError, read_dates
+from ...series.date_styles import DateParseError, are_compact_dates, read_dates
 from ..columns_roles import shorten
 
 ROLES = ("time", "value", "id", "known", "static", "label")
@@ -19,6 +19,7 @@ _TIMES = {
 }
 _NAMES = {"id", "unique_id", "item_id", "series", "series_id", "name", "item", "store", "sensor"}
 _VALUES = ("value", "y", "target")
+COMPACT_LENGTHS = (8, 10, 12, 14)  # of dates of digits alone; six digits may be any number
 NO_COLUMN = "none"  # as in time=none: no column has this role
 
 
@@ -41,8 +42,10 @@ class TableProfile:
         return self.header[column].strip().casefold().replace(" ", "_")
 
     def is_dates(self, column: int) -> bool:
-        """Whether all cells of a column are dates, not just numbers."""
+        """Whether all cells of a column are dates, not just numbers; 20230131 is a date."""
         cells = self.cells[column]
+        if self.kinds[column] == "number":
+            return are_compact_dates(cells, COMPACT_LENGTHS)
         if self.kinds[column] != "text" or not cells:
             return False
         try:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from ....errors import SeqloomError
 from ...options import Data
-from ...series.dates import DateParseError, read_dates
+from ...series.date_styles import DateParseError, read_dates
 from .base import RawSeriesFile
 from .table import read_table
 

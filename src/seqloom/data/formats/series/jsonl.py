@@ -16,7 +16,8 @@ from jaxtyping import Float
 
 from ....errors import DataError, Place
 from ...options import Data
-from ...series.dates import DateParseError, TimeStep, read_dates
+from ...series.date_styles import DateParseError, read_dates
+from ...series.dates import TimeStep, last_day
 from ..base import ParseResult
 from ..jsonl import parse_objects
 from .base import RawSeries, RawSeriesFile, infinite_value, no_rows
@@ -34,6 +35,8 @@ _STEPS = {  # in words, and as frequencies of pandas
     **dict.fromkeys(("minute", "min", "t"), TimeStep("microsecond", 60 * _SECOND)),
     **dict.fromkeys(("second", "s"), TimeStep("microsecond", _SECOND)),
 }
+
+_ENDS = {"m", "me", "q", "qe", "y", "ye", "a"}  # in pandas the last days of months
 
 
 def read_jsonl(lines: list[str], path: Path, settings: Data) -> RawSeriesFile:
@@ -155,7 +158,10 @@ class _Line:
             raise self.wrong(f"its start {str(start)!r} cannot be read: {error.reason}") from None
         first = dates.values[0]
         number = step.number(first)
-        step = TimeStep(step.unit, step.count, first.day)
+        is_end = str(freq).lstrip("0123456789 ").casefold() in _ENDS and first.day == last_day(
+            first
+        )
+        step = TimeStep(step.unit, step.count, 0 if is_end else first.day)
         return [dates.write(step.date(number + i * step.count, first)) for i in range(size)]
 
     def _step(self, text: str) -> TimeStep:

@@ -4,19 +4,23 @@ What pandas calls `asfreq`: the frequency is inferred, and nothing is aggregated
 """
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
 from ....errors import DataError, Place
-from ...series.dates import DateParseError, ParsedDates, TimeStep, infer_step, read_dates
+from ...series.clock_changes import hours_passed, may_change
+from ...series.date_styles import DateParseError, ParsedDates, are_compact_dates, read_dates
+from ...series.dates import TimeStep, infer_step
 from ...series.schema import SeriesFile, TimeSeries
 from ..base import pluralize
 from .base import RawSeries, RawSeriesFile
 
 _WHOLE = re.compile(r"[+-]?\d{1,15}")
+_MICROSECOND = timedelta(microseconds=1)
 MAX_FILL_RATIO = 3  # steps per row; with more gaps, the frequency is probably wrong
 
 
@@ -31,7 +35,7 @@ def to_regular_steps(file: RawSeriesFile) -> SeriesFile:
     _reverse(series, grid, notes)
     if grid.step is not None and grid.step.name:
         notes.append(f"the step is {_article(grid.step.name)} (from {file.time})")
-    regular = [_regular(raw, grid, file) for raw in series]
+    regular = [_regular(raw, grid, file, index) for index, raw in enumerate(series)]
     filled = sum(map(len, regular)) - sum(map(len, series))
     if filled:
         notes.append(_gaps(filled, regular, series))
@@ -57,12 +61,22 @@ class _TimeGrid:
     unit: int  # the difference between two steps
     dates: ParsedDates | None = None
     step: TimeStep | None = None
+    shifts: dict[int, list[timedelta]] = field(default_factory=dict)  # of series that repeat hours
 
-    def name(self, number: int) -> str:
-        """The time of a step in the style of the file."""
+    def name(self, number: int, shift: timedelta = timedelta(0)) -> str:
+        """The time of a step in the style of the file, on clocks that are shifted."""
         if self.dates is None or self.step is None:
             return str(number)
-        return self.dates.write(self.step.date(number, self.dates.values[0]))
+        return self.dates.write(self.step.date(number, self.dates.values[0]) + shift)
+
+    def may_repeat_an_hour(self, number: int) -> bool:
+        """Whether clocks without a zone may have been put back around this step."""
+        if self.dates is None or self.step is None or self.dates.offsets is not None:
+            return False
+        is_short = (
+            self.step.unit == "microsecond" and self.unit <= timedelta(hours=1) / _MICROSECOND
+        )
+        return is_short and may_change(self.step.date(number, self.dates.values[0]))
 
 
 def _time_grid(file: RawSeriesFile, series: list[RawSeries], notes: list[str]) -> _TimeGrid | None:
@@ -70,7 +84,8 @@ def _time_grid(file: RawSeriesFile, series: list[RawSeries], notes: list[str]) -
     texts = [time for raw in series for time in raw.times]
     lines = [line for raw in series for line in raw.lines]
     is_year = all(re.fullmatch(r"[12]\d{3}", text.strip()) for text in texts)
-    if not is_year and all(_WHOLE.fullmatch(text.strip()) for text in texts):
+    are_whole = not is_year and all(_WHOLE.fullmatch(text.strip()) for text in texts)
+    if are_whole and not are_compact_dates(texts):
         numbers = [[int(text) for text in raw.times] for raw in series]
         gaps = [abs(b - a) for one in numbers for a, b in pairwise(one) if a != b]
         return _TimeGrid(numbers, min(gaps, default=1))
@@ -81,15 +96,39 @@ def _time_grid(file: RawSeriesFile, series: list[RawSeries], notes: list[str]) -
             notes.append(f'"{file.time}" has no dates: rows are time steps in their order')
             return None
         raise _no_date(file, lines[error.index], texts[error.index], error) from None
-    groups, start = [], 0
-    for raw in series:
-        groups.append(dates.values[start : start + len(raw)])
-        start += len(raw)
+    groups, shifts = _groups(dates, series)
+    if dates.has_clock_changes:
+        how = "days of local clocks" if dates.is_local else "the hours that pass"
+        notes.append(f'the clock changes in "{file.time}": steps are by {how}')
+    if shifts:
+        notes.append(
+            f'an hour repeats in "{file.time}", as clocks are put back: steps are by the hours'
+            " that pass"
+        )
     rising = [one[::-1] if len(one) > 1 and one[0] > one[-1] else one for one in groups]
     step = infer_step(rising)
     if step is None:
         return _TimeGrid([[0] * len(one) for one in groups], 1, dates)
-    return _TimeGrid([[step.number(d) for d in one] for one in groups], step.count, dates, step)
+    numbers = [[step.number(date) for date in one] for one in groups]
+    return _TimeGrid(numbers, step.count, dates, step, shifts)
+
+
+def _groups(
+    dates: ParsedDates, series: list[RawSeries]
+) -> tuple[list[list[datetime]], dict[int, list[timedelta]]]:
+    """The dates of each series as instants, and how far clocks are shifted if an hour repeats."""
+    groups, shifts, start = list[list[datetime]](), dict[int, list[timedelta]](), 0
+    for number, raw in enumerate(series):
+        one = dates.values[start : start + len(raw)]
+        start += len(raw)
+        is_falling = len(one) > 1 and one[0] > one[-1]
+        shift = hours_passed(one[::-1] if is_falling else one) if dates.offsets is None else None
+        if shift is not None:
+            shifts[number] = shift
+            in_order = shift[::-1] if is_falling else shift
+            one = [date - by for date, by in zip(one, in_order, strict=True)]
+        groups.append(one)
+    return groups, shifts
 
 
 def _reverse(series: list[RawSeries], grid: _TimeGrid, notes: list[str]) -> None:
@@ -106,12 +145,13 @@ def _reverse(series: list[RawSeries], grid: _TimeGrid, notes: list[str]) -> None
         notes.append("the newest rows come first: rows were reversed")
 
 
-def _regular(raw: RawSeries, grid: _TimeGrid, file: RawSeriesFile) -> TimeSeries:
+def _regular(raw: RawSeries, grid: _TimeGrid, file: RawSeriesFile, index: int) -> TimeSeries:
     """One series with a row for each step of the grid; steps that the file lacks are NaN."""
-    numbers = grid.numbers[[id(one) for one in file.series if len(one)].index(id(raw))]
+    numbers = grid.numbers[index]
+    shifts = grid.shifts.get(index, [timedelta(0)] * len(numbers))
     for row, (before, after) in enumerate(pairwise(numbers), 1):
         if after == before:
-            raise _duplicate(file, raw, row)
+            raise _duplicate(file, raw, row, grid, after)
         if after < before:
             raise _out_of_order(file, raw, row)
         if (after - before) % grid.unit:
@@ -126,7 +166,9 @@ def _regular(raw: RawSeries, grid: _TimeGrid, file: RawSeriesFile) -> TimeSeries
     source = np.searchsorted(steps, np.arange(size), side="right") - 1
     row_of = {int(step): row for row, step in enumerate(steps)}
     times = tuple(
-        raw.times[row_of[i]].strip() if i in row_of else grid.name(numbers[0] + i * grid.unit)
+        raw.times[row_of[i]].strip()
+        if i in row_of
+        else grid.name(numbers[0] + i * grid.unit, shifts[source[i]])
         for i in range(size)
     )
     labels = tuple(raw.labels[row] for row in source) if raw.labels else ()
@@ -147,8 +189,8 @@ def _gaps(filled: int, regular: list[TimeSeries], series: list[RawSeries]) -> st
     """A note on the steps that were filled in, with the first of them."""
     for one, raw in zip(regular, series, strict=True):
         if len(one) > len(raw):
-            given = {time.strip() for time in raw.times}
-            first = next(time for time in one.times if time not in given)
+            given = iter([*raw.times, ""])
+            first = next(time for time in one.times if time != next(given).strip())
             of = f' of "{one.name}"' if one.name else ""
             steps = f"{filled:,} steps are" if filled > 1 else "1 step is"
             return f"{steps} not in the file, {first}{of} first: read as missing"
@@ -178,13 +220,18 @@ def _no_date(file: RawSeriesFile, line: int, text: str, error: DateParseError) -
     )
 
 
-def _duplicate(file: RawSeriesFile, raw: RawSeries, row: int) -> DataError:
-    first = raw.lines[row - 1]
+def _duplicate(
+    file: RawSeriesFile, raw: RawSeries, row: int, grid: _TimeGrid, number: int
+) -> DataError:
+    first, text = raw.lines[row - 1], raw.times[row].strip()
+    remedy = "keep one of the two rows"
+    if grid.may_repeat_an_hour(number):
+        remedy = "write the zone, as in 2023-10-29 02:00+01:00, if clocks were put back then"
     return DataError(
         "D205",
-        f"{raw.times[row].strip()} occurs twice{_of(raw)}: first on line {first}",
+        f"{text} occurs twice{_of(raw)}: first on line {first}",
         place=_at(file.path, raw.lines[row]),
-        help=["--columns id=COLUMN   if the file has several series", "keep one of the two rows"],
+        help=["--columns id=COLUMN   if the file has several series", remedy],
     )
 
 

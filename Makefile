@@ -33,7 +33,7 @@ test-slow: $(VENV)/ready
 
 # One-line bugs, planted in a copy: do the tests notice? Ten in each room, which takes an hour.
 mutants: $(VENV)/ready
-	$(BIN)/python scripts/mutants.py --log build/mutants.jsonl
+	$(BIN)/python scripts/mutants.py
 
 bench: $(VENV)/ready
 	$(BIN)/python benchmarks/pronounce_throughput.py

@@ -7,7 +7,9 @@
 A bug is one changed expression or one dropped statement. Each is planted in a copy of the package,
 and the tests of its room run on it until the first fails. What no test notices survives; survivors
 that change nothing anybody could see are listed in mutants.toml, with a reason each. The exit code
-is 1 if others are 5 % of the bugs or more. With `--log FILE` a run that was stopped goes on there.
+is 1 if others are 5 % of the bugs or more. At first the tests of a room run once under coverage.py,
+so that of all tests only those that reach the changed line are run. What is known is kept in
+build/mutants: a run that was stopped goes on, and one with new tests tries the survivors alone.
 """
 
 import argparse
@@ -92,6 +94,7 @@ class Mutant(NamedTuple):
     before: str
     after: str
     text: str  # the line as it is
+    lines: tuple[int, ...] = ()  # its line, and that where its statement begins
 
     def key(self) -> tuple[str, str, str, str]:
         """What the list of accepted survivors names: no line number, which would move."""
@@ -147,6 +150,13 @@ class _Planter(ast.NodeVisitor):
         for line in source.encode().splitlines(keepends=True):
             self.starts.append(self.starts[-1] + len(line))
         self.found: list[Mutant] = []
+        self.statement = 0
+
+    def visit(self, node: ast.AST) -> None:
+        """Visit a node, and know where its statement begins."""
+        if isinstance(node, ast.stmt):
+            self.statement = node.lineno
+        super().visit(node)
 
     def plant(self, node: ast.AST, after: str) -> None:
         """Note a bug: the source of a node is replaced."""
@@ -156,8 +166,10 @@ class _Planter(ast.NodeVisitor):
         before = self.source.encode()[start:end].decode()
         if " ".join(before.split()) != after:
             text = self.lines[place.lineno - 1].strip()
+            lines = (place.lineno, self.statement)
+            before = " ".join(before.split())
             self.found.append(
-                Mutant(self.file, place.lineno, start, end, " ".join(before.split()), after, text)
+                Mutant(self.file, place.lineno, start, end, before, after, text, lines)
             )
 
     def plant_changed(self, node: ast.expr, **fields: Any) -> None:
@@ -312,6 +324,72 @@ def _parses(source: str) -> bool:
     return True
 
 
+class Reach(NamedTuple):
+    """Which tests of a room run which line, and how long the room's tests take."""
+
+    tests: list[str]  # by how long they take, the quickest first
+    lines: dict[str, dict[str, list[int]]]  # file → line → tests; -1 outside of any test
+    seconds: float
+
+    def of(self, mutant: Mutant, room: Room) -> list[str]:
+        """The tests that run a line; all where it runs as something is imported or compiled."""
+        lines = self.lines.get(mutant.file, {})
+        found = {test for line in mutant.lines for test in lines.get(str(line), [])}
+        if -1 in found or (not found and _is_compiled(mutant.file)):
+            return room.tests
+        return [self.tests[place] for place in sorted(found)]
+
+
+def _is_compiled(file: str) -> bool:
+    """Whether a file has kernels: no tracer sees their lines."""
+    return "@jit" in (ROOT / file).read_text(encoding="utf-8")
+
+
+class _Tracer:
+    """A plugin of pytest: the line coverage of every test, with what its fixtures run."""
+
+    def __init__(self, sources: Path) -> None:
+        import coverage  # noqa: PLC0415  # in the child alone
+
+        self.sources, self.seconds = sources, {}  # type: Path, dict[str, float]
+        self.coverage = coverage.Coverage(
+            data_file=None, config_file=False, source=[str(sources / "seqloom")]
+        )
+        self.coverage.start()
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        self.coverage.switch_context(nodeid)
+
+    def pytest_fixture_setup(self, fixturedef: Any) -> None:
+        if fixturedef.scope != "function":  # other tests use it, too
+            self.coverage.switch_context("")
+
+    def pytest_runtest_call(self, item: Any) -> None:
+        self.coverage.switch_context(item.nodeid)
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        self.seconds[report.nodeid] = self.seconds.get(report.nodeid, 0.0) + report.duration
+
+    def pytest_runtest_logfinish(self) -> None:
+        self.coverage.switch_context("")
+
+    def write(self, path: Path) -> None:
+        """Write what was seen as JSON."""
+        self.coverage.stop()
+        tests = sorted(self.seconds, key=self.seconds.__getitem__)
+        places = {name: place for place, name in enumerate(tests)}
+        data = self.coverage.get_data()
+        lines = {}
+        for file in data.measured_files():
+            relative = "src/" + str(Path(file).relative_to(self.sources))
+            lines[relative] = {
+                str(line): sorted(places.get(name, -1) for name in names)
+                for line, names in data.contexts_by_lineno(file).items()
+            }
+        seen = {"tests": tests, "lines": lines, "seconds": sum(self.seconds.values())}
+        path.write_text(json.dumps(seen), encoding="utf-8")
+
+
 class Copy:
     """A copy of the package to plant bugs in; the tests run in a process of each bug's own."""
 
@@ -319,10 +397,17 @@ class Copy:
         self.folder = Path(tempfile.mkdtemp(prefix="mutants-"))
         shutil.copytree(ROOT / "src", self.folder / "src")
 
-    def run(self, tests: list[str], patience: float, mutant: Mutant | None = None) -> str:
-        """Run tests; `passed`, `failed` or `endless`."""
-        if mutant is None:
-            return self._wait(tests, patience)
+    def reach(self, room: Room, path: Path) -> Reach:
+        """Run the tests of a room without a bug, and keep which lines each runs."""
+        if not path.is_file() and self._wait(room.tests, 7200, path) != "passed":
+            print((self.folder / "log.txt").read_text(encoding="utf-8")[-3000:])
+            raise SystemExit(f"{room.name}: its tests fail without a bug")
+        return Reach(**json.loads(path.read_text(encoding="utf-8")))
+
+    def run(self, mutant: Mutant, tests: list[str], patience: float) -> str:
+        """Run tests with a bug: `passed`, `failed` or `endless`; without tests `unreached`."""
+        if not tests:
+            return "unreached"
         path = self.folder / mutant.file
         whole, told = path.read_bytes(), path.stat()
         path.write_text(planted(mutant), encoding="utf-8")
@@ -343,22 +428,22 @@ class Copy:
             return None
         return cache.rename(path.parent / "__pycache__.kept")
 
-    def _wait(self, tests: list[str], patience: float) -> str:
+    def _wait(self, tests: list[str], patience: float, reach: Path | None = None) -> str:
         child = os.fork()
         if child == 0:
-            self._run_tests(tests)
+            self._run_tests(tests, reach)
         end = time.monotonic() + patience
         while time.monotonic() < end:
             done, status = os.waitpid(child, os.WNOHANG)
             if done:
                 return "passed" if os.waitstatus_to_exitcode(status) == 0 else "failed"
-            time.sleep(0.05)
+            time.sleep(0.02)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child, signal.SIGKILL)
         os.waitpid(child, 0)
         return "endless"
 
-    def _run_tests(self, tests: list[str]) -> None:
+    def _run_tests(self, tests: list[str], reach: Path | None) -> None:
         """In the child: this never returns."""
         code = 3
         try:
@@ -367,13 +452,17 @@ class Copy:
             for stream in (1, 2):
                 os.dup2(log, stream)
             os.chdir(ROOT)
-            sources = str(self.folder / "src")
-            sys.path.insert(0, sources)
-            os.environ |= {"PYTHONPATH": sources, "PYTHONDONTWRITEBYTECODE": "1"}
+            sources = self.folder / "src"
+            sys.path.insert(0, str(sources))
+            os.environ |= {"PYTHONPATH": str(sources), "PYTHONDONTWRITEBYTECODE": "1"}
             sys.dont_write_bytecode = True
+            tracer = _Tracer(sources) if reach is not None else None
             import pytest  # noqa: PLC0415  # not before the fork: it rewrites what it imports
 
-            code = int(pytest.main(["-x", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]))
+            told = ["-x", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]
+            code = int(pytest.main(told, plugins=[] if tracer is None else [tracer]))
+            if tracer is not None and reach is not None and code == 0:
+                tracer.write(reach)
         except BaseException:
             traceback.print_exc()
         finally:
@@ -386,35 +475,58 @@ class Copy:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-@dataclass
-class Log:
-    """Results by bug and by the state of what it was tried on, so that a stopped run goes on."""
+class State:
+    """What is known from earlier runs: what was noticed, and which test runs which line.
 
-    path: Path | None
+    A bug that was noticed stays so while its file is the same; one that survived is tried again
+    when the tests of its room have changed.
+    """
 
-    def __post_init__(self) -> None:
-        self.known: dict[str, str] = {}
-        if self.path is not None and self.path.is_file():
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder, self.path = folder, folder / "results.jsonl"
+        self.known: dict[str, tuple[str, str]] = {}
+        if self.path.is_file():
             for line in self.path.read_text(encoding="utf-8").splitlines():
                 entry = json.loads(line)
-                self.known[entry["id"]] = entry["result"]
+                self.known[entry["id"]] = (entry["result"], entry["tests"])
 
-    def add(self, mark: str, mutant: Mutant, result: str) -> None:
-        self.known[mark] = result
-        if self.path is not None:
-            entry = {"id": mark, "mutant": str(mutant), "result": result}
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with self.path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(entry, ensure_ascii=False) + "\n")
+    def result(self, mutant: Mutant, room: Room) -> str | None:
+        """What came of a bug; None if it has to be tried."""
+        result, tests = self.known.get(_hash([repr(tuple(mutant)), mutant.file]), (None, ""))
+        return result if result in NOTICED or tests == self.tests(room) else None
+
+    def add(self, mutant: Mutant, room: Room, result: str) -> None:
+        """Note what came of a bug."""
+        mark, tests = _hash([repr(tuple(mutant)), mutant.file]), self.tests(room)
+        self.known[mark] = (result, tests)
+        entry = {"id": mark, "tests": tests, "mutant": str(mutant), "result": result}
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(entry, ensure_ascii=False) + "\n")
+
+    def tests(self, room: Room) -> str:
+        """A hash of the tests of a room."""
+        files = [
+            f for test in room.tests for f in sorted([ROOT / test, *(ROOT / test).rglob("*.py")])
+        ]
+        return _hash([str(file.relative_to(ROOT)) for file in files if file.is_file()])
+
+    def reach_file(self, room: Room) -> Path:
+        """Where the reach of a room's tests is kept."""
+        return self.folder / f"{room.name}-{self.tests(room)}-{_hash(room.files)}.json"
 
 
-def mark_of(mutant: Mutant, room: Room) -> str:
-    """What a result belongs to: the bug, the file it is in, and the tests."""
-    parts = [repr(tuple(mutant)).encode(), (ROOT / mutant.file).read_bytes()]
-    for test in room.tests:
-        files = [ROOT / test] if (ROOT / test).is_file() else sorted((ROOT / test).rglob("*.py"))
-        parts += [file.read_bytes() for file in files]
-    return hashlib.sha256(b"\0".join(parts)).hexdigest()[:20]
+NOTICED = {"failed", "endless"}
+
+
+def _hash(parts: list[str]) -> str:
+    """A hash of texts, and of the contents of those that name a file."""
+    found = hashlib.sha256()
+    for part in parts:
+        found.update(part.encode() + b"\0")
+        if len(part) < 200 and (ROOT / part).is_file():
+            found.update((ROOT / part).read_bytes())
+    return found.hexdigest()[:16]
 
 
 def chosen(rooms: list[Room], given: argparse.Namespace) -> Iterator[tuple[Room, Mutant]]:
@@ -438,7 +550,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seed", default="1", help="which bugs are drawn (%(default)s)")
     parser.add_argument("--only", metavar="FILE:LINE", help="every bug of a file or a line")
     parser.add_argument(
-        "--log", type=Path, metavar="FILE", help="keep results, and go on from them"
+        "--state", type=Path, default=ROOT / "build" / "mutants", help="a folder: what is known"
     )
     parser.add_argument("--list", action="store_true", help="list the bugs, and plant none")
     return parser.parse_args()
@@ -457,9 +569,9 @@ def main() -> int:
     for name in WARM:  # a child is forked: what is imported here, it need not import again
         with contextlib.suppress(ImportError):
             __import__(name)
-    copy, log = Copy(), Log(given.log)
+    copy = Copy()
     try:
-        results = _run_all(bugs, copy, log, known)
+        results = _run_all(bugs, copy, State(given.state), known)
     finally:
         copy.close()
     return _report(results)
@@ -469,41 +581,31 @@ Results = dict[str, dict[str, list[Mutant]]]
 
 
 def _run_all(
-    bugs: list[tuple[Room, Mutant]], copy: Copy, log: Log, known: set[tuple[str, str, str, str]]
+    bugs: list[tuple[Room, Mutant]], copy: Copy, state: State, known: set[tuple[str, str, str, str]]
 ) -> Results:
     results: Results = {}
-    patience: dict[str, float] = {}
     for number, (room, mutant) in enumerate(bugs, 1):
-        told = results.setdefault(room.name, {"killed": [], "survived": [], "accepted": []})
+        told = results.setdefault(room.name, {"noticed": [], "accepted": [], "survived": []})
         if mutant.key() in known:
             told["accepted"].append(mutant)
             continue
-        mark = mark_of(mutant, room)
-        if mark not in log.known:
-            if room.name not in patience:
-                patience[room.name] = _baseline(room, copy)
-            log.add(mark, mutant, copy.run(room.tests, patience[room.name], mutant))
-        survived = log.known[mark] == "passed"
-        told["survived" if survived else "killed"].append(mutant)
-        word = "SURVIVED" if survived else log.known[mark]
-        print(f"[{number}/{len(bugs)}] {room.name}: {word:8} {mutant}", flush=True)
+        result = state.result(mutant, room)
+        if result is None:
+            reach = copy.reach(room, state.reach_file(room))
+            patience = PATIENCE * reach.seconds + SLACK
+            result = copy.run(mutant, reach.of(mutant, room), patience)
+            state.add(mutant, room, result)
+        told["noticed" if result in NOTICED else "survived"].append(mutant)
+        word = result if result in NOTICED else f"SURVIVED ({result})"
+        print(f"[{number}/{len(bugs)}] {room.name}: {word} {mutant}", flush=True)
     return results
-
-
-def _baseline(room: Room, copy: Copy) -> float:
-    """How long the tests of a room take without a bug; they must pass."""
-    began = time.monotonic()
-    if copy.run(room.tests, 3600) != "passed":
-        print((copy.folder / "log.txt").read_text(encoding="utf-8")[-3000:])
-        raise SystemExit(f"{room.name}: its tests fail without a bug")
-    return PATIENCE * (time.monotonic() - began) + SLACK
 
 
 def _report(results: Results) -> int:
     print("\n| room | planted | noticed | accepted | survived |\n|---|---:|---:|---:|---:|")
     planted_, survived = 0, 0
     for name, told in results.items():
-        counts = [len(told[key]) for key in ("killed", "accepted", "survived")]
+        counts = [len(told[key]) for key in ("noticed", "accepted", "survived")]
         planted_, survived = planted_ + counts[0] + counts[2], survived + counts[2]
         print(f"| {name} | {sum(counts)} | {' | '.join(map(str, counts))} |")
     share = survived / max(planted_, 1)

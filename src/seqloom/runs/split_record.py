@@ -77,8 +77,11 @@ class SplitRecord:
         """
         if task.continuous:
             return _repeated_lines(hashes_of(task, examples), self.train)
-        found = (np.isin(task.hashes(example), self.train).any() for example in examples)
-        return [position for position, is_known in enumerate(found) if is_known]
+        hashes = [task.hashes(example) for example in examples]
+        positions = np.repeat(np.arange(len(hashes)), [len(one) for one in hashes])
+        # In one call: it sorts the training part, which may be large.
+        is_known = np.isin(np.concatenate(hashes), self.train) if hashes else np.zeros(0, bool)
+        return np.unique(positions[is_known]).tolist()
 
     def parts(self, task: Task, data: Data) -> Parts:
         """The examples in the data files as they are now, in the parts where they were before."""

@@ -1,8 +1,11 @@
 """What every task can do: read files, speak to models in numbers, and judge predictions."""
 
+import json
+import math
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -63,6 +66,26 @@ class Highlighted:
     pieces: Sequence[tuple[str, str]]
     labels: Sequence[str]
     between: str
+
+
+BaselineRule = Callable[[Any], tuple[Any, float]]  # the answer to an example, and its nats
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """The simplest way to solve a task, which a model that has learned something beats.
+
+    It is a model of its own, or else a rule that follows from the training examples.
+
+    Args:
+        title: What it is, as "most frequent answer".
+        model: The [model] table of a baseline that is a model.
+        rule: Training examples to the rule.
+    """
+
+    title: str
+    model: Mapping[str, Any] = field(default_factory=dict)
+    rule: Callable[[Sequence[Any]], BaselineRule] | None = None
 
 
 class Task(ABC):
@@ -307,6 +330,26 @@ class Task(ABC):
         predicted, the `BernoulliLogits` of all, each from those before it.
         """
         return self.decode(row)
+
+    def baseline(self) -> Baseline:
+        """What a model is compared with after training: by default the most frequent answer."""
+        return Baseline("most frequent answer", rule=self._most_frequent_answer)
+
+    def _most_frequent_answer(self, train: Sequence[Any]) -> BaselineRule:
+        answers: dict[str, Any] = {}
+        counts: Counter[str] = Counter()
+        for example in train:
+            answer = self.reference(example)
+            counts[key := json.dumps(self.to_json(answer))] += 1
+            answers.setdefault(key, answer)
+        best = answers[counts.most_common(1)[0][0]]
+        total = counts.total() + len(counts) + 1  # each counts once more, and so do unseen ones
+
+        def rule(example: Any) -> tuple[Any, float]:
+            count = counts[json.dumps(self.to_json(self.reference(example)))]
+            return best, math.log(total / (count + 1))
+
+        return rule
 
     @abstractmethod
     def score(self, example: Any, answer: Any, nats: float) -> Mapping[str, Tally]:

@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 import torch
 
+from seqloom.config import options as constructor_options
 from seqloom.data.series.schema import TimeSeries
 from seqloom.inspection import InspectedModel, InspectionOptions, available_views, inspect
 from seqloom.inspection.neuron_features import series_features
 from seqloom.inspection.neurons import cell_features
+from seqloom.models import MODELS
 from seqloom.signature import Form, Series, Signature
 from tests.contracts.cases import build
 from tests.contracts.plain_task import Plain
@@ -19,6 +21,8 @@ VALUES = np.sin(np.arange(30) / 3) + np.arange(30) / 30
 
 def subject_of(name, **options):
     """A model that forecasts, with weights that chance gave it."""
+    if any(option.name == "center" for option in constructor_options(MODELS[name])):
+        options = {"center": "none", **options}  # the network reads the values themselves
     return InspectedModel(build(name, SIGNATURE, options, seed=3), Plain(SIGNATURE), name)
 
 

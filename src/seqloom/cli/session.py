@@ -11,15 +11,20 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from ..data.formats.parallel_names import files_of
+from ..data.options import Data
 from ..errors import TrainingError
 from ..evaluation.evaluate import Evaluation, evaluate
+from ..experiments.ladder import ladders
 from ..metrics import METRICS, MetricValue
-from ..model import Search
+from ..model import EMTrained, GradientTrained, Search
 from ..recipe import Recipe
+from ..runs.baseline import BaselineResult, compare_with_baseline
 from ..runs.card import best_evaluation, metrics_in
 from ..runs.record import Record, read_record
 from ..runs.run import RUNS, Run
@@ -151,6 +156,7 @@ class Outcome:
     record: Record
     exit_code: int = 0
     test: Evaluation | None = None
+    baseline: BaselineResult | None = None
 
     def facts(self) -> dict[str, Any]:
         """The outcome as JSON."""
@@ -164,6 +170,7 @@ class Outcome:
             "valid": metrics_in(best),
             "test": {name: vars(measured) for name, measured in test.items()} or None,
             "test_examples": len(self.test.examples) if self.test else 0,
+            "baseline": self.baseline.as_dict() if self.baseline else None,
             "seconds": self.record.seconds(),
             "size": self.run.model.num_parameters(),
         }
@@ -189,6 +196,13 @@ class Outcome:
             count = len(self.test.examples)
             lines.append(f"  on {count:,} held-out examples, 95 % confidence intervals in brackets")
             lines += [f"  {note}" for note in impossible_note(self.test)]
+        if self.baseline is not None:
+            lines.append(f"  baseline: {self.baseline.words()}")
+            if not self.baseline.is_beaten:
+                what = improve(self.run, self.record)
+                lines.append(f"{mark('bad', sys.stdout)} not better than the baseline: {what}")
+            elif not self.baseline.difference.is_significant:
+                lines.append("  better than the baseline, but on these examples that may be chance")
         return [*lines, str(self.run.folder)]
 
 
@@ -220,8 +234,11 @@ class Session:
         if stop is not None and stop.signal is not None:
             return Outcome(run, record, stop.exit_code)
         examples = self._test_part(run)
-        test = evaluate(run.model, run.task, examples, Search()) if examples else None
-        return Outcome(run, record, test=test)
+        if not examples:
+            return Outcome(run, record)
+        test = evaluate(run.model, run.task, examples, Search())
+        baseline = compare_with_baseline(run.recipe, run.task, run.own_parts().train, test)
+        return Outcome(run, record, test=test, baseline=baseline)
 
     def say_saved(self, outcome: Outcome, go_on: str = "") -> None:
         """After a signal: print the checkpoint, and the command that resumes."""
@@ -251,6 +268,41 @@ def run_argument(folder: Path) -> str:
     """The name of a run as an argument of a command: its name, or the path of its folder."""
     usual = Path(os.environ.get("SEQLOOM_RUNS") or RUNS)
     return folder.name if folder.parent == usual else shlex.quote(str(folder))
+
+
+def improve(run: Run, record: Record) -> str:
+    """What to do about a model that is not better than the baseline, as a command."""
+    best, task = record.best or {}, run.recipe.task["name"]
+    is_gradual = isinstance(run.model, GradientTrained | EMTrained)
+    if is_gradual and best and best["step"] == record.events[-1]["step"]:
+        again = f"seqloom train --resume {run_argument(run.folder)}"
+        return f"it was still improving; train longer:  {again} {_longer(run.recipe, best)}"
+    if task in ladders() and run.recipe.data.get("train"):
+        given = " ".join(["seqloom ladder", task, *data_arguments(run.recipe)])
+        return f"try other models:  {given}"
+    return "try other models:  seqloom models"
+
+
+def _longer(recipe: Recipe, last: Mapping[str, Any]) -> str:
+    """The settings with which a finished run goes on: without its limit, or twice the passes."""
+    if recipe.training.get("max_steps"):
+        return "--set training.max_steps=0"
+    if recipe.training.get("max_time"):
+        return "--set training.max_time=''"
+    return f"--set training.epochs={2 * ceil(last['epoch'])}"
+
+
+def data_arguments(recipe: Recipe) -> list[str]:
+    """The training file of a recipe, and how it is read, as arguments of a command."""
+    usual, given = Data(), recipe.data
+    named = {name: given.get(name, "") for name in ("format", "encoding", "columns")}
+    read = [
+        f"--{name} {shlex.quote(str(value))}"
+        for name, value in named.items()
+        if value and value != getattr(usual, name)
+    ]
+    read += ["--skip-bad"] * bool(given.get("skip_bad"))
+    return [*map(shlex.quote, map(str, files_of(given["train"]))), *read]
 
 
 def training_failed(failed: Mapping[str, list[str]], command: str, folder: Path) -> TrainingError:

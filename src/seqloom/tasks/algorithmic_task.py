@@ -1,5 +1,6 @@
 """Synthetic algorithmic problems: random examples that need no file."""
 
+import math
 from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
@@ -9,8 +10,8 @@ from ..batch import Item
 from ..data.formats import Row, Sentence
 from ..errors import UsageError
 from ..metrics import Ratio
-from ..signature import Signature
-from ..task import Generated, Task
+from ..signature import Signature, Vectors
+from ..task import Baseline, BaselineRule, Generated, Task
 from .algorithmic import DEFAULT_PROBLEM_OPTIONS, PUZZLES, ProblemOptions, Puzzle, PuzzleName
 
 PARTS = ("train", "valid", "test")
@@ -122,6 +123,15 @@ class Algorithms(Task):
 
     def decode(self, row: Sequence[Any]) -> Any:
         return self.puzzle.decode(row)
+
+    def baseline(self) -> Baseline:
+        if isinstance(self.puzzle.spaces()[1], Vectors):
+            return Baseline("mean of all answers", rule=self._mean_answer)
+        return super().baseline()
+
+    def _mean_answer(self, train: Sequence[Solved]) -> BaselineRule:
+        mean = self.puzzle.decode(np.mean([example.answer for example in train], axis=0).tolist())
+        return lambda example: (mean, math.nan)
 
     def score(self, example: Solved, answer: Any, nats: float) -> dict[str, Ratio]:
         right = self.puzzle.decode(example.answer.tolist())

@@ -1,6 +1,7 @@
 """Text classification: tables, folders, lines of a label and a text."""
 
 from collections.abc import Collection, Hashable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Any, Literal, NamedTuple
@@ -20,7 +21,7 @@ from ..errors import DataError, Place
 from ..metrics import Ratio, Tally
 from ..metrics.labels import NONE, Decision, label_counts, micro_f1
 from ..signature import END, Bits, Columns, Form, Signature
-from ..task import Chances, LabelDecisions, Task
+from ..task import Baseline, Chances, LabelDecisions, Task
 
 WHOLE_TEXTS = DocumentOptions()
 RUNNERS_UP = 2  # so many labels are shown beside the answer
@@ -189,6 +190,14 @@ class Classify(Task):
         if not self.several:
             return self.labels.decode(row)[0]
         return [label for label, yes in zip(self.labels.labels, row[0], strict=True) if yes > 0.5]
+
+    def reference(self, example: Labelled) -> str | list[str]:
+        if not self.several:
+            return example.labels[0]
+        return [label for label in self.labels.labels if label in example.labels]
+
+    def baseline(self) -> Baseline:
+        return replace(super().baseline(), title="most frequent label")
 
     def score(
         self, example: Labelled, answer: str | list[str], nats: float

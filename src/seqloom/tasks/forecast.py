@@ -38,7 +38,7 @@ from ..metrics import Ratio, Tally
 from ..metrics import forecasts as forecast_metrics
 from ..prediction import QuantileForecast
 from ..signature import Form, Series, Signature
-from ..task import Task
+from ..task import Baseline, Task
 from .forecast_answer import ForecastAnswer, written
 from .forecast_splits import Steps, parts_of, restored_parts, too_far
 
@@ -322,6 +322,10 @@ class Forecast(Task):
         found = ForecastAnswer.of(self._calibrated(row), scale, **about)
         times = series.times[example.origin : example.origin + len(found)]
         return replace(found, times=times)
+
+    def baseline(self) -> Baseline:
+        name = "seasonal-naive" if self.outline.period > 1 else "naive"
+        return Baseline(f"{name} forecast", {"name": name})
 
     def score(
         self, example: ForecastWindow, answer: ForecastAnswer, nats: float

@@ -13,7 +13,7 @@ from ..data.loading.lazy import lazy_map
 from ..data.text.tokenizers import TOKENIZERS, TokenizerName, VocabularyOptions, utf8
 from ..metrics import Ratio
 from ..signature import END, UNKNOWN, Form, Signature
-from ..task import Task
+from ..task import Baseline, Task
 
 
 class Text(NamedTuple):
@@ -135,6 +135,9 @@ class Language(Task):
             else:
                 lines[-1].append(number)
         return "\n".join(map(self.vocabulary.decode, lines))
+
+    def baseline(self) -> Baseline:
+        return Baseline("unigram", {"name": "ngram", "order": 1})
 
     def score(self, example: Text, answer: object, nats: float) -> dict[str, Ratio]:
         bits = nats / math.log(2)

@@ -32,7 +32,7 @@ from ..errors import DataError, Place, UsageError
 from ..metrics import Ratio
 from ..prediction import BernoulliLogits
 from ..signature import Bits, Form, Signature
-from ..task import Task
+from ..task import Baseline, BaselineRule, Task
 
 MOST_STEPS = 96  # to a quarter note; MIDI files count few more
 
@@ -185,6 +185,21 @@ class Music(Task):
             return found
         first = BernoulliLogits(row.values[:1]).log_probs(self.keys.to_matrix(example.frames[:1]))
         return found._replace(nats_of_first=-float(first.sum()))
+
+    def baseline(self) -> Baseline:
+        return Baseline("how often each key sounds", rule=self._key_frequencies)
+
+    def _key_frequencies(self, train: Sequence[Piece]) -> BaselineRule:
+        rows = np.concatenate([self.keys.to_matrix(example.frames) for example in train])
+        chances = (rows.sum(0) + 0.5) / (len(rows) + 1)
+        logits = np.log(chances) - np.log1p(-chances)
+
+        def rule(example: Piece) -> tuple[Foretold, float]:
+            found = BernoulliLogits(np.tile(logits, (len(example.frames), 1)))
+            nats = -float(found.log_probs(self.keys.to_matrix(example.frames)).sum())
+            return self.decode_for(example, found), nats
+
+        return rule
 
     def score(self, example: Piece, answer: Foretold, nats: float) -> dict[str, Ratio]:
         pairs = [

@@ -1,6 +1,7 @@
 """Time-series classification: a label for each series, or for each step."""
 
 import math
+from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -23,7 +24,7 @@ from ..errors import DataError, Place, UsageError
 from ..metrics import Ratio, Tally
 from ..metrics.labels import Decision, label_counts
 from ..signature import Form, Series, Signature
-from ..task import Chances, LabelDecisions, Task
+from ..task import Baseline, BaselineRule, Chances, LabelDecisions, Task
 from .forecast_answer import written
 
 RUNNERS_UP = 2  # so many labels are shown beside the answer
@@ -198,6 +199,14 @@ class SeriesClassify(Task):
     def decode(self, row: Sequence[int]) -> str | list[str]:
         labels = self.labels.decode(row)
         return labels if self.each else labels[0]
+
+    def baseline(self) -> Baseline:
+        return Baseline("most frequent label", rule=self._most_frequent_label)
+
+    def _most_frequent_label(self, train: Sequence[LabelledSeries]) -> BaselineRule:
+        counts = Counter(label for example in train for label in example.labels)
+        usual = counts.most_common(1)[0][0]
+        return lambda one: ([usual] * len(one.labels) if self.each else usual, math.nan)
 
     def score(
         self, example: LabelledSeries, answer: str | list[str], nats: float

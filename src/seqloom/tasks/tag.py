@@ -1,7 +1,7 @@
 """Sequence tagging: CoNLL columns, CoNLL-U, or JSON lines of words or of texts with spans."""
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -34,7 +34,7 @@ from ..metrics import Ratio, Tally
 from ..metrics.entities import entity_counts
 from ..metrics.labels import Decision
 from ..signature import Columns, Form, Labels, Signature
-from ..task import Chances, Highlighted, LabelDecisions, Task
+from ..task import Baseline, BaselineRule, Chances, Highlighted, LabelDecisions, Task
 
 
 class Tagged(NamedTuple):
@@ -186,6 +186,19 @@ class Tag(Task):
 
     def decode(self, row: Sequence[int]) -> list[str]:
         return self.scheme.to_file(self.tags.decode(row))
+
+    def baseline(self) -> Baseline:
+        return Baseline("most frequent tag of each word", rule=self._most_frequent_tags)
+
+    def _most_frequent_tags(self, train: Sequence[Tagged]) -> BaselineRule:
+        every: Counter[str] = Counter(tag for example in train for tag in example.tags)
+        by_word: dict[str, Counter[str]] = defaultdict(Counter)
+        for example in train:
+            for word, tag in zip(example.words, example.tags, strict=True):
+                by_word[word][tag] += 1
+        usual = every.most_common(1)[0][0]
+        best = {word: counts.most_common(1)[0][0] for word, counts in by_word.items()}
+        return lambda example: ([best.get(word, usual) for word in example.words], math.nan)
 
     def score(self, example: Tagged, answer: list[str], nats: float) -> Mapping[str, Tally]:
         hits = sum(guess == tag for guess, tag in zip(answer, example.tags, strict=True))

@@ -1,5 +1,6 @@
 """Sequence transduction: pairs of a source and a target, with several references if wanted."""
 
+import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -18,7 +19,7 @@ from ..errors import DataError, UsageError
 from ..metrics import Ratio, Tally, translation
 from ..metrics.edit_distance import token_error_rate
 from ..signature import BEGIN, END, PAD, UNKNOWN, Form, Signature, Tokens
-from ..task import Task
+from ..task import Baseline, Task
 
 
 class Pair(NamedTuple):
@@ -200,6 +201,12 @@ class Translate(Task):
     def reference(self, example: Pair) -> str:
         """The reference as it stands in the file, unknown tokens included."""
         return self.writing.detokenize(example.target)
+
+    def baseline(self) -> Baseline:
+        def copied(example: Pair) -> tuple[str, float]:
+            return self.writing.detokenize(example.source), math.nan
+
+        return Baseline("copy of the source", rule=lambda train: copied)
 
     def score(self, example: Pair, answer: str, nats: float) -> Mapping[str, Tally]:
         references = example.references or (example.target,)

@@ -9,8 +9,8 @@ Arrays are NumPy arrays or torch tensors, as the model likes: callers use only w
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
@@ -71,6 +71,16 @@ class Model(ABC):
     def seed(number: int) -> None:
         """Set the random seed of weight initialisation."""
         return
+
+    @staticmethod
+    @contextmanager
+    def kept_random_state() -> Iterator[None]:
+        """Context manager after which the random numbers that `seed` sets go on as before it."""
+        state = np.random.get_state()
+        try:
+            yield
+        finally:
+            np.random.set_state(state)
 
     @abstractmethod
     def log_prob(self, batch: Batch) -> Any:

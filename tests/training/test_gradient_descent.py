@@ -2,6 +2,7 @@
 
 import math
 import time
+from dataclasses import fields
 from typing import get_args
 
 import numpy as np
@@ -14,7 +15,7 @@ from seqloom.data.loading.batching import BucketLoader
 from seqloom.errors import TrainingError, UsageError
 from seqloom.training.gradient_descent import GradientDescent
 from seqloom.training.optimizers import SCHEDULES, factor
-from seqloom.training.options import Training
+from seqloom.training.options import BOUNDS, Training
 from tests.contracts.cases import SIGNATURES, batch_for, build
 
 KINDS = {option.name: option.kind for option in options(Training)}
@@ -220,3 +221,44 @@ def test_a_gradient_that_is_no_number_names_its_step_and_remedies():
     assert told.value.code == "T130" and "the gradient became inf at step 3" in str(told.value)
     assert "--set training.max_grad_norm=1.0" in str(told.value)
     assert "--set model.cell=lstm" in str(told.value)
+
+
+def test_penalties_reach_weights_that_a_batch_does_not_use():
+    """Those of rare words in an adaptive softmax have no gradient of their own."""
+    plain = {"optimizer": "sgd", "momentum": 0.0, "max_grad_norm": 0.0}
+    learner = descent(**plain, l1=0.5, l2=0.25)
+    before = torch.tensor([2.0, -3.0])
+    learner.parameters.append(unused := torch.nn.Parameter(before.clone()))
+    rate = next(learner.steps()).values["rate"]
+    wanted = before - rate * (0.5 * before.sign() + 0.25 * before)
+    torch.testing.assert_close(unused.detach(), wanted)
+
+
+WRONG = [
+    *(
+        (name, value)
+        for name in ("learning_rate", "l1", "l2", "max_grad_norm", "momentum", "warmup_ratio")
+        for value in (math.nan, math.inf, -0.5)
+    ),
+    *((name, value) for name in ("momentum", "ema_decay", "warmup_ratio") for value in (1.0, 5.0)),
+    *((name, math.nan) for name in ("ema_decay", "save_seconds", "curriculum_share")),
+    *((name, -1) for name in ("evaluate_seconds", "save_seconds", "evaluate_steps", "seed")),
+    *((name, -1) for name in ("patience", "probes", "average_checkpoints", "max_steps")),
+    *((name, 0) for name in ("batch_size", "bptt", "evaluate_examples")),
+    ("epochs", -1),
+    *((name, 10**30) for name in ("epochs", "batch_size", "seed", "max_steps", "batch_tokens")),
+    *(("max_time", value) for value in ("0s", "0.0h", "nan", "-1m", "1")),
+    ("monitor", "accuracies"),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), WRONG)
+def test_options_of_training_have_bounds(name, value):
+    with pytest.raises(UsageError, match=name) as told:
+        Training(**{name: value})
+    assert told.value.code == "U010"
+
+
+def test_every_number_among_the_options_of_training_has_bounds():
+    numbers = {one.name for one in fields(Training) if isinstance(one.default, int | float)}
+    assert numbers - {"curriculum_share"} == set(BOUNDS)

@@ -1,11 +1,13 @@
 """Killed at any moment and resumed, a run ends with the same weights, bit for bit."""
 
 import hashlib
+import json
 import os
 import random
 import signal
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ import torch
 import seqloom
 from seqloom.recipe import Recipe
 from seqloom.runs.train import Callback, resume, train
+from seqloom.training import closed_form, loop
 from seqloom.training.checkpoints import load_arrays
 from seqloom.training.events import read_events
 from tests.processes import in_a_process_of_its_own
@@ -140,6 +143,68 @@ def test_a_stop_in_the_middle_of_an_epoch_is_exact(data, make, last):
         for f in (folder, whole.folder)
     ]
     assert evaluated[0] == evaluated[1]
+
+
+FAMILIES = {
+    "hmm": ({"name": "language"}, {"name": "hmm", "states": 3, "restarts": 2}, {"epochs": 3}),
+    "ngram": ({"name": "language"}, {"name": "ngram"}, {}),
+    "network": (
+        {"name": "forecast", "horizon": 4, "period": 1},
+        {"name": "recurrent", "embedding_size": 4, "hidden_size": 4, "dropout": 0.2},
+        {"max_steps": 8, "evaluate_steps": 2, "learning_rate": 0.05, "monitor": "coverage_80"},
+    ),
+    "kalman": ({"name": "forecast", "horizon": 4, "period": 1}, {"name": "kalman"}, {"epochs": 3}),
+    "autoregressive": (
+        {"name": "forecast", "horizon": 4, "period": 1},
+        {"name": "autoregressive", "order": 2},
+        {},
+    ),
+}
+
+
+def family(data: Path, name: str) -> Recipe:
+    """A small model of each learner: EM, closed form, and gradient descent on series."""
+    task, model, training = FAMILIES[name]
+    rng = np.random.default_rng(5)
+    values = [f"{value:.4f}" for value in rng.standard_normal(80).cumsum()]
+    (data / "series.csv").write_text("\n".join(["value", *values]) + "\n")
+    file = "text.txt" if task["name"] == "language" else "series.csv"
+    return Recipe({"train": str(data / file)}, task, model, {"probes": 0, **training})
+
+
+def story(folder: Path) -> list[dict[str, Any]]:
+    """All that training told, but for the time it took."""
+    dropped = {"t", "began", "seconds", "symbols_per_second"}
+    events = read_events(folder / "events.jsonl")
+    kept = [event for event in events if event["kind"] in ("eval", "sample", "warn")]
+    return [{k: v for k, v in event.items() if k not in dropped} for event in kept]
+
+
+def standing(folder: Path) -> dict[str, Any]:
+    """The counters of training in the last checkpoint."""
+    found = load_arrays(folder / "checkpoint" / "last.safetensors").facts["standing"]
+    return {name: value for name, value in found.items() if name != "seconds"}
+
+
+@pytest.mark.parametrize("stop", [1, 3, 5])
+@pytest.mark.parametrize("name", FAMILIES)
+def test_every_family_resumes_exactly(data, monkeypatch, name, stop):
+    """Also in the middle of a pass, which begins again; and intervals are of the last weights."""
+    monkeypatch.setattr(closed_form, "TOKENS_PER_BATCH", 150)  # so that a pass has several steps
+    monkeypatch.setattr(loop, "AVERAGE_SECONDS", 0.0)
+    made, runs, steps = family(data, name), data / "runs", iter(range(1, 1000))
+    whole = train(made, name="whole", runs=runs).folder
+    last = Callback(should_stop=lambda: next(steps) == stop)
+    stopped = train(made, name="stopped", runs=runs, callback=last).folder
+    while read_events(stopped / "events.jsonl")[-1]["reason"] == "stopped":
+        resume(stopped)
+    assert story(stopped) == story(whole)
+    assert standing(stopped) == standing(whole)
+    assert (stopped / "weights.safetensors").read_bytes() == (
+        whole / "weights.safetensors"
+    ).read_bytes()
+    codecs = [json.loads((one / "task.json").read_text())["codecs"] for one in (stopped, whole)]
+    assert codecs[0] == codecs[1]
 
 
 def test_a_run_with_a_time_budget_ends_in_time_and_resumes(data):

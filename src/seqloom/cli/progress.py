@@ -40,10 +40,7 @@ class TrainingProgress(ABC):
         if event.kind == "start":
             self.line("\n".join(_header(self.name, event.values)))
         elif event.kind == "resume":
-            self.line(
-                f"Resuming {self.name} at step {event.step:,}"
-                " (optimizer, random state and position in the data restored)."
-            )
+            self.line("\n".join(_resumed(self.name, event)))
         elif event.kind == "train":
             self._recent.append(event.values)
             self.on_train(event.step, event.values)
@@ -233,6 +230,14 @@ def _header(name: str, facts: Mapping[str, Any]) -> list[str]:
         f"model   {facts['model']}{size}",
         f"run     {name}",
     ]
+
+
+def _resumed(name: str, event: Event) -> list[str]:
+    """What a resumed training goes on from, and what begins anew."""
+    if notes := event.values.get("notes"):
+        return [f"Resuming {name} at step {event.step:,}:", *(f"  {note}" for note in notes)]
+    restored = "optimizer, random state and position in the data restored"
+    return [f"Resuming {name} at step {event.step:,} ({restored})."]
 
 
 def _threads() -> int:

@@ -29,7 +29,7 @@ from ..runs.card import best_evaluation, metrics_in
 from ..runs.record import Record, read_record
 from ..runs.run import RUNS, Run
 from ..runs.splits import unknown_label_note, with_known_labels
-from ..runs.train import Callback, new_folder, resume, train
+from ..runs.train import Callback, new_run_folder, resume, train_into
 from ..training.events import Event
 from .loading import impossible_note
 from .progress import TrainingProgress, progress_for
@@ -215,9 +215,11 @@ class Session:
 
     def train(self, recipe: Recipe, name: str = "") -> Outcome:
         """Train a new run."""
-        folder = new_folder(recipe, name, self.runs)
-        with self._watched(folder) as (stop, watcher):
-            run = train(recipe, name=folder.name, runs=self.runs, callback=watcher)
+        with (
+            new_run_folder(recipe, name, self.runs) as folder,
+            self._watched(folder) as (stop, watcher),
+        ):
+            run = train_into(folder, recipe, watcher)
         return self.outcome(run, stop)
 
     def resume(
@@ -242,8 +244,10 @@ class Session:
 
     def say_saved(self, outcome: Outcome, go_on: str = "") -> None:
         """After a signal: print the checkpoint, and the command that resumes."""
-        step, folder = outcome.record.events[-1]["step"], outcome.run.folder
-        say(f"Saved step {step:,} {mark('to', sys.stderr)} {folder}. Nothing lost.")
+        events, folder = outcome.record.events, outcome.run.folder
+        step = max((one["step"] for one in events if one["kind"] == "checkpoint"), default=0)
+        lost = "Nothing lost." if step == events[-1]["step"] else "The pass after it begins again."
+        say(f"Saved step {step:,} {mark('to', sys.stderr)} {folder}. {lost}")
         say(f"Resume with:  {go_on or f'seqloom train --resume {run_argument(folder)}'}")
 
     def _test_part(self, run: Run) -> Sequence[Any]:

@@ -32,13 +32,19 @@ def fit_interval_calibration(model: Model, task: Task, held_out: Sequence[Any]) 
     """
     if not isinstance(task, RecalibratesIntervals):
         return False
-    task.bands.reset()
+    forget_interval_calibration(task)
     windows = [one for one in held_out if isinstance(one, ForecastWindow)]
     if not task.calibrate or not windows:
         return False
     stride = -(-len(windows) // MAX_WINDOWS)
     task.bands.learn(_scores(model, task, windows[::stride]), _num_independent(windows))
     return True
+
+
+def forget_interval_calibration(task: Task) -> None:
+    """Set the factors of a task's prediction intervals back: they belonged to other weights."""
+    if isinstance(task, RecalibratesIntervals):
+        task.bands.reset()
 
 
 def _scores(model: Model, task: Task, windows: Sequence[ForecastWindow]) -> np.ndarray:

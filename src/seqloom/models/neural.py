@@ -30,6 +30,15 @@ class Neural(nn.Module, Model, ABC):
     def seed(number: int) -> None:
         torch.manual_seed(number)
 
+    @staticmethod
+    @contextmanager
+    def kept_random_state() -> Iterator[None]:
+        state = torch.get_rng_state()
+        try:
+            yield
+        finally:
+            torch.set_rng_state(state)
+
     def loss(self, batch: Batch) -> Float[Tensor, ""]:
         """Cross-entropy: nats per target token."""
         return -self.log_prob(batch).sum() / int(batch.target.lengths.sum())

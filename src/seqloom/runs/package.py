@@ -9,8 +9,8 @@ entries are only compared, never used as paths. The run is loaded from a tempora
 is moved to its place, so a damaged file is reported and leaves nothing behind.
 """
 
+import errno
 import os
-import shutil
 import tempfile
 import zipfile
 import zlib
@@ -22,7 +22,7 @@ from ..cancellation import check_cancelled
 from ..config import parse_toml
 from ..errors import ModelError, SeqloomError, UsageError
 from ..recipe import Recipe
-from ..training.checkpoints import cannot_write, locked, write_whole
+from ..training.checkpoints import cannot_write, flush, locked, make_folder, write_whole
 from .run import CARD, EVENTS, RECIPE, TASK, WEIGHTS, load
 from .split_record import SPLIT, SplitRecord
 from .train import new_folder
@@ -85,14 +85,15 @@ def unpack(file: Path, runs: Path, name: str = "") -> Path:
             target = new_folder(Recipe(), run_name, runs)
             if target.exists():
                 raise UsageError("U009", f"there is a folder called {run_name!r} already")
-            runs.mkdir(parents=True, exist_ok=True)
+            make_folder(runs)
             with tempfile.TemporaryDirectory(prefix=".import-", dir=runs) as folder:
                 half = Path(folder) / run_name
                 half.mkdir()
                 for part, entry in parts.items():
                     _write(archive, entry, half / part, file)
                 _validate(half, file)
-                shutil.move(half, target)
+                flush(half)
+                _move(half, target)
     except UNREADABLE as error:
         raise _not_a_run(file, f"it cannot be unpacked ({error})") from error
     except OSError as error:
@@ -127,6 +128,8 @@ def _write(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, path: Path, file: P
             if left < 0:
                 raise _not_a_run(file, f"{path.name} in it is too large")
             into.write(chunk)
+        into.flush()
+        os.fsync(into.fileno())
 
 
 def _validate(folder: Path, file: Path) -> None:
@@ -187,11 +190,22 @@ def rename(folder: Path, name: str) -> Path:
         raise UsageError("U009", f"there is a folder called {name!r} already")
     with locked(folder):
         try:
-            folder.rename(target)
+            _move(folder, target)
         except OSError as error:
             raise cannot_write(target, error) from error
         _retitle(target / CARD, folder.name, name)
     return target
+
+
+def _move(folder: Path, target: Path) -> None:
+    """Rename a folder, durably; an error if another process has made the target meanwhile."""
+    try:
+        folder.rename(target)
+    except OSError as error:
+        if error.errno in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR):
+            raise UsageError("U009", f"there is a folder called {target.name!r} already") from error
+        raise
+    flush(target.parent)
 
 
 def _retitle(card: Path, old: str, new: str) -> None:

@@ -434,7 +434,8 @@ def load(folder: str | Path) -> Run:
     recipe = Recipe.read(folder / RECIPE)
     task = recipe.build_task()
     task.restore(read_task(folder)["codecs"])
-    model = recipe.build_model(task.signature())
+    with recipe.model_kind().kept_random_state():  # a program goes on with its random numbers
+        model = recipe.build_model(task.signature())
     model.restore(load_arrays(folder / WEIGHTS).arrays)
     return Run(folder, recipe, task, model)
 

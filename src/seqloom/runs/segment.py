@@ -49,7 +49,8 @@ def fit_regimes(recipe: Recipe, model: GaussianHMM | None = None) -> RegimeFit:
     batch = Batch(Sequences(np.full_like(target.values, np.nan), target.lengths), target)
     if model is None:
         space = Series(len(recording.names))
-        made = recipe.build_model(Signature(Form.FORECAST, space, space))
+        with recipe.model_kind().kept_random_state():
+            made = recipe.build_model(Signature(Form.FORECAST, space, space))
         model = cast(GaussianHMM, made)
         fit(model, batch)
     likelihood = float(np.sum(model.log_prob(batch)))

@@ -6,7 +6,7 @@ import platform
 import re
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -16,18 +16,33 @@ from ..data.formats.folders import splits_in
 from ..data.formats.parallel_names import files_of
 from ..data.options import Data
 from ..errors import SeqloomError, TrainingError, UsageError
-from ..evaluation.conformal import fit_interval_calibration
+from ..evaluation.conformal import fit_interval_calibration, forget_interval_calibration
 from ..inspection.training_snapshots import SnapshotWriter, delete_after
 from ..model import Model, PretrainedEmbeddings
 from ..recipe import Recipe, shipped, simplest_model
 from ..task import Task
 from ..tasks import TASKS
-from ..training.checkpoints import cannot_write, load_arrays, locked, save_arrays, write_whole
+from ..training.checkpoints import (
+    cannot_write,
+    copy_whole,
+    flush,
+    load_arrays,
+    locked,
+    make_folder,
+    save_arrays,
+    write_whole,
+)
 from ..training.curriculum import CurriculumExamples, assign_levels
 from ..training.events import Event, EventLog, read_events
 from ..training.learner import Snapshot
 from ..training.loop import Trainer, fit, make_learner
 from .card import card
+from .resume_checks import (
+    GOOD_CHECKPOINT,
+    last_checkpoint,
+    refuse_task_options,
+    require_same_model,
+)
 from .run import CARD, CHECKPOINT, EVENTS, RECIPE, RUNS, TASK, WEIGHTS, Run, load, read_task
 from .split_record import SplitRecord, parts_to_resume, refuse_split_options
 from .splits import (
@@ -39,8 +54,6 @@ from .splits import (
     unknown_label_note,
     with_known_labels,
 )
-
-GOOD_CHECKPOINT = CHECKPOINT.with_name("good.safetensors")
 
 
 @dataclass(frozen=True)
@@ -68,22 +81,28 @@ def train(  # noqa: PLR0913 - keyword-only but for the first two
     """
     recipe = what if isinstance(what, Recipe) else recipe_by_name(str(what), str(file), settings)
     recipe = recipe.with_model(model) if model else recipe
-    recipe = _with_absolute_paths(recipe.with_settings(settings or {}).checked())
-    folder = new_folder(recipe, name, Path(runs))
+    recipe = recipe.with_settings(settings or {}).checked()
+    with new_run_folder(recipe, name, Path(runs)) as folder:
+        return train_into(folder, recipe, callback)
+
+
+def train_into(folder: Path, recipe: Recipe, callback: Callback | None = None) -> Run:
+    """Train a model into a folder of `new_run_folder`."""
+    recipe = _with_absolute_paths(recipe.checked())
     task = recipe.build_task()
     parts = read_parts(task, recipe.build_data())
     task.prepare(parts.train)
     training = _Training(folder, recipe, task, parts, callback or Callback())
-    with locked(folder):
-        save_task(folder, task, recipe)
-        SplitRecord.of(task, parts, training.train.examples).save(folder)
-        write_whole(folder / RECIPE, recipe.to_toml().encode())
-        return training.run(None)
+    training.begin()
+    save_task(folder, task, fingerprint(task, recipe.build_data()))
+    SplitRecord.of(task, parts, training.train.examples).save(folder)
+    write_whole(folder / RECIPE, recipe.to_toml().encode())
+    return training.run()
 
 
-def save_task(folder: Path, task: Task, recipe: Recipe) -> None:
+def save_task(folder: Path, task: Task, of_data: Mapping[str, str]) -> None:
     """Save the state of a task (vocabularies, labels) and the fingerprint of its data."""
-    state = {"codecs": task.state(), "fingerprint": fingerprint(task, recipe.build_data())}
+    state = {"codecs": task.state(), "fingerprint": of_data}
     write_whole(folder / TASK, json.dumps(state, ensure_ascii=False).encode())
 
 
@@ -94,28 +113,32 @@ def resume(
     data_changed: bool = False,
     callback: Callback | None = None,
 ) -> Run:
-    """Resume training from the last checkpoint, with exactly the result of an uninterrupted run."""
+    """Resume training from the last checkpoint, with exactly the result of an uninterrupted run.
+
+    With settings it is another training from there on. Until everything is known to fit, nothing
+    in the folder changes.
+    """
     with locked(folder):
-        recipe = Recipe.read(folder / RECIPE)
+        recipe = before = Recipe.read(folder / RECIPE)
+        saved = read_task(folder)
         if settings:
             refuse_split_options(settings, folder.name)
-            recipe = recipe.with_settings(settings).checked()
+            recipe = before.with_settings(settings).checked()
+            refuse_task_options(before, recipe, saved["fingerprint"])
         task, data = recipe.build_task(), recipe.build_data()
-        saved = read_task(folder)
         if not data_changed:
             _require_same_data(task, data, saved["fingerprint"])
         task.restore(saved["codecs"])
+        forget_interval_calibration(task)  # that of the weights of another time
         parts = parts_to_resume(folder, task, data, saved["fingerprint"])
+        require_same_model(folder, before, recipe, task, parts.train)
         training = _Training(folder, recipe, task, parts, callback or Callback())
-        if settings:  # only now, so that settings rejected above are not saved
+        training.resume()
+        if settings:
             write_whole(folder / RECIPE, recipe.to_toml().encode())
         if data_changed and (record := SplitRecord.read(folder)) is not None:
             record.with_training(task, training.train.examples).save(folder)
-        exists = (folder / CHECKPOINT).exists()
-        snapshot = load_arrays(folder / CHECKPOINT) if exists else Snapshot()
-        if not exists and _is_converted(folder):  # training starts from the converted weights
-            training.model.restore(load_arrays(folder / WEIGHTS).arrays)
-        return training.run(snapshot)
+        return training.run()
 
 
 def save_converted(  # noqa: PLR0913 - two of them only say where
@@ -195,6 +218,47 @@ def suited_options(recipe: Recipe, settings: Mapping[str, Any]) -> dict[str, Any
     return suited
 
 
+@contextlib.contextmanager
+def new_run_folder(recipe: Recipe, name: str, runs: Path) -> Iterator[Path]:
+    """The folder of a new run, locked from when its name is chosen, before the data is read.
+
+    It is removed again if it does not become a run.
+    """
+    has_runs, has_folder = runs.exists(), bool(name) and (runs / name).exists()
+    folder = _created(recipe, name, runs)
+    try:
+        with locked(folder):
+            _refuse_taken(folder)  # another process may just have trained there
+            try:
+                yield folder
+            finally:
+                if not (has_folder or (folder / RECIPE).exists()):
+                    shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        if not has_runs:
+            with contextlib.suppress(OSError):  # it is not empty
+                runs.rmdir()
+
+
+def _created(recipe: Recipe, name: str, runs: Path) -> Path:
+    """The folder of `name`; or one that nobody had before, with the next free number."""
+    while True:
+        folder = new_folder(recipe, name, runs)
+        try:
+            make_folder(runs)
+            folder.mkdir()
+        except FileExistsError as error:
+            if name and folder.is_dir():
+                return folder
+            if not (runs.is_dir() and folder.is_dir()):
+                raise cannot_write(folder, error) from error
+        except OSError as error:
+            raise cannot_write(folder, error) from error
+        else:
+            flush(runs)
+            return folder
+
+
 def new_folder(recipe: Recipe, name: str, runs: Path) -> Path:
     """The folder of a new run: `name`, or the name of the model with the next free number."""
     if name:
@@ -202,18 +266,23 @@ def new_folder(recipe: Recipe, name: str, runs: Path) -> Path:
             raise UsageError(
                 "U009", f"{name!r} cannot name a run: use a-z, 0-9 and -, at most 64 of them"
             )
-        if (runs / name / RECIPE).exists():
-            raise UsageError(
-                "U009",
-                f"there is a run called {name!r} already",
-                help=[f"seqloom train --resume {name}   resume it", "--name ANOTHER"],
-            )
+        _refuse_taken(runs / name)
         return runs / name
-    stem = re.sub(r"[^a-z0-9]+", "-", Path(recipe.model_name).stem.lower()).strip("-")
+    stem = re.sub(r"[^a-z0-9]+", "-", Path(recipe.model_name).stem.lower()).strip("-") or "run"
     number = 1
     while (runs / f"{stem}-{number}").exists():
         number += 1
     return runs / f"{stem}-{number}"
+
+
+def _refuse_taken(folder: Path) -> None:
+    if (folder / RECIPE).exists():
+        name = folder.name
+        raise UsageError(
+            "U009",
+            f"there is a run called {name!r} already",
+            help=[f"seqloom train --resume {name}   resume it", "--name ANOTHER"],
+        )
 
 
 def build_model_and_examples(
@@ -246,25 +315,45 @@ class _Training:
             ],
         )
         self.settings = recipe.build_training()
+        self.is_stale = False  # whether task.json has interval factors of earlier weights
         self.model, self.train = build_model_and_examples(recipe, task, parts)
 
-    def run(self, snapshot: Snapshot | None) -> Run:
-        """Train to the end or until stopped; the run with its best weights."""
-        if snapshot is None and isinstance(self.model, PretrainedEmbeddings):
+    def begin(self) -> None:
+        """Prepare to train from the beginning."""
+        if isinstance(self.model, PretrainedEmbeddings):
             self.notes += filter(None, [self.model.load_embeddings(self.task.input_vocabulary())])
+        self._prepare()
+        self.notes += self.trainer.notes()
+        self.first = self._start_event()
+
+    def resume(self) -> None:
+        """Prepare to go on from the last checkpoint; raises an error unless it fits."""
+        snapshot, notes = last_checkpoint(self.folder)
+        if not snapshot.arrays and _is_converted(self.folder):  # go on from the converted weights
+            self.model.restore(load_arrays(self.folder / WEIGHTS).arrays)
+        elif not snapshot.arrays and isinstance(self.model, PretrainedEmbeddings):
+            self.model.load_embeddings(self.task.input_vocabulary())
+        self._prepare()
+        self.is_stale = True
+        if snapshot.arrays:
+            notes += self.trainer.restore(snapshot)
+        self.first = Event("resume", self.trainer.standing.step, {"notes": notes} if notes else {})
+
+    def _prepare(self) -> None:
         learner = make_learner(self.model, self.task, self.train, self.settings)
-        valid = with_known_labels(self.task, self.parts.valid)
-        trainer = Trainer(self.model, self.task, learner, valid, self.settings)
-        self.notes += trainer.notes()
-        snapshot_inputs = self.model, self.task, trainer.valid, self.settings.probes
+        self.valid = with_known_labels(self.task, self.parts.valid)
+        self.trainer = Trainer(self.model, self.task, learner, self.valid, self.settings)
+        snapshot_inputs = self.model, self.task, self.trainer.valid, self.settings.probes
         self.snapshot_writer = SnapshotWriter(self.folder, *snapshot_inputs)
-        if snapshot is not None and snapshot.arrays:
-            trainer.restore(snapshot)
+
+    def run(self) -> Run:
+        """Train to the end or until stopped; the run with its best weights."""
+        trainer = self.trainer
         delete_after(self.folder, trainer.standing.step)
         try:
             log = EventLog(self.folder / EVENTS)
             try:
-                self._log(log, self._first_event(trainer, snapshot))
+                self._log(log, self.first)
                 for event in fit(trainer, self, self.callback.should_stop):
                     self._log(log, event)
             except TrainingError as error:
@@ -279,27 +368,31 @@ class _Training:
         if not (self.folder / WEIGHTS).exists():  # stopped before the first evaluation
             self.save_best()
         run = replace(load(self.folder), parts=self.parts)
-        if fit_interval_calibration(run.model, run.task, valid):
-            save_task(self.folder, run.task, self.recipe)
+        if fit_interval_calibration(run.model, run.task, self.valid):
+            self._save_codecs(run.task)
         write_whole(self.folder / CARD, card(run, self.parts).encode())
         return run
 
     def save_best(self) -> None:
         """Save the weights: they are the best so far."""
+        if self.is_stale:
+            self._save_codecs(self.task)
+            self.is_stale = False
         save_arrays(self.folder / WEIGHTS, self.model.weights())
+
+    def _save_codecs(self, task: Task) -> None:
+        save_task(self.folder, task, read_task(self.folder)["fingerprint"])
 
     def save_checkpoint(self, snapshot: Snapshot) -> None:
         """Save a checkpoint, from which training can be resumed."""
         save_arrays(self.folder / CHECKPOINT, snapshot.arrays, snapshot.facts)
 
     def mark_checkpoint_good(self) -> None:
-        """Keep the last checkpoint under a second name, which the next one leaves alone."""
-        good, last = self.folder / GOOD_CHECKPOINT, self.folder / CHECKPOINT
-        good.unlink(missing_ok=True)
-        try:
-            good.hardlink_to(last)
-        except OSError:  # a file system without links
-            shutil.copyfile(last, good)
+        """Keep a copy of the last checkpoint, which the next one leaves alone.
+
+        It is a file of its own, as what damages one file must not damage both.
+        """
+        copy_whole(self.folder / CHECKPOINT, self.folder / GOOD_CHECKPOINT)
 
     def save_snapshots(self, step: int) -> None:
         """Save views of a few inputs with the current weights."""
@@ -313,9 +406,7 @@ class _Training:
         else:
             last.unlink(missing_ok=True)
 
-    def _first_event(self, trainer: Trainer, snapshot: Snapshot | None) -> Event:
-        if snapshot is not None:
-            return Event("resume", trainer.standing.step)
+    def _start_event(self) -> Event:
         sizes = {name: len(getattr(self.parts, name)) for name in FILES}
         facts = {"examples": sizes, "notes": self.notes, **_facts(self.recipe, self.model)}
         return Event("start", 0, {**facts, "began": time.time()})

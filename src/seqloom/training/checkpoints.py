@@ -3,12 +3,14 @@
 import contextlib
 import errno
 import fcntl
+import hashlib
 import json
 import os
 import shutil
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import safetensors
@@ -18,23 +20,55 @@ from ..errors import MachineError, ModelError, TrainingError, UsageError
 from .learner import Snapshot
 
 PICKLES = (b"\x80", b"PK\x03\x04")  # a pickle, and the zip of pickles that torch.save writes
+DIGEST = "sha256"  # the fact that is the digest of a file's arrays and other facts
+LOCK = "lock"  # the file in a run folder that its training process locks
+LOCK_SECONDS, LOCK_POLL_SECONDS = 0.2, 0.005  # whoever only looks holds a lock for microseconds
 
 
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file atomically: into a temporary file beside it, fsync, then rename."""
     beside = path.with_name(f".{path.name}.part")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         with beside.open("wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
         beside.replace(path)
-        _flush_folder(path.parent)
+        flush(path.parent)
     except OSError as error:
         with contextlib.suppress(OSError):
             beside.unlink(missing_ok=True)
         raise cannot_write(path, error, len(content)) from error
+
+
+def copy_whole(path: Path, target: Path) -> None:
+    """Copy a file atomically. The copy is not flushed to disk: the original is there, too."""
+    beside = target.with_name(f".{target.name}.part")
+    try:
+        shutil.copyfile(path, beside)
+        beside.replace(target)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            beside.unlink(missing_ok=True)
+        raise cannot_write(target, error, path.stat().st_size) from error
+
+
+def make_folder(folder: Path) -> None:
+    """Create a folder and those above it, durably: their entries are flushed to disk."""
+    missing = [place for place in (folder, *folder.parents) if not place.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for made in missing:
+        flush(made.parent)
+
+
+def flush(path: Path) -> None:
+    """fsync a file or a folder: a new or renamed entry of a folder is durable only then."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def refuse_existing(path: Path, force: bool) -> None:
@@ -48,9 +82,11 @@ def refuse_existing(path: Path, force: bool) -> None:
 def save_arrays(
     path: Path, arrays: Mapping[str, np.ndarray], facts: Mapping[str, Any] | None = None
 ) -> None:
-    """Save named arrays and JSON facts as a safetensors file."""
-    whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    write_whole(path, save(whole, metadata={"facts": json.dumps(facts or {})}))
+    """Save named arrays and JSON facts as a safetensors file, with a digest of them."""
+    whole = {name: np.asarray(array, order="C") for name, array in arrays.items()}
+    told = {**(facts or {}), DIGEST: _digest(whole, facts or {})}
+    # One entry, as safetensors writes several in random order.
+    write_whole(path, save(whole, metadata={"facts": json.dumps(told)}))
 
 
 def load_arrays(path: Path) -> Snapshot:
@@ -60,7 +96,10 @@ def load_arrays(path: Path) -> Snapshot:
     try:
         with safetensors.safe_open(path, framework="numpy") as file:
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-            facts = json.loads((file.metadata() or {}).get("facts", "{}"))
+            facts = dict(json.loads((file.metadata() or {}).get("facts", "{}")))
+        digest = facts.pop(DIGEST, None)  # other programs and earlier versions write none
+        if digest is not None and digest != _digest(arrays, facts):
+            raise ValueError("its content is not what was written: the digest differs")
     except (safetensors.SafetensorError, ValueError, TypeError, OSError, RecursionError) as error:
         raise unreadable(path, error) from error
     return Snapshot(arrays, facts)
@@ -70,24 +109,56 @@ def load_arrays(path: Path) -> Snapshot:
 def locked(folder: Path) -> Iterator[None]:
     """An exclusive lock on a run folder; the system releases it when the process ends."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        file = (folder / "lock").open("a+")
+        file = _lock_file(folder)
+    except BlockingIOError as error:
+        owner = ""
+        with contextlib.suppress(OSError):
+            owner = (folder / LOCK).read_text()
+        raise TrainingError(
+            "T121",
+            f"{folder} is in use by another training process (pid {owner or 'unknown'})",
+            help=["wait for it, stop it, or train under another name: --name NAME"],
+        ) from error
     except OSError as error:
         raise cannot_write(folder, error) from error
     with file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            file.seek(0)
-            raise TrainingError(
-                "T121",
-                f"{folder} is in use by another training process (pid {file.read() or 'unknown'})",
-                help=["wait for it, stop it, or train under another name: --name NAME"],
-            ) from error
         file.truncate(0)
         file.write(str(os.getpid()))
         file.flush()
         yield
+
+
+def _lock_file(folder: Path) -> IO[str]:
+    """The lock file of a folder, locked; BlockingIOError if another process trains there.
+
+    Whoever looks whether a run is trained holds the lock, too, for a moment: so it is tried for a
+    while.
+    """
+    end = time.monotonic() + LOCK_SECONDS
+    while True:
+        make_folder(folder)
+        file = (folder / LOCK).open("a+")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if _is_same_file(file, folder / LOCK):
+                return file
+        except BlockingIOError:
+            if time.monotonic() > end:
+                file.close()
+                raise
+        except OSError:
+            file.close()
+            raise
+        file.close()
+        time.sleep(LOCK_POLL_SECONDS)
+
+
+def _is_same_file(file: IO[str], path: Path) -> bool:
+    """Whether a path still leads to an open file: its folder may have been removed meanwhile."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 def cannot_write(path: Path, error: OSError, needed: int = 0) -> MachineError:
@@ -134,13 +205,13 @@ def _first_bytes(path: Path, count: int) -> bytes:
         return file.read(count)
 
 
-def _flush_folder(folder: Path) -> None:
-    """fsync a folder: a rename is durable only then."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+def _digest(arrays: Mapping[str, np.ndarray], facts: Mapping[str, Any]) -> str:
+    """SHA-256 of arrays, with their names, types and shapes, and of facts."""
+    digest = hashlib.sha256(json.dumps(facts).encode())
+    for name, array in sorted(arrays.items()):
+        digest.update(f"{name} {array.dtype.str} {array.shape} ".encode())
+        digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+    return digest.hexdigest()
 
 
 def _existing(path: Path) -> Path:

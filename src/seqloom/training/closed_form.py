@@ -32,6 +32,9 @@ class ClosedForm(Learner):
                 help=["--set task.layout=lines   each line is a sequence of its own"],
             )
 
+    def is_resumable(self, step: Step) -> bool:
+        return step.ends_epoch
+
     def steps(self) -> Iterator[Step]:
         whole = sum(len(item.target) for item in self.items)
         totals: Any = None
@@ -49,8 +52,8 @@ class ClosedForm(Learner):
     def snapshot(self) -> Snapshot:
         return Snapshot()
 
-    def restore(self, snapshot: Snapshot) -> None:
-        return
+    def restore(self, snapshot: Snapshot) -> list[str]:
+        return []
 
     def _statistics(self) -> Iterator[tuple[Any, int]]:
         """The sufficient statistics of each batch or segment, and its number of target tokens."""

@@ -32,6 +32,9 @@ class EM(Learner):
         self.start, self.passes, self.step, self.seconds = 0, 0, 0, 0.0
         self.likelihood = -inf  # of all data in the last pass, in nats per token
 
+    def is_resumable(self, step: Step) -> bool:
+        return step.ends_epoch
+
     def steps(self) -> Iterator[Step]:
         while self.start < self.model.restarts and self._progress(0.0) < 1:
             if self.passes == 0:
@@ -79,12 +82,13 @@ class EM(Learner):
         facts["likelihood"] = None if self.likelihood == -inf else self.likelihood
         return Snapshot({name: array.copy() for name, array in self.model.weights().items()}, facts)
 
-    def restore(self, snapshot: Snapshot) -> None:
+    def restore(self, snapshot: Snapshot) -> list[str]:
         self.model.restore(snapshot.arrays)
         for name in _FACTS:
             setattr(self, name, snapshot.facts[name])
         told = snapshot.facts["likelihood"]
         self.likelihood = -inf if told is None else float(told)
+        return []
 
 
 _FACTS = ("start", "passes", "step", "seconds")

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any, Protocol, cast, runtime_checkable
 
 import torch
@@ -12,7 +13,7 @@ from ..batch import Batch
 from ..data.loading.batching import DataLoader
 from ..data.loading.bptt import BPTTLoader
 from ..data.loading.curriculum import CurriculumLoader
-from ..errors import TrainingError
+from ..errors import ModelError, TrainingError
 from ..model import GradientTrained, SegmentLoss, State, Stateful
 from .learner import Learner, Snapshot, Step
 from .optimizers import OPTIMIZERS, factor
@@ -40,7 +41,13 @@ class GradientDescent(Learner):
         self.seconds, self.slowed = 0.0, 1.0
         self._last: dict[str, float] = {}
         self._alarming = EXPLODED
-        self.carried: State = ()  # truncated BPTT: the state that is carried to the next segment
+        # Truncated BPTT: the state that is carried to the next segment.
+        self.carried: State | None = None
+
+    @cached_property
+    def _data(self) -> str:
+        """A digest of the data, which tells whether a place in an epoch means the same."""
+        return self.batches.digest()
 
     def steps(self) -> Iterator[Step]:
         self.module.train()
@@ -93,7 +100,7 @@ class GradientDescent(Learner):
             whole: Tensor = self.model.loss(batch)
             return whole
         reader = cast(_Reader, self.model)
-        if self.place == 0 or not reader.in_order:
+        if self.carried is None or self.place == 0 or not reader.in_order:
             self.carried = reader.begin(batch.source)
         loss, state = reader.loss_from(batch, self.carried)
         self.carried = tuple(part.detach() for part in state)
@@ -106,9 +113,7 @@ class GradientDescent(Learner):
         warmup = settings.warmup_ratio, self.step, self.epoch, settings.warmup_steps
         rate *= factor(settings.schedule, self._progress(), *warmup)
         loss.backward()
-        if settings.l1:
-            for weight in self.parameters:
-                cast(Tensor, weight.grad).add_(weight.detach().sign(), alpha=settings.l1)
+        self._add_penalties()
         norm = nn.utils.clip_grad_norm_(self.parameters, settings.max_grad_norm or math.inf)
         values = {"loss": loss.item(), "gradient": norm.item(), "rate": rate}
         if not math.isfinite(values["loss"]) or not math.isfinite(values["gradient"]):
@@ -118,6 +123,20 @@ class GradientDescent(Learner):
         self._update_average()
         self._last = values
         return values
+
+    def _add_penalties(self) -> None:
+        """Add the gradient of the L1 penalty; that of the L2 penalty is the optimizer's part.
+
+        They count for weights, too, that the loss of this batch does not depend on, as those of
+        rare words in an adaptive softmax.
+        """
+        if not (self.settings.l1 or self.settings.l2):
+            return
+        for weight in self.parameters:
+            if weight.grad is None:
+                weight.grad = torch.zeros_like(weight)
+            if self.settings.l1:
+                weight.grad.add_(weight.detach().sign(), alpha=self.settings.l1)
 
     def _warning(self, norm: float) -> dict[str, Any]:
         """A warning when the unclipped gradient explodes; again when it is ten times larger."""
@@ -170,33 +189,85 @@ class GradientDescent(Learner):
         tensors |= {f"average/{number}": mean for number, mean in enumerate(self.average)}
         for number, weights in enumerate(self.evaluated):
             tensors |= {f"evaluated/{number}/{place}": w for place, w in enumerate(weights)}
-        tensors |= {f"carried/{number}": part for number, part in enumerate(self.carried)}
+        tensors |= {f"carried/{number}": part for number, part in enumerate(self.carried or ())}
         tensors["random"] = torch.get_rng_state()
         facts = {name: getattr(self, name) for name in _FACTS}
+        facts |= {"data": self._data, "batches": len(self.batches.epoch(self.epoch))}
+        facts["parameters"] = len(self.parameters)
         if isinstance(self.batches, CurriculumLoader):
             facts["level"] = self.batches.level
         return Snapshot({k: t.detach().numpy().copy() for k, t in tensors.items()}, facts)
 
-    def restore(self, snapshot: Snapshot) -> None:
+    def restore(self, snapshot: Snapshot) -> list[str]:
         tensors = {name: torch.from_numpy(array) for name, array in snapshot.arrays.items()}
-        self.module.load_state_dict(_under("model/", tensors))
-        self.optimizer.memory = {}
-        for path, value in _under("optimizer/", tensors).items():
-            number, name = path.split("/")
-            self.optimizer.memory.setdefault(int(number), {})[name] = value
-        _copy([tensors[f"average/{n}"] for n in range(len(self.average))], self.average)
-        evaluated = _under("evaluated/", tensors)
-        count, each = len(evaluated) // max(1, len(self.parameters)), len(self.parameters)
-        self.evaluated = [[evaluated[f"{n}/{p}"] for p in range(each)] for n in range(count)]
-        carried = _under("carried/", tensors)
-        self.carried = tuple(carried[str(number)] for number in range(len(carried)))
-        torch.set_rng_state(tensors["random"])
+        try:
+            self.module.load_state_dict(_under("model/", tensors))
+        except RuntimeError as error:
+            raise ModelError(
+                "M111",
+                "the weights of the checkpoint do not fit this model",
+                notes=str(error).splitlines()[1:3],
+                help=["a recipe belongs to its weights: restore recipe.toml, or train anew"],
+            ) from error
         for name in _FACTS:
             setattr(self, name, snapshot.facts[name])
         if isinstance(self.batches, CurriculumLoader):
             self.batches.restore(snapshot.facts.get("level", 0))
-        # With other settings an epoch may have fewer batches than the current position.
-        self.place = min(self.place, len(self.batches.epoch(self.epoch)) - 1)
+        same = snapshot.facts.get("parameters", len(self.parameters)) == len(self.parameters)
+        notes = self._restore_memory(_under("optimizer/", tensors), same)
+        notes += self._restore_averages(tensors)
+        notes += self._restore_place(snapshot.facts, _under("carried/", tensors))
+        torch.set_rng_state(tensors["random"])
+        return notes
+
+    def _restore_memory(self, saved: dict[str, Tensor], is_same: bool) -> list[str]:
+        """The memory of the optimizer; it begins anew for another one, or for other parameters."""
+        memory: dict[int, dict[str, Tensor]] = {}
+        for path, value in saved.items():
+            number, name = path.split("/")
+            memory.setdefault(int(number), {})[name] = value
+        fits = is_same and all(
+            number < len(self.parameters)
+            and _shapes(kept) == _shapes(self.optimizer.begin(self.parameters[number]))
+            for number, kept in memory.items()
+        )
+        is_missing = (
+            self.step > 0 and not memory and any(map(self.optimizer.begin, self.parameters))
+        )
+        self.optimizer.memory = memory if fits else {}
+        anew = f"the memory of the optimizer begins anew: {self.settings.optimizer} has none yet"
+        return [anew] if is_missing or not fits else []
+
+    def _restore_averages(self, tensors: dict[str, Tensor]) -> list[str]:
+        """The moving average of the weights, and the weights at the last evaluations."""
+        evaluated = _under("evaluated/", tensors)
+        rows = [_numbered(_under(f"{row}/", evaluated)) for row in range(len(evaluated))]
+        rows = [row for row in rows if _same_shapes(row, self.parameters)]
+        self.evaluated = rows[-self.settings.average_checkpoints or len(rows) :]
+        if not self.average:
+            return []
+        saved = _numbered(_under("average/", tensors))
+        fits = _same_shapes(saved, self.parameters)
+        _copy(saved if fits else self.parameters, self.average)
+        anew = "the moving average of the weights begins anew, with the weights as they are"
+        return [] if fits else [anew]
+
+    def _restore_place(self, facts: dict[str, Any], carried: dict[str, Tensor]) -> list[str]:
+        """The place in the epoch; the same share of it, without a state, if its batches differ."""
+        count = len(self.batches.epoch(self.epoch))
+        before = facts.get("batches", count)
+        self.place = min(self.place * count // max(1, before), count - 1)
+        if facts.get("data") == self._data:
+            self.carried = tuple(_numbered(carried)) or None
+            return []
+        self.carried = None
+        if not self.place or "data" not in facts:
+            return []
+        state = ", and the state that is carried through the text begins anew" * bool(carried)
+        return [
+            "the batches are others than before: this epoch goes on at the same share of them"
+            f"{state}; some examples may come twice in it, others not at all"
+        ]
 
 
 @runtime_checkable
@@ -218,6 +289,20 @@ def _copy(origin: Iterable[Tensor], to: Iterable[Tensor]) -> None:
     with torch.no_grad():
         for source, target in zip(origin, to, strict=False):
             target.copy_(source)
+
+
+def _shapes(tensors: dict[str, Tensor]) -> dict[str, tuple[int, ...]]:
+    """The shapes of tensors; a single number may have been saved as an array of one."""
+    return {name: tuple(tensor.shape) or (1,) for name, tensor in tensors.items()}
+
+
+def _same_shapes(tensors: list[Tensor], weights: list[Tensor]) -> bool:
+    return [tensor.shape for tensor in tensors] == [weight.shape for weight in weights]
+
+
+def _numbered(tensors: dict[str, Tensor]) -> list[Tensor]:
+    """Tensors that are named by their numbers, in order."""
+    return [tensors[str(number)] for number in range(len(tensors))]
 
 
 def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -48,6 +48,10 @@ class Learner(ABC):
         """The least number of steps between two evaluations that come after an epoch."""
         return 1
 
+    def is_resumable(self, step: Step) -> bool:
+        """Whether a snapshot after this step keeps it, so that training is resumed after it."""
+        return True
+
     @abstractmethod
     def steps(self) -> Iterator[Step]:
         """Train from the last snapshot to the end."""
@@ -57,8 +61,8 @@ class Learner(ABC):
         """The state of training between two steps."""
 
     @abstractmethod
-    def restore(self, snapshot: Snapshot) -> None:
-        """Go back to where a snapshot was taken."""
+    def restore(self, snapshot: Snapshot) -> list[str]:
+        """Go back to where a snapshot was taken; notes on what does not fit and begins anew."""
 
     def evaluation_weights(self) -> AbstractContextManager[Any]:
         """A context in which the model has the weights to evaluate and save."""

@@ -3,12 +3,14 @@
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
+
 from ..batch import Item
-from ..data.loading.batching import BucketLoader, DataLoader
+from ..data.loading.batching import BucketLoader, DataLoader, digest_of
 from ..data.loading.bptt import BPTTLoader
 from ..data.loading.curriculum import CurriculumLoader, CurriculumSchedule
 from ..data.loading.lazy import lazy_map
@@ -61,6 +63,7 @@ class TrainerState:
     best_step: int = 0
     since_best: int = 0
     evaluated_step: int = 0
+    judged_by: str = ""  # the metric and the examples that `best` was measured by
     owes: bool = False  # whether training was stopped before an evaluation that was due
 
 
@@ -120,9 +123,8 @@ def fit(
         if evaluating:
             yield from trainer.evaluate(checkpointer)
         if stopping or time.monotonic() - saved > trainer.settings.save_seconds:
-            checkpointer.save_checkpoint(trainer.snapshot())
+            yield trainer.save_checkpoint(checkpointer)
             saved = time.monotonic()
-            yield Event("checkpoint", step.number)
         if stopping:
             yield Event("end", step.number, {"reason": "stopped"})
             return
@@ -139,7 +141,9 @@ class Trainer:
     ) -> None:
         self.model, self.task, self.learner, self.settings = model, task, learner, settings
         self.valid = evenly_spaced(task, valid, settings.evaluate_examples)
-        self.standing = TrainerState()
+        self.standing = TrainerState(judged_by=self._judged_by())
+        self._resumable = replace(self.standing)  # as it was at the last step that is kept
+        self._is_within = False  # a pass that begins again when it is resumed
         self._has_warned = False  # that a metric is no number
         self._stepped_at, self._evaluated_at, self._evaluation_seconds = (
             time.monotonic(),
@@ -154,6 +158,8 @@ class Trainer:
         now = time.monotonic()
         self.standing.seconds += now - self._stepped_at
         self._stepped_at = now
+        self._is_within = not self.learner.is_resumable(step)
+        self._keep_standing()
 
     def evaluation_is_due(self, step: Step) -> bool:
         """Whether to evaluate after this step."""
@@ -198,9 +204,16 @@ class Trainer:
             yield Event("warn", standing.step, warning)
         if samples:
             yield Event("sample", standing.step, {"samples": samples})
-        checkpointer.save_checkpoint(self.snapshot())
+        self._keep_standing()
+        saved = self.save_checkpoint(checkpointer)
         checkpointer.mark_checkpoint_good()
-        yield Event("checkpoint", standing.step)
+        yield saved
+
+    def save_checkpoint(self, checkpointer: Checkpointer) -> Event:
+        """Write a checkpoint; the event has the step from which training would be resumed."""
+        snapshot = self.snapshot()
+        checkpointer.save_checkpoint(snapshot)
+        return Event("checkpoint", snapshot.facts["standing"]["step"])
 
     def _rank(self, values: dict[str, float]) -> list[float]:
         """The metrics, the monitored one first, negated where higher is better."""
@@ -261,14 +274,36 @@ class Trainer:
         yield Event("end", standing.step, facts)
 
     def snapshot(self) -> Snapshot:
-        """The learner's state with that of the trainer beside it."""
-        taken = self.learner.snapshot()
-        return Snapshot(taken.arrays, {**taken.facts, "standing": dict(vars(self.standing))})
+        """The learner's state with that of the trainer beside it.
 
-    def restore(self, snapshot: Snapshot) -> None:
-        """Go back to a snapshot."""
-        self.learner.restore(snapshot)
-        self.standing = TrainerState(**snapshot.facts["standing"])
+        Within a pass that begins again when it is resumed, it is that before the pass.
+        """
+        taken = self.learner.snapshot()
+        standing = self._resumable if self._is_within else self.standing
+        return Snapshot(taken.arrays, {**taken.facts, "standing": dict(vars(standing))})
+
+    def restore(self, snapshot: Snapshot) -> list[str]:
+        """Go back to a snapshot; notes on what does not fit and begins anew."""
+        notes = self.learner.restore(snapshot)
+        before, judged_by = TrainerState(**snapshot.facts["standing"]), self.standing.judged_by
+        self.standing = replace(before, judged_by=judged_by)
+        if before.best is not None and before.judged_by not in ("", judged_by):
+            self.standing.best, self.standing.since_best = None, 0
+            notes.append(
+                "the best weights are chosen anew:"
+                " another metric or other validation examples judge them"
+            )
+        self._keep_standing()
+        return notes
+
+    def _keep_standing(self) -> None:
+        if not self._is_within:
+            self._resumable = replace(self.standing)
+
+    def _judged_by(self) -> str:
+        """A digest of the metric and the validation examples that select the best weights."""
+        hashes = [self.task.hashes(example) for example in self.valid]
+        return digest_of(np.frombuffer(self.settings.monitor.encode(), np.uint8), *hashes)
 
     def _samples(self, examples: list[Any], answers: list[Any]) -> list[dict[str, str]]:
         """Predictions for the same few validation examples each time, to see them improve."""

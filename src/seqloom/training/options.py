@@ -8,11 +8,27 @@ from typing import Literal
 
 from ..data.loading.curriculum import CurriculumName
 from ..errors import UsageError
+from ..metrics import METRICS
 
 USUAL_EPOCHS, ENOUGH_STEPS = 10, 500
 EVALUATION_STEPS = (
     25  # at least so many between two evaluations, where epochs are as many as needed
 )
+
+LARGEST = 2**31 - 1
+LARGEST_SEED = 2**32 - 1  # that NumPy takes
+# The least value of an option, and the largest; shares are below 1.
+BOUNDS: dict[str, tuple[float, float]] = {
+    **dict.fromkeys(("batch_size", "bptt", "evaluate_examples"), (1, LARGEST)),
+    **dict.fromkeys(
+        ("epochs", "max_steps", "batch_tokens", "warmup_steps", "patience"), (0, LARGEST)
+    ),
+    **dict.fromkeys(("average_checkpoints", "evaluate_steps", "probes"), (0, LARGEST)),
+    **dict.fromkeys(("learning_rate", "l1", "l2", "max_grad_norm"), (0, math.inf)),
+    **dict.fromkeys(("evaluate_seconds", "save_seconds"), (0, math.inf)),
+    **dict.fromkeys(("momentum", "ema_decay", "warmup_ratio"), (0, 1)),
+    "seed": (0, LARGEST_SEED),
+}
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -108,33 +124,17 @@ class Training:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("batch_size", "bptt", "evaluate_examples"):
-            if getattr(self, name) < 1:
-                raise UsageError("U010", f"[training] {name} must be at least 1")
-        for name in (
-            "epochs",
-            "learning_rate",
-            "max_grad_norm",
-            "l1",
-            "l2",
-            "patience",
-            "warmup_steps",
-            "warmup_ratio",
-            "max_steps",
-        ) + (
-            "batch_tokens",
-            "average_checkpoints",
-            "probes",
-        ):
-            if getattr(self, name) < 0:
-                raise UsageError("U010", f"[training] {name} must not be negative")
-        if self.warmup_ratio >= 1:
-            raise UsageError(
-                "U010",
-                "[training] warmup_ratio must be below 1; a number of steps is warmup_steps",
-            )
+        for name in BOUNDS:
+            if problem := _problem(name, getattr(self, name)):
+                raise UsageError("U010", f"[training] {name} {problem}")
         if not 0 < self.curriculum_share <= 1:
             raise UsageError("U010", "[training] curriculum_share must be above 0 and at most 1")
+        if self.monitor and self.monitor not in METRICS:
+            raise UsageError(
+                "U010",
+                f"[training] monitor = {self.monitor!r}: there is no such metric",
+                help=[f"metrics: {', '.join(METRICS)}"],
+            )
         if self.ema_decay and self.average_checkpoints:
             raise UsageError(
                 "U010", "[training] ema_decay and average_checkpoints exclude each other"
@@ -155,4 +155,19 @@ class Training:
             raise UsageError(
                 "U010", f"max_time = {self.max_time!r}: expected a time like 90s, 10m or 2h"
             )
-        return float(found[1]) * _UNITS[found[2]]
+        if not (seconds := float(found[1]) * _UNITS[found[2]]):
+            raise UsageError("U010", "[training] max_time must be above 0; empty is no limit")
+        return seconds
+
+
+def _problem(name: str, value: float) -> str:
+    """What is wrong with the value of an option, in words; empty if nothing is."""
+    low, high = BOUNDS[name]
+    if not math.isfinite(value):
+        return "must be a finite number"
+    if value < low:
+        return "must not be negative" if low == 0 else f"must be at least {low:g}"
+    if high == 1 and value >= 1:
+        more = "; a number of steps is warmup_steps" if name == "warmup_ratio" else ""
+        return f"must be below 1{more}"
+    return f"must be at most {high:,.0f}" if value > high else ""

@@ -4,6 +4,7 @@ The batches of an epoch depend on the seed and the epoch number alone. A run tha
 resumes by counting batches; there is no sampler state to save.
 """
 
+import hashlib
 from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
@@ -20,6 +21,10 @@ class DataLoader(Protocol):
     Unlike torch's, it is not an iterator: `epoch` lists keys of batches and `batch` builds one,
     so that training can resume in the middle of an epoch.
     """
+
+    def digest(self) -> str:
+        """A digest of the data and the options that determine the batches of every epoch."""
+        ...
 
     def epoch(self, number: int) -> list[Any]:
         """The keys of the batches of an epoch, in order."""
@@ -43,6 +48,11 @@ class BucketLoader:
         self._source = np.array([len(item.source) for item in items])
         self._target = np.array([len(item.target) for item in items])
         self._cached: tuple[int, list[Int[np.ndarray, " batch"]]] = (-1, [])
+
+    def digest(self) -> str:
+        """A digest of the lengths and the options that determine the batches of every epoch."""
+        options = self.batch_size, self.max_tokens, self.seed
+        return digest_of(options, self._source, self._target)
 
     def epoch(self, number: int) -> list[Int[np.ndarray, " batch"]]:
         """The indices of the examples of each batch of an epoch."""
@@ -71,6 +81,16 @@ class BucketLoader:
         sides = [self._source[order], self._target[order]]
         batches = np.split(order, _boundaries(sides, self.batch_size, self.max_tokens))
         return [batches[index] for index in rng.permutation(len(batches))]
+
+
+def digest_of(*parts: np.ndarray | Sequence[int]) -> str:
+    """SHA-256 of numbers and arrays."""
+    digest = hashlib.sha256()
+    for part in parts:
+        array = np.ascontiguousarray(part)
+        digest.update(f"{array.dtype.str}{array.shape}".encode())
+        digest.update(array.reshape(-1).view(np.uint8).data)
+    return digest.hexdigest()
 
 
 def batches_by_length(

@@ -14,6 +14,7 @@ from jaxtyping import Int
 from ...batch import Batch, Item, Sequences
 from ...errors import DataError
 from ...signature import BEGIN
+from .batching import digest_of
 
 
 class BPTTSegment(NamedTuple):
@@ -43,6 +44,11 @@ class BPTTLoader:
         self._cached: tuple[int, list[BPTTSegment]] = (-1, [])
         if len(text) // batch_size < length:
             raise _too_short(len(text), batch_size, length)
+
+    def digest(self) -> str:
+        """A digest of the text and the options that determine the segments of every epoch."""
+        options = self.batch_size, self.length, self.seed, self.in_order
+        return digest_of(options, self._text)
 
     def epoch(self, number: int) -> list[BPTTSegment]:
         """The segments of an epoch, each a batch."""

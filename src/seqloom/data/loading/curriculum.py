@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Int
 
 from ...batch import Item
-from .batching import BucketLoader
+from .batching import BucketLoader, digest_of
 
 CurriculumName = Literal["none", "naive", "mixed", "combined"]
 Indices = Int[np.ndarray, " _"]
@@ -65,6 +65,12 @@ class CurriculumLoader(BucketLoader):
         if self.level != before:
             self._cached = (-1, [])
         return self.level != before
+
+    def digest(self) -> str:
+        """A digest of the lengths, levels and options that determine the batches."""
+        name = np.frombuffer(self.schedule.curriculum.encode(), np.uint8)
+        base = np.frombuffer(super().digest().encode(), np.uint8)
+        return digest_of(base, name, *self.levels)
 
     def restore(self, level: int) -> None:
         """Resume at a level."""

@@ -10,6 +10,7 @@ from jaxtyping import Float, Int
 
 from ...batch import Batch, Item, Sequences, length_mask
 from ...errors import DataError
+from .batching import digest_of
 
 
 class WindowLoader:
@@ -36,6 +37,10 @@ class WindowLoader:
         self._cached: tuple[int, list[Int[np.ndarray, " batch"]]] = (-1, [])
         if not len(self._starts):
             raise _too_short(int(lengths.max(initial=0)), horizon)
+
+    def digest(self) -> str:
+        """A digest of the windows and the options that determine the batches of every epoch."""
+        return digest_of((self.horizon, self.batch_size, self.seed), self._starts, self._histories)
 
     def epoch(self, number: int) -> list[Int[np.ndarray, " batch"]]:
         """The indices of the windows of each batch of an epoch."""

@@ -119,6 +119,8 @@ def speed() -> list[dict[str, Any]]:
         took = {"seconds": time.perf_counter() - began, "processor": time.process_time() - busy}
         rows.append({"what": f"{name}: counting and smoothing, order 5", **took})
         rows.append({"what": f"{name}: scoring", **scoring(partial(surprise, model, test), test)})
+        from_text = partial(surprise_of_text, model, vocabulary, sentences_of(words))
+        rows.append({"what": f"{name}: scoring from text", **scoring(from_text, test)})
         rows += of_others(name, model, vocabulary, words, test)
     return rows
 
@@ -141,7 +143,7 @@ def of_others(
     name: str, model: NGram, vocabulary: Vocabulary, words: Words, test: list[Item]
 ) -> Iterator[dict[str, Any]]:
     """KenLM on the same file and the same sentences; nltk on a few of them."""
-    sentences = [" ".join(line) for line in words.test]
+    sentences = sentences_of(words)
     if kenlm := optional("kenlm"):
         with tempfile.NamedTemporaryFile("w", suffix=".arpa") as file:
             file.writelines(format_arpa(model.grams, vocabulary.tokens))
@@ -153,7 +155,10 @@ def of_others(
         words_of = [oracle.full_scores(sentence) for sentence in sentences]
         theirs = np.array([sum(score for score, _, _ in found) for found in words_of])
         ours = np.concatenate([model.log_prob(batch) for batch in batches(test)]) / np.log(10)
-        row = {"what": f"{name}: scoring by KenLM", "largest_difference": abs(ours - theirs).max()}
+        row = {
+            "what": f"{name}: scoring from text by KenLM",
+            "largest_difference": abs(ours - theirs).max(),
+        }
         yield row | scoring(lambda: [oracle.score(sentence) for sentence in sentences], test)
     if optional("nltk"):
         lm = importlib.import_module("nltk.lm")
@@ -237,6 +242,19 @@ def counted(vocabulary: Vocabulary, items: list[Item], *, continuous=False, **op
 def surprise(model: NGram, test: list[Item]) -> tuple[float, int]:
     nats = -sum(float(model.log_prob(batch).sum()) for batch in batches(test))
     return nats, sum(len(item.target) for item in test)
+
+
+def sentences_of(words: Words) -> list[str]:
+    """The test sentences as strings: what KenLM reads."""
+    return [" ".join(line) for line in words.test]
+
+
+def surprise_of_text(
+    model: NGram, vocabulary: Vocabulary, sentences: list[str]
+) -> tuple[float, int]:
+    """From strings, as KenLM: words are looked up, too."""
+    ids = [vocabulary.encode(sentence.split(), end=True) for sentence in sentences]
+    return surprise(model, [Item(row, row) for row in ids])
 
 
 def batches(items: list[Item]) -> Iterator[Batch]:

@@ -3,14 +3,18 @@
 Weights are random and outputs never end, so all have the same number of tokens. If the package
 `transformers` is installed, its Marian of the same shape takes part with `generate`: it has the
 same architecture (post-norm, sinusoidal positions), so the weights are copied, with biases of zero,
-and the outputs must be identical. So must those of CTranslate2, if installed. Rounds are
-interleaved in one process; a ratio is the median over rounds.
+and the outputs must be identical. So must those of CTranslate2, if installed. It runs in a process
+of its own, since in one process its threads and torch's wait for each other. Rounds are
+interleaved; a ratio is the median over rounds.
 
     python benchmarks/translate_decoding.py --rounds 5
 """
 
 import importlib.util
+import json
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -30,6 +34,20 @@ from seqloom.signature import BEGIN, END, PAD, Form, Signature, Tokens
 OWN, MARIAN, ENGINE = "Seqloom", "transformers' generate", "CTranslate2, float32"
 TARGETS = {(1, 1): 2.0, (32, 1): 1.5, (1, 4): 1.5, (32, 4): 1.5}  # of generate, by batch and beam
 NEVER = -1e9
+ENGINE_PROGRAM = """
+import json, sys
+import ctranslate2
+folder, threads, length = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+translator = ctranslate2.Translator(
+    folder, compute_type="float32", inter_threads=1, intra_threads=threads
+)
+for line in sys.stdin:
+    words, beam = json.loads(line)
+    found = translator.translate_batch(
+        words, beam_size=beam, max_decoding_length=length, max_batch_size=len(words)
+    )
+    print(json.dumps([one.hypotheses[0] for one in found]), flush=True)
+"""
 Writer = Callable[[list[list[int]], int], list[list[int]]]
 
 
@@ -147,27 +165,24 @@ def _copy_attention(parts: Any, ours: Any, theirs: Any) -> None:
 
 
 def engine(model: TransformerEncoderDecoder, given: Any, folder: str) -> Writer | None:
-    """CTranslate2 in single precision, where it can be had."""
+    """CTranslate2 in single precision, alone in its process, where it can be had."""
     if importlib.util.find_spec("ctranslate2") is None:
         say("ctranslate2 is not installed: left out")
         return None
-    import ctranslate2  # noqa: PLC0415 - an optional rival
-
     names = ["<pad>", "<s>", "</s>", "<unk>", *(f"w{n}" for n in range(4, given.symbols))]
     numbers = {name: number for number, name in enumerate(names)}
     specification(model, names, names).save(folder)
-    translator = ctranslate2.Translator(
-        folder, compute_type="float32", inter_threads=1, intra_threads=given.threads
-    )
+    typed = [sys.executable, "-c", ENGINE_PROGRAM, folder, str(given.threads), str(given.length)]
+    process = subprocess.Popen(typed, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    asked, told = process.stdin, process.stdout
 
     def write(sources: list[list[int]], beam: int) -> list[list[int]]:
-        found = translator.translate_batch(
-            [[names[i] for i in source[:-1]] for source in sources],  # it adds the end itself
-            beam_size=beam,
-            max_decoding_length=given.length,
-            max_batch_size=len(sources),
-        )
-        return [[numbers[name] for name in one.hypotheses[0]] for one in found]
+        words = [[names[i] for i in source[:-1]] for source in sources]  # it adds the end itself
+        asked.write(json.dumps([words, beam]) + "\n")
+        asked.flush()
+        return [[numbers[name] for name in row] for row in json.loads(told.readline())]
 
     return write
 

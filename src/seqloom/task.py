@@ -116,9 +116,13 @@ class Task(ABC):
         """The examples of a task that makes its own; None where they are read from files."""
         return None
 
+    read_notes: tuple[str, ...] = ()  # what was guessed of files that were read
+
     def read(self, path: Path, data: Data) -> Sequence[Any]:
         """The examples in a file, none longer than the settings allow."""
-        return self.examples(self.open(path, data), data)
+        source = self.open(path, data)
+        self.read_notes = tuple(dict.fromkeys([*self.read_notes, *source.notes]))
+        return self.examples(source, data)
 
     def bundled_splits(self, path: Path, data: Data) -> dict[str, Sequence[Any]]:
         """The examples of the parts train, valid and test that one file has in it; often none."""

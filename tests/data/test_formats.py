@@ -177,6 +177,61 @@ def test_the_label_is_guessed_when_only_one_column_repeats(tmp_path):
     assert source.rows[1] == Row(3, ("message 1", "ham"))
 
 
+def test_a_first_row_with_a_label_of_others_is_no_header(tmp_path):
+    rows = [f"text {n},{'no' if n % 3 else 'yes'}" for n in range(9)]
+    source = read_rows(written(tmp_path, "\n".join(rows), "a.csv"), LABELLED, Data())
+    assert source.rows[0] == Row(1, ("text 0", "yes")) and len(source.rows) == 9
+    assert source.header is None and "no header" in source.notes[0]
+    rows[0] = "text 0,maybe"  # a label that is not seen again may be a name
+    source = read_rows(written(tmp_path, "\n".join(rows), "a.csv"), LABELLED, Data())
+    assert len(source.rows) == 8 and source.header == ["text 0", "maybe"]
+    assert "read as a header: text 0, maybe (--columns 1,2 " in source.notes[0]
+    assert len(fields(written(tmp_path, "\n".join(rows), "a.csv"), LABELLED, columns="1,2")) == 9
+    named = read_rows(written(tmp_path, "text,label\na,b\n", "b.csv"), LABELLED, Data())
+    assert named.notes == (), "nothing is guessed"
+
+
+@pytest.mark.parametrize(("first", "is_header"), [
+    ("review", True), ("my review", True), ("a cat sees a dog again", False), ("text", True),
+])  # fmt: skip
+def test_the_first_row_of_a_single_column(tmp_path, first, is_header):
+    rows = [first] + [f"the dog number {n} sees a cat" for n in range(6)]
+    source = read_rows(written(tmp_path, "\n".join(rows), "a.csv"), ("text",), Data())
+    assert len(source.rows) == 7 - is_header and bool(source.notes) == (first != "text")
+
+
+def test_a_table_without_a_header_is_told_to_be_read_by_number(tmp_path):
+    path = written(tmp_path, "hello,bonjour\nyes,oui\nno,non\n", "a.csv")
+    assert refused(path, PAIR).help[-1] == "--columns 1,2   by number, if it has no header"
+    assert len(fields(path, PAIR, columns="1,2")) == 3
+
+
+def test_a_header_of_tabs_that_names_one_role(tmp_path):
+    rows = "".join(f"a sentence {n}\t{n % 2}\n" for n in range(6))
+    source = read_rows(written(tmp_path, "sentence\tlabel\n" + rows, "a.tsv"), LABELLED, Data())
+    assert len(source.rows) == 6 and source.header == ["sentence", "label"] and source.notes
+    twice = "sentence\tlabel\n" + rows + "sentence\tlabel\n"  # such a label may be one
+    assert len(fields(written(tmp_path, twice, "a.tsv"), LABELLED)) == 8
+
+
+@pytest.mark.parametrize("header", ["", "text\tlabel\n", '"text"\t"label"\n'])
+@pytest.mark.parametrize("quoting", [csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC])
+def test_quoted_fields_between_tabs_are_read_as_csv(tmp_path, header, quoting):
+    rows = [(f'a "{n}", and so', n % 2 if quoting == csv.QUOTE_NONNUMERIC else "ab"[n % 2])
+            for n in range(6)]  # fmt: skip
+    path = tmp_path / "a.tsv"
+    with path.open("w", newline="") as file:
+        file.write(header)
+        csv.writer(file, delimiter="\t", quoting=quoting).writerows(rows)
+    source = read_rows(path, LABELLED, Data())
+    assert [row.fields for row in source.rows] == [(text, str(label)) for text, label in rows]
+    assert (source.format, source.delimiter) == ("csv", "\t") and "quotation" in source.notes[0]
+    kept = read_rows(path, LABELLED, Data(format="tsv"))
+    assert kept.rows[-1].fields[0].startswith('"') and kept.format == "tsv"
+    spoken = '"Yes," she said.\tja\n"No," she said. "Go."\tnein\n'
+    assert fields(written(tmp_path, spoken, "b.tsv"), PAIR)[1][0] == '"No," she said. "Go."'
+
+
 def test_a_missing_column_lists_those_found(tmp_path):
     path = written(tmp_path, "text,sentiment,date\na,b,c\n", "reviews.csv")
     error = refused(path, LABELLED)
@@ -246,10 +301,22 @@ def test_a_line_that_is_not_json_is_marked(tmp_path):
     ]
 
 
-@pytest.mark.parametrize("line", ["[1]", '"text"', "5", "null", "NaN"])
+@pytest.mark.parametrize(("text", "what"), [
+    ('[{"text": "a", "label": "x"},\n {"text": "b", "label": "y"}]', "array of 2 objects"),
+    ('[\n1,\n2\n]\n', "array of 2 items"), ("[]", "array of 0 objects"),
+    ('{\n  "text": "a"\n}', "object"),
+])  # fmt: skip
+def test_one_json_document_is_named_as_what_it_is(tmp_path, text, what):
+    error = refused(written(tmp_path, text, "a.json"), LABELLED, skip_bad=True)
+    assert error.code == "D017" and f"is one JSON {what}," in error.problem
+    assert (error.notes == ()) == (not text.startswith(("[{", "{")))
+    assert refused(written(tmp_path, text, "a.jsonl"), TAGGED).code == "D017"
+
+
+@pytest.mark.parametrize("line", ["[1", '"text"', "5", "null", "NaN"])
 def test_a_line_that_is_no_object(tmp_path, line):
     error = refused(written(tmp_path, line, "a.jsonl"), LABELLED)
-    assert (error.code, error.problem) == ("D012", "this line is not a JSON object")
+    assert error.code == "D012" and error.problem.startswith("this line is not")
 
 
 @pytest.mark.parametrize(

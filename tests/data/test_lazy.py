@@ -29,6 +29,8 @@ ODD = [
     "one\ntwo\n\nthree",
     "one\ntwo\n",
     "a\r\nb\r\n",
+    "a\rb\r\rc",
+    "a\rb\r",
     "\n\nx\n\n",
     "äöü €\n\u2028 b\n",
     "\ufeffmark\nx",

@@ -43,6 +43,11 @@ def test_windows_line_ends_lose_one_carriage_return(tmp_path):
     assert read_lines(written(tmp_path, b"a\r\nb\r\r\nc\r"), "utf-8") == ["a", "b\r", "c"]
 
 
+@pytest.mark.parametrize("end", [b"", b"\r"])
+def test_carriage_returns_end_lines_where_nothing_else_does(tmp_path, end):
+    assert read_lines(written(tmp_path, b"a\rb\r\rc" + end), "utf-8") == ["a", "b", "", "c"]
+
+
 def test_a_byte_order_mark_is_dropped(tmp_path):
     path = written(tmp_path, b"\xef\xbb\xbftext\n")
     assert read_text(path, "utf-8") == "text\n"

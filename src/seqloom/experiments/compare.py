@@ -54,7 +54,7 @@ def load_test_set(
     refuse_split_options(settings or {}, run.name)
     data = run.recipe.with_settings(settings or {}).build_data()
     if file is not None:
-        found = TestSet(run.task.read(file, data), file, file.name)
+        found = TestSet(run.task.read(file, data), file, file.name, run.task.read_notes)
     else:
         parts = run.own_parts(dict(settings or {}))
         place = Path(data.test or data.train) if run.task.roles else None

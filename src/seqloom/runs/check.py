@@ -251,6 +251,8 @@ def _around(path: Path, source: ParsedFile | None) -> list[Finding]:
         count = pluralize(len(source.blank), "blank line")
         say = f"{count} skipped (first: {format_lines(source.blank)})"
         found.append(Finding("warning", "D020", say, list(source.blank)))
+    if source is not None:
+        found += [Finding("note", "D016", note, []) for note in source.notes]
     if _begins_with_mark(path):
         say = "the file begins with a byte order mark, which is not read as text"
         found.append(Finding("note", "D032", say, [1]))

@@ -61,6 +61,8 @@ def _by_rows(path: Path, name: str, lenient: Data) -> tuple[str, str]:
         if task == "language":
             return task, "one column of text"
         if task == "translate" and name == "tsv" and _is_label([*rows]):
+            rows = read_rows(path, TASKS["classify"].roles, lenient).rows  # perhaps with a header
+            kinds = len({row.fields[-1] for row in rows if isinstance(row, Row)})
             return "classify", f"2 columns; the second has {pluralize(kinds, 'value')}"
         role = TASKS[task].roles[-1]
         return task, f'2 columns; "{role}" has {pluralize(kinds, "value")}'

@@ -308,6 +308,7 @@ class _Training:
         self.callback, self.notes = (
             callback,
             [
+                *task.read_notes,
                 *parts.notes,
                 *unknown_label_note(task, parts.valid, "validation examples"),
                 *task.notes(),

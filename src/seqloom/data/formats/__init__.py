@@ -103,10 +103,14 @@ def parse_rows(lines: list[str], name: str, request: ReadRequest, settings: Data
     columns = concatenate_columns(request.columns, request.roles, request.rules)
     rules = replace(request.rules, may_be_empty=columns.may_be_empty)
     by_column = replace(request, roles=columns.roles, columns=columns.columns, rules=rules)
+    is_csv = name == "tsv" and settings.format == "auto" and delimited.is_quoted(lines)
+    name = "csv" if is_csv else name
     try:
         result = FORMATS[name](lines, by_column)
     except DataError as error:
         raise columns.explain(error, settings.columns) from None
+    if is_csv:
+        result.notes.insert(0, "all fields are in quotation marks: read as CSV with tabs")
     return parsed_file(name, columns.apply(result), request.path, settings)
 
 

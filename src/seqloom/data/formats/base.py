@@ -48,6 +48,7 @@ class ParsedFile:
     blank: list[int]
     bad: list[tuple[int, str]]
     delimiter: str = ""
+    notes: tuple[str, ...] = ()  # what was guessed, a sentence each
 
 
 @dataclass(frozen=True)
@@ -134,6 +135,7 @@ class ParseResult(Generic[Item]):
     bad_lines: list[BadLine] = field(default_factory=list)
     header: list[str] | None = None
     delimiter: str = ""
+    notes: list[str] = field(default_factory=list)  # what was guessed, a sentence each
 
 
 def parsed_file(
@@ -157,6 +159,7 @@ def parsed_file(
         blank=result.blank,
         bad=[(bad_line.line, f"{bad_line.code}: {bad_line.reason}") for bad_line in bad_lines],
         delimiter=result.delimiter,
+        notes=tuple(result.notes),
     )
 
 

@@ -1,12 +1,14 @@
 """Comma-separated values (CSV) with a header and quotation marks, as spreadsheets write them."""
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import islice
+from statistics import median
 
+from ...errors import DataError
 from .base import BadLine, ParseResult, ReadRequest, Row
-from .columns_roles import columns_by_name
+from .columns_roles import columns_by_name, shorten
 from .delimited import ColumnLayout, RawRecord, add_record, is_header, layout_by_number
 
 DELIMITERS = (",", ";", "\t", "|")
@@ -27,7 +29,7 @@ def read(lines: list[str], request: ReadRequest) -> ParseResult[Row]:
             result.blank.append(found.line)
     if not records:
         return result
-    layout, has_header = _layout(records, request, delimiter)
+    layout, has_header = _layout(records, request, result)
     if has_header:
         result.header = [field.strip() for field in records[0].fields]
     for record in records[1:] if has_header else records:
@@ -92,10 +94,13 @@ def _bad_quotes(text: str, line: int, problem: str) -> BadLine:
 
 
 def _layout(
-    records: list[RawRecord], request: ReadRequest, delimiter: str
+    records: list[RawRecord], request: ReadRequest, result: ParseResult[Row]
 ) -> tuple[ColumnLayout, bool]:
-    """The column of each role, and whether the first record is a header."""
-    header = [field.strip() for field in records[0].fields]
+    """The column of each role, and whether the first record is a header.
+
+    Where no column is named as a role, the first record may be a row: that is guessed, and noted.
+    """
+    header, delimiter = [field.strip() for field in records[0].fields], result.delimiter
     given = layout_by_number(request, delimiter)
     if given is not None:
         return given, is_header(header, given)
@@ -103,6 +108,49 @@ def _layout(
     def values(column: int) -> list[str]:
         return [record.fields[column] for record in records[1:] if column < len(record.fields)]
 
-    columns = columns_by_name(request.path, request.roles, request.columns, header, values)
-    layout = ColumnLayout(request.roles, columns, len(header), delimiter, has_header=True)
-    return replace(layout, may_be_empty=request.rules.may_be_empty), True
+    names_roles = bool({title.casefold() for title in header} & set(request.roles))
+    has_header = True
+    if delimiter == "\t" and not request.columns and not names_roles:  # as in TSV
+        columns, has_header = tuple(range(len(request.roles))), False
+    else:
+        columns = _columns(header, request, values, names_roles)
+    if has_header and not request.columns and not names_roles:
+        has_header = looks_like_header(header, columns, values)
+        result.notes.append(
+            f"the first row is read as a header: {shorten(', '.join(header), 60)}"
+            f" (--columns {','.join(str(column + 1) for column in columns)}   if it is a row)"
+            if has_header
+            else f"no header: the first row is read as the others are ({shorten(header[0], 40)})"
+        )
+    layout = ColumnLayout(request.roles, columns, len(header), delimiter, has_header=has_header)
+    return replace(layout, may_be_empty=request.rules.may_be_empty), has_header
+
+
+def _columns(
+    header: list[str],
+    request: ReadRequest,
+    values: Callable[[int], list[str]],
+    names_roles: bool,
+) -> tuple[int, ...]:
+    """The column of each role by its name; an error tells how to do without a header."""
+    try:
+        return columns_by_name(request.path, request.roles, request.columns, header, values)
+    except DataError as error:
+        if error.code != "D010" or request.columns or names_roles:
+            raise
+        numbers = ",".join(map(str, range(1, len(request.roles) + 1)))
+        raise error.with_help(f"--columns {numbers}   by number, if it has no header") from None
+
+
+def looks_like_header(
+    header: list[str], columns: tuple[int, ...], values: Callable[[int], list[str]]
+) -> bool:
+    """Whether a first row names columns: its label is none of the others, or it is a short text.
+
+    A single word may name a column of words: it is taken for a header, unless it occurs again.
+    """
+    last, others = header[columns[-1]], [value.strip() for value in values(columns[-1])]
+    if len(columns) > 1 or last in others or not others:
+        return last not in others
+    words = len(last.split())
+    return words == 1 or 2 * words < median(len(value.split()) for value in others)

@@ -1,17 +1,22 @@
 """Tab-separated files (TSV), and what all delimited files share: layouts, records, checks.
 
-TSV is read without quotation marks: a field is the text between two tabs. Several columns can be
+TSV is read without quotation marks: a field is the text between two tabs; a file in which every
+field is quoted is read as CSV. Several columns can be
 concatenated to one field: text=title+body.
 """
 
+import re
 from dataclasses import dataclass, replace
 
 from ...errors import DataError
 from .base import BadLine, FieldRules, ParseResult, ReadRequest, Row, pluralize
-from .columns_roles import all_numbers, columns_by_name, columns_by_number
+from .columns_roles import all_numbers, columns_by_name, columns_by_number, shorten
 
 _WORDS = {1: "one", 2: "two", 3: "three", 4: "four"}
 _ORDINALS = {1: "first", 2: "second", 3: "third", 4: "fourth", 5: "fifth", 6: "sixth"}
+QUOTED_SAMPLE = 500  # lines in which all fields are quoted, if a file is quoted
+_FIELD = r'(?:"(?:[^"\t]|"")*"|[-+.\deE]*)'  # a quotation mark in a field stands there twice
+_QUOTED = re.compile(rf"{_FIELD}(?:\t{_FIELD})+")
 DELIMITER_NAMES = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar", " ": "space"}
 
 
@@ -185,7 +190,7 @@ def read(lines: list[str], request: ReadRequest) -> ParseResult[Row]:
     result: ParseResult[Row] = ParseResult(delimiter="\t")
     records = [RawRecord(number, line.split("\t"), line) for number, line in enumerate(lines, 1)]
     first = next(index for index, record in enumerate(records) if record.text.strip())
-    layout, has_header = _layout(records[first:], request)
+    layout, has_header = _layout(records[first:], request, result)
     if has_header:
         result.header = records[first].fields
         result.blank += [record.line for record in records[:first]]
@@ -195,7 +200,9 @@ def read(lines: list[str], request: ReadRequest) -> ParseResult[Row]:
     return result
 
 
-def _layout(records: list[RawRecord], request: ReadRequest) -> tuple[ColumnLayout, bool]:
+def _layout(
+    records: list[RawRecord], request: ReadRequest, result: ParseResult[Row]
+) -> tuple[ColumnLayout, bool]:
     """The column of each role, and whether the first record is a header."""
     header = [field.strip() for field in records[0].fields]
     given = layout_by_number(request, "\t")
@@ -206,7 +213,11 @@ def _layout(records: list[RawRecord], request: ReadRequest) -> tuple[ColumnLayou
         columns = tuple(range(len(roles)))
         number = None if request.extra_fields else len(roles)
         layout = ColumnLayout(roles, columns, number, "\t", extra_fields=request.extra_fields)
-        return replace(layout, may_be_empty=request.rules.may_be_empty), False
+        has_header = _names_a_role(records, roles)
+        if has_header:
+            names = shorten(", ".join(header), 60)
+            result.notes.append(f"the first row is read as a header: {names}")
+        return replace(layout, may_be_empty=request.rules.may_be_empty), has_header
 
     def values(column: int) -> list[str]:
         return [record.fields[column] for record in records[1:] if column < len(record.fields)]
@@ -217,6 +228,26 @@ def _layout(records: list[RawRecord], request: ReadRequest) -> tuple[ColumnLayou
         roles, columns, number, "\t", has_header=True, extra_fields=request.extra_fields
     )
     return replace(layout, may_be_empty=request.rules.may_be_empty), True
+
+
+def _names_a_role(records: list[RawRecord], roles: tuple[str, ...]) -> bool:
+    """Whether the first row has the name of a role in its column, and no other row has."""
+    cells = [[cell.strip().casefold() for cell in record.fields] for record in records]
+    return len(cells) > 1 and any(
+        [row[place] for row in cells if row[place : place + 1] == [role]] == [role]
+        and cells[0][place : place + 1] == [role]
+        for place, role in enumerate(roles)
+    )
+
+
+def is_quoted(lines: list[str]) -> bool:
+    """Whether the fields of tab-separated lines are in quotation marks, as CSV writes them.
+
+    Numbers need none, and a header may have none.
+    """
+    written = [line for line in lines[:QUOTED_SAMPLE] if line.strip()]
+    rows = written[1:] if written and '"' not in written[0] else written
+    return bool(rows) and all(_QUOTED.fullmatch(line) and '"' in line for line in rows)
 
 
 def is_header(fields: list[str], layout: ColumnLayout) -> bool:

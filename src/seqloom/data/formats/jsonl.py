@@ -2,10 +2,20 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from ...errors import DataError, Place
 from ..text.reading import invalid_character
-from .base import LIST_SEPARATOR, BadLine, FieldRules, ParseResult, ReadRequest, Row
+from .base import (
+    LIST_SEPARATOR,
+    BadLine,
+    FieldRules,
+    ParseResult,
+    ReadRequest,
+    Row,
+    pluralize,
+)
 from .columns_roles import columns_by_name, shorten
 
 _WHOLE = 'each line must be one whole object, such as {"text": "…", "label": "…"}'
@@ -14,7 +24,7 @@ _WHOLE = 'each line must be one whole object, such as {"text": "…", "label": "
 def read(lines: list[str], request: ReadRequest) -> ParseResult[Row]:
     """Read JSON lines: one row a line, its fields by the keys of the first object."""
     result: ParseResult[Row] = ParseResult()
-    objects = list(parse_objects(lines, result))
+    objects = list(parse_objects(lines, result, request.path))
     if objects:
         keys = _keys(objects, request)
         for number, item in objects:
@@ -46,9 +56,10 @@ def _keys(objects: list[tuple[int, dict[str, Any]]], request: ReadRequest) -> di
 
 
 def parse_objects(
-    lines: list[str], result: ParseResult[Any]
+    lines: list[str], result: ParseResult[Any], path: Path
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """The number and object of each line; bad lines and the first keys go into the result."""
+    _refuse_documents(lines, path)
     for number, line in enumerate(lines, 1):
         if not line.strip():
             result.blank.append(number)
@@ -60,6 +71,30 @@ def parse_objects(
         if result.header is None:
             result.header = list(found)
         yield number, found
+
+
+def _refuse_documents(lines: list[str], path: Path) -> None:
+    """Refuse a file that is one JSON document: an array, or an object over several lines."""
+    first = next((line.strip() for line in lines if line.strip()), "")
+    if not first.startswith(("[", "{")) or (first[0] == "{" and first.endswith("}")):
+        return
+    try:
+        found = json.loads("\n".join(lines))
+    except (json.JSONDecodeError, RecursionError):
+        return  # each line has its own error
+    what, rows, suffix = "object", [found], ".jsonl"
+    if isinstance(found, list):
+        are_objects = all(isinstance(one, dict) for one in found)
+        what = f"array of {pluralize(len(found), 'object' if are_objects else 'item')}"
+        rows, suffix = found, ".jsonl" if are_objects else ".txt"
+    keys = rows[0] if rows and isinstance(rows[0], dict) else {}
+    raise DataError(
+        "D017",
+        f'"{path.name}" is one JSON {what}, and JSON lines have an object on each line',
+        place=Place(str(path)),
+        notes=[f"keys: {shorten(', '.join(keys))}"] * bool(keys),
+        help=[f"jq -c '{'.[]' if what != 'object' else '.'}' {path.name} > {path.stem}{suffix}"],
+    )
 
 
 def _parse(line: str, number: int) -> dict[str, Any] | BadLine:

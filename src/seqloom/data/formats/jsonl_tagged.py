@@ -44,7 +44,7 @@ def read(
 ) -> ParseResult[Sentence]:
     """Read sentences: one a line; texts are tokenised, and split where spans start or end."""
     result: ParseResult[Sentence] = ParseResult()
-    for number, found in parse_objects(lines, result):
+    for number, found in parse_objects(lines, result, request.path):
         try:
             result.rows.append(_sentence(number, found, request, tokenize))
         except _BadSentenceError as bad:

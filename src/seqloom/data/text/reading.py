@@ -20,7 +20,7 @@ from ...errors import DataError, MachineError, Place, UsageError, nearest
 from ..loading.lazy import LazySequence
 
 CHUNK_BYTES = 1 << 22  # that are read at once
-LINE_FEED = 10
+LINE_FEED, CARRIAGE_RETURN = 10, 13
 # Encodings in which a line feed is one byte, and that byte nothing else: lines are split as bytes.
 BYTE_NEWLINE_ENCODINGS = {"utf-8", "utf-8-sig", "ascii", "iso8859-1", "cp1252"}
 
@@ -34,6 +34,7 @@ class IndexedLines:
         weakref.finalize(self, os.close, self._file)
         has_mark = os.pread(self._file, len(codecs.BOM_UTF8), 0) == codecs.BOM_UTF8
         self._first = len(codecs.BOM_UTF8) if has_mark and encoding.startswith("utf-8") else 0
+        self._line_end = _line_end(os.pread(self._file, CHUNK_BYTES, 0))
         self.ends = np.concatenate([[self._first - 1], *self._ends()])
 
     def lines(self) -> LazySequence[str]:
@@ -59,7 +60,7 @@ class IndexedLines:
         start, last = self._first, -1
         while start < size:
             chunk = os.pread(self._file, CHUNK_BYTES, start)
-            found = np.flatnonzero(np.frombuffer(chunk, np.uint8) == LINE_FEED) + start
+            found = np.flatnonzero(np.frombuffer(chunk, np.uint8) == self._line_end) + start
             if len(found):
                 last = int(found[-1])
                 yield found
@@ -73,6 +74,11 @@ def read_chunks(path: Path) -> Iterator[bytes]:
     with path.open("rb") as file:
         while chunk := file.read(CHUNK_BYTES):
             yield chunk
+
+
+def _line_end(chunk: bytes) -> int:
+    """The byte that ends lines: a line feed, or a carriage return where there is none of them."""
+    return CARRIAGE_RETURN if b"\r" in chunk and b"\n" not in chunk else LINE_FEED
 
 
 # Python has these as text encodings, but text files are not written in them.
@@ -128,8 +134,12 @@ def read_text(path: Path, encoding: str, *, unpack: bool = False) -> str:
 
 
 def read_lines(path: Path, encoding: str, *, unpack: bool = False) -> list[str]:
-    """The lines of a file, split at line feeds only: other line breaks are part of the text."""
-    lines = read_text(path, encoding, unpack=unpack).split("\n")
+    """The lines of a file, split at line feeds only: other line breaks are part of the text.
+
+    A file without any is split at carriage returns, as old programs of Macs wrote them.
+    """
+    text = read_text(path, encoding, unpack=unpack)
+    lines = text.split("\n" if "\n" in text else "\r")
     if not lines[-1]:
         lines.pop()
     return [line.removesuffix("\r") for line in lines]

@@ -45,7 +45,7 @@ def read_jsonl(lines: list[str], path: Path, settings: Data) -> RawSeriesFile:
     series: list[RawSeries] = []
     known: tuple[str, ...] | None = None
     time = ""
-    for number, item in parse_objects(lines, result):
+    for number, item in parse_objects(lines, result, path):
         one = _Line(item, number, path)
         raw, inputs = one.raw(settings)
         if known is not None and inputs != known:

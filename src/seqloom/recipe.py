@@ -8,6 +8,8 @@ Each table holds the keyword arguments of one constructor.
 [training]  Training
 """
 
+import math
+import re
 import tomllib
 import warnings
 from collections.abc import Callable, Mapping
@@ -238,9 +240,9 @@ def _new_value(rule: Mapping[str, Any], value: Any) -> Any:
     """The current form of an old value; invalid values are reported later by `checked`."""
     if "split" in rule and isinstance(value, str):
         parts = [part.strip() for part in value.split(rule["split"]) if part.strip()]
-        is_whole = rule.get("integers") and all(part.isdecimal() for part in parts)
+        is_whole = rule.get("integers") and all(re.fullmatch("[0-9]{1,9}", one) for one in parts)
         return [int(part) for part in parts] if is_whole else parts
-    if rule.get("integers") and isinstance(value, float):
+    if rule.get("integers") and isinstance(value, float) and math.isfinite(value):
         return max(1, round(value))
     return (
         rule["values"].get(value, value) if isinstance(value, str) and "values" in rule else value

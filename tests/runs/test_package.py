@@ -84,6 +84,12 @@ def hostile(parts):
     yield parts | {"counts/weights.safetensors": weights[: len(weights) // 2]}, "weights"
     yield parts | {"counts/task.json": b"[" * 100_000}, "task.json"
     yield parts | {"counts/recipe.toml": recipe}, "evil.py:Model"
+    for line in (
+        b"null",
+        b'{"kind": "train", "step": "2"}',
+        b'{"kind": "eval", "step": 1, "t": []}',
+    ):
+        yield parts | {"counts/events.jsonl": b"incomplete\n" + line}, "line 2 of events.jsonl"
     yield parts | {"counts/events.jsonl": bytes(300 << 20)}, "too large"
 
 

@@ -3,11 +3,14 @@
 import fcntl
 import json
 import os
+from pathlib import Path
 
 import pytest
 
+from seqloom.cli.main import main
 from seqloom.recipe import Recipe
 from seqloom.runs.record import Record, all_runs, read_record, shown_bytes, to_json
+from seqloom.training.events import read_events
 
 EVENTS = [
     {"kind": "start", "step": 0, "size": 77},
@@ -79,6 +82,96 @@ def test_time_between_a_stop_and_a_resume_is_not_training(tmp_path):
     times = [("start", 10.0), ("eval", 15.0), ("resume", 1000.0), ("train", 1002.0)]
     events = [{"kind": kind, "step": 0, "t": t} for kind, t in times]
     assert Record(tmp_path, Recipe(), events, "running").seconds() == 7
+
+
+WRONG = [None, True, -1, 1.5, 10**400, float("nan"), "x", "1", [], [1], {}, {"a": "b"}, [{"a": 1}]]
+FIELDS = [
+    "t",
+    "step",
+    "kind",
+    "progress",
+    "seconds",
+    "size",
+    "examples",
+    "notes",
+    "reason",
+    "epoch",
+]
+
+
+def odd_folders(runs):
+    """Run folders that no training has made, each with what is wrong with it."""
+    for field in [*FIELDS, "accuracy", "loss", "best", "samples", "best_step"]:
+        folder = made(runs / field.replace("_", "-"))
+        wrong = [{"t": 1.0, **event, field: value} for value in WRONG for event in EVENTS]
+        (folder / "events.jsonl").write_text("\n".join(map(json.dumps, wrong)))
+    lines = {"null": "null", "number": "3", "empty": "{}", "deep": "[" * 100_000, "text": "\xff\0"}
+    for name, line in lines.items():
+        made(runs / name).joinpath("events.jsonl").write_text(f"{line}\n" * 3)
+    without_time = "\n".join(json.dumps(event) for event in EVENTS)
+    made(runs / "timeless").joinpath("events.jsonl").write_text(without_time)
+    recipes = {
+        "nested": f"[model]\nx = {'[' * 300}{']' * 300}",
+        "dotted": f"[model.{'a.' * 5000}a]",
+        "listed": '[task]\nname = ["tag"]\n[model]\nname = {a = 1}\n[data]\ntrain = [1, 2]',
+        "broken": "not = a recipe",
+        "rounded": "[training]\nwarmup = inf\nsmoothing = nan\n[model]\nkernels = '3'",
+    }
+    for name, recipe in recipes.items():
+        (made(runs / name) / "recipe.toml").write_text(recipe)
+    for name in ("events.jsonl", "recipe.toml", "weights.safetensors", "card.md", "lock"):
+        folder = made(runs / f"folder-{name.partition('.')[0]}")
+        (folder / name).unlink(missing_ok=True)
+        (folder / name).mkdir()
+    os.mkfifo(made(runs / "pipe") / "weights.safetensors")
+    events = made(runs / "pipe-of-events") / "events.jsonl"
+    events.unlink()
+    os.mkfifo(events)
+
+
+def test_an_odd_run_folder_takes_no_run_off_a_list(tmp_path, monkeypatch, capsys):
+    odd_folders(tmp_path / "runs")
+    made(tmp_path / "runs" / "whole", 4e9)
+    monkeypatch.chdir(tmp_path)
+    folders = all_runs(tmp_path / "runs")
+    assert main(["runs"]) == 0
+    listed = capsys.readouterr().out
+    assert all(f"\n{name} " in listed for name in folders)
+    assert main(["--json", "runs"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    states = {row["name"]: row["state"] for row in rows}
+    assert rows[-1] == read_record(Path("runs/whole")).as_dict()
+    assert {states[name] for name in ("nested", "dotted", "broken", "folder-events")} == {"damaged"}
+    for name in folders:
+        assert main(["show", name, "--all"]) in (0, 2), name
+        assert main(["--json", "show", name]) in (0, 2), name
+    assert "bug:" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("field", FIELDS)
+@pytest.mark.parametrize("number", range(len(WRONG)))
+def test_a_field_of_the_wrong_kind_is_as_if_it_were_not_there(folder, field, number):
+    """Whatever a reader makes of it: with the field it is what it is without it, or a right value."""
+    value = WRONG[number]
+    event = {"t": 7.0, "kind": "train", "step": 9, field: value}
+    append(folder, **event)
+    last = read_events(folder / "events.jsonl")[-1]
+    if last.get("kind") == "end":
+        assert field in ("kind", "step"), "it is no event at all"
+    else:
+        assert last == {name: kept for name, kept in event.items() if name in last}
+        assert set(event) - set(last) <= {field}
+        assert field not in last or can_be(field, value)
+
+
+def can_be(field, value):
+    """The kinds of values that training writes."""
+    texts, numbers = ("kind", "reason"), ("t", "progress", "seconds", "epoch")
+    if field in texts or field in ("step", "size"):
+        return isinstance(value, str if field in texts else int) and value not in (True, -1)
+    if field in numbers:
+        return isinstance(value, int | float) and value is not True and abs(value) < 2
+    return value in ([], {}) if field in ("examples", "notes") else True
 
 
 def test_all_runs_have_ids_oldest_first(tmp_path):

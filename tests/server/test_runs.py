@@ -3,14 +3,19 @@
 import json
 import shlex
 import shutil
+import time
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from seqloom.cli.main import main
+from seqloom.server.jobs import Jobs
 from seqloom.server.problems import problem_of_dict
+from seqloom.server.run_store import RunStore
 from seqloom.server.schemas.responses import RunCommand, RunDetail, RunList
 
+from ..runs.test_record import made, odd_folders
 from .conftest import RUNS, client, until
 
 PATH = "/api/v1/runs"
@@ -204,6 +209,66 @@ def test_a_job_that_is_damaged_spoils_nothing(runs):
         (folder / "job.json").write_text(text)
         with client(runs) as web:
             assert len(web.get(PATH).json()["runs"]) == len(RUNS)
+
+
+def test_an_odd_run_folder_takes_no_run_off_the_list(tmp_path):
+    odd_folders(tmp_path / "runs")
+    whole = made(tmp_path / "runs" / "whole", 4e9)
+    with client(tmp_path / "runs") as web:
+        rows = web.get("/api/v1/runs").json()["runs"]
+        assert {row["id"] for row in rows} == {path.name for path in whole.parent.iterdir()}
+        assert rows[0]["id"] == "whole" and rows[0]["state"] == "finished"
+        statuses = {
+            web.get(f"/api/v1/{kind}").status_code for kind in ("models", "runs", "../status")
+        }
+        for row in rows:
+            RunDetail.model_validate(web.get(f"/api/v1/runs/{row['id']}").json())
+            statuses.add(web.get(f"/api/v1/runs/{row['id']}/command").status_code)
+    assert statuses <= {200, 404, 422}
+
+
+def test_a_row_that_cannot_be_made_says_damaged(runs, monkeypatch):
+    real = RunStore.record
+
+    def record(self, folder):
+        if folder.name == "judge":
+            raise RuntimeError("nobody thought of this")
+        return real(self, folder)
+
+    monkeypatch.setattr(RunStore, "record", record)
+    with client(runs) as web:
+        states = {row["id"]: row["state"] for row in web.get("/api/v1/runs").json()["runs"]}
+    assert states == {**dict.fromkeys(RUNS, "finished"), "judge": "damaged"}
+
+
+def at_once(count, work):
+    """The results of several calls in threads of their own."""
+    with ThreadPoolExecutor(count) as pool:
+        return [future.result() for future in [pool.submit(work) for _ in range(count)]]
+
+
+def test_trainings_without_names_that_are_asked_for_at_once_have_six(tmp_path, monkeypatch):
+    monkeypatch.setattr(Jobs, "_spawn", lambda self, folder: None)
+    real = Jobs.start
+
+    def start(self, requests):
+        time.sleep(0.02)  # the others choose their names meanwhile
+        return real(self, requests)
+
+    monkeypatch.setattr(Jobs, "start", start)
+    body = {"recipes": [{"task": "algorithms", "model": "recurrent"}]}
+    with client(tmp_path / "runs") as web:
+        answers = at_once(6, lambda: web.post("/api/v1/runs", json=body))
+        listed = [row["id"] for row in web.get("/api/v1/runs").json()["runs"]]
+    names = [answer.json()["runs"][0] for answer in answers]
+    assert sorted(names) == sorted(listed) == [f"recurrent-{n}" for n in range(1, 7)]
+
+
+def test_a_run_that_is_deleted_by_several_is_gone_once(runs):
+    with client(runs) as web:
+        answers = at_once(6, lambda: web.delete("/api/v1/runs/counts").status_code)
+    assert sorted(answers) == [204, *[404] * 5]
+    assert not (runs / "counts").exists()
 
 
 def test_what_is_discarded_is_gone_whether_it_runs_or_waits(tmp_path, files):

@@ -129,6 +129,8 @@ def _curve(events: list[dict[str, Any]], metric: str) -> Iterator[tuple[float, f
     """Seconds of training and the validation metric, at every evaluation."""
     seconds, before = 0.0, None
     for event in events:
+        if "t" not in event:
+            continue
         if before is not None and event["kind"] != "resume":
             seconds += event["t"] - before
         before = event["t"]

@@ -23,6 +23,7 @@ from ..config import parse_toml
 from ..errors import ModelError, SeqloomError, UsageError
 from ..recipe import Recipe
 from ..training.checkpoints import cannot_write, flush, locked, make_folder, write_whole
+from ..training.events import first_wrong_line
 from .run import CARD, EVENTS, RECIPE, TASK, WEIGHTS, load
 from .split_record import SPLIT, SplitRecord
 from .train import new_folder
@@ -139,6 +140,7 @@ def _validate(folder: Path, file: Path) -> None:
         for value in _texts([recipe.data, recipe.task, recipe.model, recipe.training]):
             if CODE in value:
                 raise _not_a_run(file, f"it needs the code of {value}, which is not in the file")
+        _check_events(folder / EVENTS, file)
         load(folder)
         _forget_folders(folder / RECIPE)
         SplitRecord.read(folder)
@@ -146,6 +148,12 @@ def _validate(folder: Path, file: Path) -> None:
         if error.code == "U052":
             raise
         raise _not_a_run(file, str(error.problem)) from error
+
+
+def _check_events(path: Path, file: Path) -> None:
+    """Refuse an event log with fields of the wrong kind: training writes none."""
+    if path.is_file() and (number := first_wrong_line(path)) is not None:
+        raise _not_a_run(file, f"line {number} of {EVENTS} is no event of a training")
 
 
 def _forget_folders(path: Path) -> None:

@@ -74,10 +74,13 @@ class Record:
     @property
     def curve(self) -> list[float]:
         """The primary metric at every evaluation where it is finite."""
-        values = [
-            float(event.get(self.primary_metric or "", math.nan)) for event in self.evaluations
-        ]
-        return [value for value in values if math.isfinite(value)]
+        values = [event.get(self.primary_metric or "", math.nan) for event in self.evaluations]
+        return [float(value) for value in values if math.isfinite(value)]
+
+    @property
+    def best_value(self) -> float | None:
+        """The primary metric of the best evaluation."""
+        return self.best.get(self.primary_metric or "") if self.best else None
 
     def age(self) -> float:
         """Seconds since the last event."""
@@ -89,8 +92,9 @@ class Record:
         """Training time in seconds: that of the end event, or else the time between events."""
         if self.events and "seconds" in self.events[-1]:
             return float(self.events[-1]["seconds"])
-        pairs = zip(self.events, self.events[1:], strict=False)
-        return sum(b["t"] - a["t"] for a, b in pairs if b["kind"] != "resume" and "t" in a)
+        timed = [event for event in self.events if "t" in event]
+        pairs = zip(timed, timed[1:], strict=False)
+        return float(sum(b["t"] - a["t"] for a, b in pairs if b["kind"] != "resume"))
 
     def progress(self) -> float | None:
         """The fraction of training that is done; None if unknown."""
@@ -99,6 +103,8 @@ class Record:
 
     def num_parameters(self) -> int | None:
         """The number of parameters; a closed-form model has none before it is trained."""
+        if not (self.folder / WEIGHTS).is_file():
+            return self.start.get("size")
         try:
             with safe_open(self.folder / WEIGHTS, framework="numpy") as file:
                 shapes = [file.get_slice(name).get_shape() for name in file.keys()]  # noqa: SIM118
@@ -133,7 +139,7 @@ class Record:
             "state": self.state,
             "progress": self.progress(),
             "metric": self.primary_metric,
-            "best": self.best[self.primary_metric] if self.best and self.primary_metric else None,
+            "best": self.best_value,
             "curve": self.curve,
             "age": self.age(),
         }
@@ -149,8 +155,14 @@ def all_runs(runs: Path) -> dict[str, Path]:
 
 
 def read_record(folder: Path) -> Record:
-    """The record of a run; if its recipe is damaged, its state is "damaged"."""
-    events = read_events(folder / EVENTS)
+    """The record of a run; if a file of it cannot be read, its state is "damaged"."""
+    try:
+        events = read_events(folder / EVENTS)
+    except OSError:
+        return Record(folder, Recipe(), [], "damaged")
+    for file in (folder / RECIPE, folder / EVENTS):
+        if file.exists() and not file.is_file():  # a pipe would be read for ever
+            return Record(folder, Recipe(), events, "damaged")
     try:
         return Record(folder, Recipe.read(folder / RECIPE), events, state_of(folder, events))
     except SeqloomError:

@@ -457,7 +457,15 @@ def find(name: str, runs: Path = RUNS) -> Path:
 def run_folders(runs: Path = RUNS) -> list[Path]:
     """All run folders, oldest first."""
     found = [path.parent for path in runs.glob(f"*/{RECIPE}")] if runs.is_dir() else []
-    return sorted(found, key=lambda folder: (folder / RECIPE).stat().st_mtime)
+    return sorted(found, key=lambda folder: _changed(folder / RECIPE))
+
+
+def _changed(path: Path) -> float:
+    """The modification time of a file; 0 if it has been deleted meanwhile."""
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
 
 
 def read_task(folder: Path) -> dict[str, Any]:

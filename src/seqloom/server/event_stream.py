@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..runs.record import to_json
+from ..training.events import parse_event
 from .run_store import RunState
 
 LIVE_SECONDS, ENDED_SECONDS = 0.25, 1.0  # polling interval of a live run, and of one that has ended
@@ -102,17 +103,17 @@ class EventStream:
 
 def _line(number: int, text: bytes) -> StreamEvent | None:
     """A line as an event; None if it is not one."""
-    try:
-        event = json.loads(text)
-    except ValueError:
+    event = parse_event(text)
+    if event is None:
         return None
-    if not isinstance(event, dict) or not {"kind", "step"} <= event.keys():
-        return None
-    kind = "".join(str(event["kind"]).split())
-    # Python writes NaN and Infinity, which JSON does not have: they become null.
-    if b"NaN" in text or b"Infinity" in text:
-        text = to_json(event).encode("utf-8", "backslashreplace")
-    frame = b"id: %d\nevent: %s\ndata: %s\n\n" % (number, kind.encode(), text.replace(b"\r", b""))
+    kind = "".join(event["kind"].split())
+    # Written anew: NaN and Infinity, which JSON does not have, become null.
+    line = to_json(event).encode("utf-8", "backslashreplace")
+    frame = b"id: %d\nevent: %s\ndata: %s\n\n" % (
+        number,
+        kind.encode("utf-8", "backslashreplace"),
+        line,
+    )
     return StreamEvent(number, kind, frame)
 
 

@@ -6,6 +6,7 @@ Python file (`model.py:Model`) and runs that file, which a web page must never b
 """
 
 import json
+import re
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -14,6 +15,7 @@ from typing import Any, Literal
 
 from ..errors import UsageError, nearest, unknown
 from ..metrics import METRICS
+from ..recipe import Recipe
 from ..runs.record import SEPARATOR, Record, all_runs, is_locked, read_record, state_of
 from ..runs.run import EVENTS, RECIPE, WEIGHTS
 from .jobs import Jobs, JobStep
@@ -103,16 +105,21 @@ class RunStore:
         return waiting + [self.row(name, folder, steps.get(name)) for name, folder in newest]
 
     def row(self, name: str, folder: Path, step: JobStep | None) -> dict[str, Any]:
-        """The summary of one run."""
-        record = self.record(folder)
-        metric, best = record.primary_metric, record.best
-        value = best[metric] if best and metric else None
+        """The summary of one run; whatever is in its folder, it takes no other run off the list."""
+        try:
+            record = self.record(folder)
+            return self._row(name, record, run_state(record, step))
+        except Exception:  # a folder that nobody thought of
+            return self._row(name, Record(folder, Recipe(), [], "damaged"), "damaged")
+
+    def _row(self, name: str, record: Record, state: RunState) -> dict[str, Any]:
+        metric, value = record.primary_metric, record.best_value
         return {
             "id": name,
             "name": name.replace(SEPARATOR, "/"),
             "task": record.task,
             "model": record.model,
-            "state": run_state(record, step),
+            "state": state,
             "progress": record.progress(),
             "metric": metric,
             "metric_title": METRICS[metric].title if metric else None,
@@ -122,7 +129,7 @@ class RunStore:
             "age": _value_or(record.age, 0.0),
             "seconds": record.seconds(),
             "learned": record.num_parameters(),
-            "has_weights": (folder / WEIGHTS).is_file(),
+            "has_weights": (record.folder / WEIGHTS).is_file(),
         }
 
 
@@ -162,7 +169,7 @@ def run_state(record: Record | None, step: JobStep | None) -> RunState:
 def snapshots_of(folder: Path) -> dict[str, Any]:
     """The training snapshots of a run: their steps, inputs and views."""
     files = sorted((folder / SNAPSHOTS).glob("step-*.json"))
-    steps = [int(file.stem.removeprefix("step-")) for file in files if file.stem[5:].isdigit()]
+    steps = [int(file.stem[5:]) for file in files if re.fullmatch("[0-9]{1,16}", file.stem[5:])]
     inputs: list[str] = []
     views: list[str] = []
     if files:
@@ -170,7 +177,7 @@ def snapshots_of(folder: Path) -> dict[str, Any]:
             last = json.loads(files[-1].read_text(encoding="utf-8"))
             inputs = [str(one["text"]) for one in last["inputs"]]
             views = sorted({view for one in last["inputs"] for view in one["views"]})
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             steps = []
     return {"steps": steps, "inputs": inputs, "views": views}
 

@@ -32,6 +32,7 @@ class Studio:
         self.datasets = DataSetStore(settings.studio_dir, self.limits.upload_bytes)
         self.model_cache = ModelCache(settings.limits.loaded)
         self.work_queue = WorkQueue(settings.limits)
+        self.changes = threading.RLock()  # held while runs are named, started, renamed, deleted
         self._is_warm = False
         self.is_closing = asyncio.Event()  # ends event streams when the server shuts down
         self.time_estimator = TrainingTimeEstimator(self.scratch, self.limits, self.is_closing)

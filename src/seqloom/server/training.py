@@ -13,6 +13,7 @@ from ..runs.package import rename as rename_folder
 from ..runs.record import SEPARATOR
 from ..runs.run import RECIPE
 from ..runs.train import new_folder
+from ..training.checkpoints import cannot_write
 from .jobs import TrainingRequest, interrupt, lock_owner
 from .recipes import recipe_of, with_known_files
 from .run_store import RunState, run_state
@@ -31,7 +32,11 @@ def start(studio: Studio, body: TrainRequest) -> dict[str, Any]:
             "S242", f"{len(body.names)} names for {len(body.recipes)} recipes: give one name each"
         )
     recipes = [recipe_of(studio, one, body.file_settings) for one in body.recipes]
-    names = _names(studio, recipes, body.names)
+    with studio.changes:  # two requests must not choose the same name
+        return _start(studio, recipes, _names(studio, recipes, body.names))
+
+
+def _start(studio: Studio, recipes: Sequence[Recipe], names: list[str]) -> dict[str, Any]:
     requests = [
         TrainingRequest(
             run=name,
@@ -48,7 +53,6 @@ def start(studio: Studio, body: TrainRequest) -> dict[str, Any]:
 def resume(studio: Studio, name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Resume a run from its last checkpoint."""
     folder = studio.run_store.folder(name)
-    _check_not_training(studio, name)
     recipe = Recipe.read(folder / RECIPE)
     if settings:
         changed = with_known_files(studio, recipe.with_settings(settings))
@@ -67,7 +71,9 @@ def resume(studio: Studio, name: str, settings: Mapping[str, Any]) -> dict[str, 
         model=str(recipe.model.get("name", "")),
         arguments=("--resume", str(folder.resolve()), *overrides),
     )
-    return {"job": studio.jobs.start([request]), "runs": [name]}
+    with studio.changes:
+        _check_not_training(studio, name)
+        return {"job": studio.jobs.start([request]), "runs": [name]}
 
 
 def stop(studio: Studio, name: str, *, discard: bool) -> RunState:
@@ -110,16 +116,22 @@ def _exists_when_over(studio: Studio, name: str) -> bool:
 
 def delete(studio: Studio, name: str) -> None:
     """Delete a run with all its files."""
-    folder, _ = studio.run_store.find(name)
-    _check_not_training(studio, name)
-    studio.model_cache.forget(name)
-    studio.jobs.forget(name)
-    if folder is not None:
-        _remove(folder)
+    with studio.changes:
+        folder, _ = studio.run_store.find(name)
+        _check_not_training(studio, name)
+        studio.model_cache.forget(name)
+        studio.jobs.forget(name)
+        if folder is not None:
+            _remove(folder)
 
 
 def rename(studio: Studio, name: str, wanted: str) -> str:
     """Rename a run, in its jobs as well."""
+    with studio.changes:
+        return _rename(studio, name, wanted)
+
+
+def _rename(studio: Studio, name: str, wanted: str) -> str:
     folder = studio.run_store.folder(name)
     _check_not_training(studio, name)
     if SEPARATOR in name:
@@ -135,10 +147,15 @@ def rename(studio: Studio, name: str, wanted: str) -> str:
 
 def _remove(folder: Path) -> None:
     """Delete a folder; of a symbolic link only the link."""
-    if folder.is_symlink():
-        folder.unlink()
-    else:
-        shutil.rmtree(folder)
+    try:
+        if folder.is_symlink():
+            folder.unlink()
+        else:
+            shutil.rmtree(folder)
+    except FileNotFoundError:
+        pass  # somebody else has deleted it
+    except OSError as error:
+        raise cannot_write(folder, error) from error
 
 
 def _check_not_training(studio: Studio, name: str) -> None:

@@ -61,16 +61,17 @@ def snapshot_view(folder: Path, step: int, kind: str, text: str) -> dict[str, An
     if step not in known["steps"]:
         steps = ", ".join(map(str, known["steps"][:40])) or "none"
         raise _no_snapshot(f"there is no snapshot of step {step:,}", f"steps: {steps}")
-    snapshot = json.loads(
-        (folder / SNAPSHOTS / f"step-{step:08d}.json").read_text(encoding="utf-8")
-    )
-    for one in snapshot["inputs"]:
-        if one["text"] == text:
-            if kind in one["views"]:
-                return {**one["views"][kind], "step": step, "answer": one.get("answer")}
-            raise _no_snapshot(
-                f"the snapshot has no view {kind!r}", f"views: {', '.join(one['views'])}"
-            )
+    try:
+        file = folder / SNAPSHOTS / f"step-{step:08d}.json"
+        inputs = json.loads(file.read_text(encoding="utf-8"))["inputs"]
+        views = {one["text"]: (dict(one["views"]), one.get("answer")) for one in inputs}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise _no_snapshot("the snapshot is damaged", "train the run again") from None
+    if text in views:
+        found, answer = views[text]
+        if isinstance(found.get(kind), dict):
+            return {**found[kind], "step": step, "answer": answer}
+        raise _no_snapshot(f"the snapshot has no view {kind!r}", f"views: {', '.join(found)}")
     raise _no_snapshot("the snapshot does not have this input", f"inputs: {known['inputs']}")
 
 

@@ -63,8 +63,8 @@ def thinned(values: list[float], most: int) -> list[float]:
 
 def _row(record: Record) -> list[str]:
     curve = sparkline(thinned(record.curve, CURVE), sys.stdout)
-    name, best = record.primary_metric, record.best
-    value = shown_metric(name, best[name]) if name and best else ""
+    name, best = record.primary_metric, record.best_value
+    value = shown_metric(name, best) if name and best is not None else ""
     cells = [record.name, record.task, record.model, state(record), value, curve]
     return [*cells, age(record.age())]
 

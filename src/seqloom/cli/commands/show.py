@@ -7,7 +7,6 @@ from textwrap import wrap
 from typing import Any
 
 from ...config import with_defaults
-from ...errors import SeqloomError
 from ...metrics import METRICS
 from ...runs.card import metrics_in
 from ...runs.record import Record, read_record, shown_bytes, shown_metric, to_json
@@ -151,9 +150,6 @@ def _say_next(record: Record) -> None:
         why = "its process was killed" if record.state == "vanished" else "it was stopped"
         say(f"Next: seqloom train --resume {record.name}   ({why})")
         return
-    try:
-        verb = TASKS.find(record.task).verb
-    except SeqloomError:
-        return
-    if record.state == "finished":
+    if record.state == "finished" and record.task in list(TASKS):  # a file is not run for its verb
+        verb = TASKS[record.task].verb
         say(f"Next: seqloom {verb} {record.name} …    seqloom evaluate {record.name} FILE")

@@ -93,8 +93,7 @@ def model_rows(studio: Studio) -> list[dict[str, Any]]:
 def model_row(studio: Studio, name: str, folder: Path) -> dict[str, Any]:
     """The summary of a model."""
     record = studio.run_store.record(folder)
-    metric, best = record.primary_metric, record.best
-    value = best[metric] if metric and best else None
+    metric, value = record.primary_metric, record.best_value
     is_listed = record.task in list(TASKS)  # else it may be a Python file, which must not be run
     kind = TASKS[record.task] if is_listed else None
     return {

@@ -109,7 +109,7 @@ class Search:
         allow: Ids of the only tokens that an output may have; empty allows all.
         prefix: Ids of the tokens that every output begins with.
         tree: Keep the search tree: all candidates, and why each was dropped.
-        chances: Return the probabilities of all labels too, for models that do not search.
+        probabilities: Return the probabilities of all labels too, for models that do not search.
         horizon: Forecast horizon, in steps; 0 is the horizon of training.
         samples: Number of sample paths returned with a forecast.
         seed: Random seed of the sample paths.
@@ -125,7 +125,7 @@ class Search:
     allow: frozenset[int] = frozenset()
     prefix: tuple[int, ...] = ()
     tree: bool = False
-    chances: bool = False
+    probabilities: bool = False
     horizon: int = 0
     samples: int = 0
     seed: int = 1
@@ -178,8 +178,8 @@ class Search:
 def _applicable(signature: Signature) -> set[str]:
     """The settings that have a meaning for such a model, beside those that only search has."""
     if signature.form is Form.NEXT and isinstance(signature.target, Bits):
-        return {"chances"}  # rows of bits are sampled, not searched for
-    names = {"beam", "length_penalty", "limit", "chances"}
+        return {"probabilities"}  # rows of bits are sampled, not searched for
+    names = {"beam", "length_penalty", "limit", "probabilities"}
     if signature.form is Form.EACH and isinstance(signature.target, Labels):
         names.add("nbest")  # k-best Viterbi needs no search
     return names | FORECAST_SETTINGS if signature.form is Form.FORECAST else names
@@ -250,7 +250,7 @@ class Prediction:
         log_prob: its log-probability; for time series, the log-density of the mean.
         ranked: after a search, the n-best list of each source, best first.
         trees: after a search with `Search.tree`, the candidates of each source.
-        probabilities: with `Search.chances`, the marginal probabilities of all labels at each
+        probabilities: with `Search.probabilities`, the marginal probabilities of all labels at each
             position, given the whole source.
         forecasts: for time series, the forecast of each.
     """

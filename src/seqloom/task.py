@@ -26,7 +26,7 @@ from .metrics import Tally
 from .metrics.labels import Decision
 from .signature import END, Form, Signature
 
-Chances = Float[np.ndarray, "place classes"]  # of all labels, at each place
+Probabilities = Float[np.ndarray, "place classes"]  # of all labels, at each place
 
 
 @dataclass(frozen=True)
@@ -379,11 +379,11 @@ class Task(ABC):
         return {}
 
     def label_decisions(
-        self, example: Any, answer: Any, chances: Chances | None = None
+        self, example: Any, answer: Any, probabilities: Probabilities | None = None
     ) -> LabelDecisions | None:
         """The labels of an answer beside the right ones; None where answers are no labels.
 
-        `chances` are those of all labels at each place, if they are known.
+        `probabilities` are of all labels at each position, if they are known.
         """
         return None
 
@@ -392,16 +392,16 @@ class Task(ABC):
         return None
 
     def details(
-        self, example: Any, answer: Any, chances: Float[np.ndarray, "place classes"] | None
+        self, example: Any, answer: Any, probabilities: Float[np.ndarray, "place classes"] | None
     ) -> dict[str, Any]:
-        """What programs are told of an answer beside itself; `chances` are those of all labels."""
+        """What programs are told of an answer beside itself; `probabilities` are of all labels."""
         return {}
 
     def labels_of(self, example: Any) -> list[str]:
         """The right labels of an example, as they stand in the file; none where there are none."""
         return []
 
-    def probabilities(self, chances: Any) -> Any:
+    def probabilities(self, probabilities: Any) -> Any:
         """How likely each label is, as JSON can hold it; None where answers are no labels."""
         return None
 
@@ -417,7 +417,7 @@ class Task(ABC):
         """An answer as a field of a table, as the task would read it again."""
         return self.show(answer)
 
-    def show_with_probabilities(self, answer: Any, chances: Any) -> str:
+    def show_with_probabilities(self, answer: Any, probabilities: Any) -> str:
         """An answer in one line for people, with how sure it is and what else it could be."""
         return self.show(answer)
 

@@ -41,7 +41,7 @@ def test_class_log_probs_are_the_log_of_probabilities(case):
     source = batch_for(signature).source
     with model.inference_mode():
         found = model.class_log_probs(source).numpy()
-        prediction = model.predict(source, Search(chances=True))
+        prediction = model.predict(source, Search(probabilities=True))
     real = prediction.target.mask
     if isinstance(signature.target, Vectors):
         assert found[real] == pytest.approx(prediction.target.values[real], abs=1e-5)

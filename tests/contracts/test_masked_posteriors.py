@@ -23,7 +23,7 @@ def test_all_that_is_heard_gives_the_chances(case):
     assert isinstance(model, MaskedPosteriors)
     with model.inference_mode():
         found = model.posteriors(source, source.mask)
-        chances = model.predict(source, Search(chances=True)).probabilities
+        chances = model.predict(source, Search(probabilities=True)).probabilities
     assert found[source.mask] == pytest.approx(chances[source.mask], abs=1e-9)
 
 

@@ -125,7 +125,7 @@ def agree_on_rows(model, signature):
             values = values.astype(np.float64)
         read = Sequences(values, np.array([values.shape[1]]))
         if not isinstance(model, nn.Module):  # labels alone, by a model that knows their chances
-            told = np.log(exact.predict(read, Search(chances=True)).probabilities)
+            told = np.log(exact.predict(read, Search(probabilities=True)).probabilities)
             np.testing.assert_allclose(answer, told[0, -1], rtol=1e-6, atol=1e-6)
             continue
         with exact.inference_mode():

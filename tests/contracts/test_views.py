@@ -146,7 +146,7 @@ def of_influence(subject, question, told):
 
 
 def of_tags(subject, question, told):
-    found = predicted(subject, question, chances=True)
+    found = predicted(subject, question, probabilities=True)
     labels = found.target.rows()[0]
     assert [tag["label"] for tag in told["tags"]] == subject.task.show_tokens(question, labels)[1]
     assert told["labels"] == [subject.output_name(n) for n in range(subject.target.size)]
@@ -162,7 +162,7 @@ def of_trellis(subject, question, told):
     assert smoothed.sum(1) == pytest.approx(1, abs=1e-4)
     assert len(told["path"]) == len(told["tokens"]["src"])
     if subject.form is Form.EACH and isinstance(subject.target, Labels):
-        found = predicted(subject, question, chances=True)
+        found = predicted(subject, question, probabilities=True)
         assert told["path"] == found.target.rows()[0]
         assert smoothed == pytest.approx(found.probabilities[0], abs=1e-5)
     else:  # nothing stands behind the last place

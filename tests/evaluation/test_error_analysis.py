@@ -123,7 +123,9 @@ def test_of_puzzles_with_a_real_model(problem):
     model = Recipe(model={"name": name, "embedding_size": 4, "hidden_size": 4}).build_model(
         task.signature()
     )
-    score = evaluate(model, task, task.generator().draw("test"), Search(chances=True, limit=12))
+    score = evaluate(
+        model, task, task.generator().draw("test"), Search(probabilities=True, limit=12)
+    )
     found = analyse_errors(task, score)
     values = score.values()
     expected = values["sequence_error"] if "sequence_error" in values else 1 - values["accuracy"]

@@ -154,7 +154,9 @@ def test_words_have_no_order_but_runs_of_them_do(features):
             else BagOfWords(signature, features=features, order=order, embedding_size=6)
         )
         with model.inference_mode():
-            found = [model.predict(s, Search(chances=True)).probabilities for s in (one, other)]
+            found = [
+                model.predict(s, Search(probabilities=True)).probabilities for s in (one, other)
+            ]
         assert np.allclose(*found, atol=1e-6) == is_same
 
 

@@ -144,14 +144,14 @@ def labelled(seed=0, count=40):
 def test_one_model_for_each_class_and_bayes(left_to_right):
     batch = labelled()
     model = taught(WHOLE, batch, states=2, left_to_right=left_to_right)
-    found = model.predict(labelled(1).source, Search(chances=True))
+    found = model.predict(labelled(1).source, Search(probabilities=True))
     right = labelled(1).target.values[:, 0]
     assert (found.target.values[:, 0] == right).mean() > 0.95
     np.testing.assert_allclose(found.probabilities.sum(-1), 1)
     rows, lengths = model._rows(batch.source)
     joint = np.stack([one.log_likelihoods(rows, lengths) for one in model.hmms]) + np.log(0.5)
     bayes = np.exp(joint[1]) / np.exp(joint).sum(0)
-    chances = model.predict(batch.source, Search(chances=True)).probabilities
+    chances = model.predict(batch.source, Search(probabilities=True)).probabilities
     np.testing.assert_allclose(chances[:, 0, 1], bayes, rtol=1e-9)
     if left_to_right:
         assert not np.tril(model.hmms[0].transitions, -1).any()
@@ -166,7 +166,7 @@ def test_where_labels_are_told_they_are_the_states():
     moved = sum(a != b for a, b in zip(states, states[1:], strict=False)) / 399
     np.testing.assert_allclose(model.hmms[0].transitions[0, 1], moved, atol=0.03)
     fresh, right = two_levels(seed=8)
-    found = model.predict(Sequences.pad([fresh]), Search(chances=True))
+    found = model.predict(Sequences.pad([fresh]), Search(probabilities=True))
     assert (found.target.values[0] == right).mean() > 0.97
     np.testing.assert_allclose(found.probabilities[0].sum(-1), 1)
     paths = np.array(list(product(range(2), repeat=4)))
@@ -178,7 +178,7 @@ def test_where_labels_are_told_they_are_the_states():
 def test_a_class_without_series_is_never_the_answer():
     batch = labelled()
     ones = Batch(batch.source, Sequences(np.ones_like(batch.target.values), batch.target.lengths))
-    found = taught(WHOLE, ones, states=2).predict(batch.source, Search(chances=True))
+    found = taught(WHOLE, ones, states=2).predict(batch.source, Search(probabilities=True))
     assert (found.target.values == 1).all() and not found.probabilities[..., 0].any()
 
 

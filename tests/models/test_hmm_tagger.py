@@ -70,7 +70,7 @@ def test_what_it_finds_is_the_best_of_all(options, barred, seed, monkeypatch):
         if barred & {*zip([3, *row], [*row, 3], strict=True)}:
             assert total == -np.inf
     order = np.argsort(-log_probs)
-    found = model.predict(source, Search(chances=True))
+    found = model.predict(source, Search(probabilities=True))
     assert found.target.values[0].tolist() == every[order[0]].tolist()
     assert found.log_prob[0] == pytest.approx(log_probs.max())
     for place, label in product(range(4), range(3)):

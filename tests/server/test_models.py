@@ -39,7 +39,7 @@ def test_an_answer_is_what_the_command_line_prints(web, trained, model):
     answer = predict(web, model, "the cat sees", "a dog hears the bird")
     assert answer.status_code == 200
     run = load(trained / model)
-    search = Search(chances=model != "attentive")
+    search = Search(probabilities=model != "attentive")
     asked = ["the cat sees", "a dog hears the bird"]
     for text, one, told in zip(
         asked, run.predictions(asked, search), answer.json()["outputs"], strict=True

@@ -39,7 +39,7 @@ class ExamplePrediction:
         score: after a search, the score that ranked it.
         others: after a search, the rest of the n-best list.
         tree: after a search with `Search.tree`, all its candidates.
-        probabilities: with `Search.chances`, the probabilities of all labels at each position.
+        probabilities: with `Search.probabilities`, those of all labels at each position.
     """
 
     value: Any

@@ -20,7 +20,7 @@ def _tags(inspection: Inspection) -> TagsView:
     subject = inspection.subject
     with inspection.model.inference_mode():
         prediction = inspection.model.predict(
-            Sequences.pad([inspection.inputs]), Search(chances=True)
+            Sequences.pad([inspection.inputs]), Search(probabilities=True)
         )
     probs = np.asarray(prediction.probabilities, dtype=np.float64)[0]
     numbers = [int(number) for number in prediction.target.rows()[0]]

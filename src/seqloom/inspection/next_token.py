@@ -118,7 +118,7 @@ def _label_probabilities(inspection: Inspection) -> LabelProbabilitiesView:
     subject = inspection.subject
     source = Sequences.pad([inspection.inputs])
     with inspection.model.inference_mode():
-        prediction = inspection.model.predict(source, Search(chances=True))
+        prediction = inspection.model.predict(source, Search(probabilities=True))
     probs = np.asarray(prediction.probabilities, dtype=np.float64)[0, 0]
     labels = [subject.output_name(number) for number in range(len(probs))]
     several = isinstance(subject.target, Bits)

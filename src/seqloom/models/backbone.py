@@ -118,7 +118,7 @@ class BackboneModel(Neural, ABC):
             ranked = self.output.n_best(states, lengths, search.nbest)
             return Prediction.of([tuple(Hypothesis(p, s, s) for p, s in few) for few in ranked])
         best, log_probs = self.output.best(states, lengths)
-        probabilities = self.output.probabilities(states, lengths) if search.chances else None
+        probabilities = self.output.probabilities(states, lengths) if search.probabilities else None
         return Prediction(Sequences(best.numpy(), lengths), log_probs, probabilities=probabilities)
 
     def class_log_probs(self, source: Sequences) -> Float[Tensor, "batch position classes"]:

@@ -51,7 +51,7 @@ class SequenceClassifier(Neural, ABC):
         """The most probable label of each source."""
         states, lengths = self.encode(source)[:, None], np.ones(len(source), dtype=np.int64)
         best, log_probs = self.output.best(states, lengths)
-        probabilities = self.output.probabilities(states, lengths) if search.chances else None
+        probabilities = self.output.probabilities(states, lengths) if search.probabilities else None
         return Prediction(Sequences(best.numpy(), lengths), log_probs, probabilities=probabilities)
 
     def class_log_probs(self, source: Sequences) -> Float[Tensor, "batch position classes"]:

@@ -302,7 +302,7 @@ class GaussianHMM(Model):
         if not self.is_supervised:
             log_probs = self._class_log_probs(source)
             best = Sequences(log_probs.argmax(1)[:, None], np.ones(len(source), dtype=np.int64))
-            probabilities = np.exp(log_probs)[:, None] if search.chances else None
+            probabilities = np.exp(log_probs)[:, None] if search.probabilities else None
             return Prediction(best, log_probs.max(1), probabilities=probabilities)
         rows, lengths = self._rows(source)
         hmm, mask = self.hmms[0], source.mask
@@ -310,7 +310,7 @@ class GaussianHMM(Model):
         path, scores = compiled.viterbi(hmm.chain, emissions)
         labels, probabilities = np.zeros(mask.shape, dtype=np.int64), None
         labels[mask] = path
-        if search.chances:
+        if search.probabilities:
             probabilities = np.zeros((*mask.shape, self.states))
             probabilities[mask] = compiled.posteriors(hmm.chain, emissions).marginals
         log_probs = scores - compiled.log_partitions(hmm.chain, emissions)

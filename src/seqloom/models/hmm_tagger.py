@@ -180,7 +180,9 @@ class HMMTagger(Model):
         if search.nbest > 1:
             return Prediction.of(self.best_labels(source, search.nbest))
         emissions = self._emission_scores(source)
-        probabilities = self._label_probabilities(source, emissions) if search.chances else None
+        probabilities = (
+            self._label_probabilities(source, emissions) if search.probabilities else None
+        )
         if self.decoding == "posterior":
             labels = self._label_probabilities(source, emissions).argmax(-1)
             log_probs = self.log_prob(Batch(source, Sequences(labels, source.lengths)))

@@ -56,12 +56,12 @@ class FilePredictions:
             probability = probability if all_labels or self.file.format != "columns" else None
         elif has_probability(task, prediction):
             probability = math.exp(prediction.log_prob)
-        chances = prediction.probabilities if all_labels else None
+        probabilities = prediction.probabilities if all_labels else None
         return JoinedPrediction(
             task.to_field(value),
             task.to_json(value),
             probability,
-            None if chances is None else task.probabilities(chances),
+            None if probabilities is None else task.probabilities(probabilities),
             prediction.score,
             tuple(self._joined(example, other, False) for other in prediction.others),
         )
@@ -82,7 +82,7 @@ def predict_file(
 ) -> FilePredictions:
     """Predict every input of a file that is not blank."""
     if isinstance(how, Search):
-        how = replace(how, chances=has_labels(task))
+        how = replace(how, probabilities=has_labels(task))
     asked = [example for example in file.examples if example is not None]
     found = iter(predict(model, task, asked, how, tell, tokens) if asked else [])
     every = [None if example is None else next(found) for example in file.examples]

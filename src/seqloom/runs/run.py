@@ -293,7 +293,7 @@ class Run:
         settings: dict[str, Any] | None = None,
     ) -> ErrorAnalysis:
         """Error analysis on a file or the run's own test set: wrong predictions by confidence."""
-        search = replace(search or Search(), chances=True)
+        search = replace(search or Search(), probabilities=True)
         score = self.evaluate(
             path, search=search, skip_unknown_labels=skip_unknown_labels, settings=settings
         )

@@ -30,7 +30,7 @@ T = TypeVar("T")
 ALTERNATIVES = 5
 MAX_STOPS, MAX_SAMPLES = 8, 200
 CONSTRAINTS = ("prefix", "allow")  # as text; the search itself takes token ids
-HIDDEN = ("tree", "chances", "horizon", "samples", "seed", *CONSTRAINTS)  # of Search
+HIDDEN = ("tree", "probabilities", "horizon", "samples", "seed", *CONSTRAINTS)  # of Search
 
 
 def parameters_of(run: Run) -> list[Any]:
@@ -120,7 +120,7 @@ def _predict(
     check_maxima(plain, {"beam": limits.beam, "nbest": limits.beam, "limit": limits.generated})
     search = checked(Search, plain)
     if has_labels(run.task):
-        search = replace(search, chances=True)
+        search = replace(search, probabilities=True)
     search.validate_for(run.model.signature)
     prefix, allow = _constraints(params)
     if prefix or allow:

@@ -21,11 +21,11 @@ from ..errors import DataError, Place
 from ..metrics import Ratio, Tally
 from ..metrics.labels import NONE, Decision, label_counts, micro_f1
 from ..signature import END, Bits, Columns, Form, Signature
-from ..task import Baseline, Chances, LabelDecisions, Task
+from ..task import Baseline, LabelDecisions, Probabilities, Task
 
 WHOLE_TEXTS = DocumentOptions()
 RUNNERS_UP = 2  # so many labels are shown beside the answer
-LIKELY = 0.01  # the least chance of a label that is shown
+LIKELY = 0.01  # the smallest probability of a label that is shown
 
 
 class Labelled(NamedTuple):
@@ -220,28 +220,30 @@ class Classify(Task):
         return [(one.right, one.guessed) for one in self.label_decisions(example, answer).decisions]
 
     def label_decisions(
-        self, example: Labelled, answer: str | list[str], chances: Chances | None = None
+        self, example: Labelled, answer: str | list[str], probabilities: Probabilities | None = None
     ) -> LabelDecisions:
         if isinstance(answer, str):
-            sure = float("nan") if chances is None else float(max(chances[0]))
+            sure = float("nan") if probabilities is None else float(max(probabilities[0]))
             return LabelDecisions("label", [Decision(example.labels[0], answer, sure)])
-        yes = [float("nan")] * len(self.labels.labels) if chances is None else chances[0]
+        yes = (
+            [float("nan")] * len(self.labels.labels) if probabilities is None else probabilities[0]
+        )
         decisions = [
             Decision(
                 label if label in example.labels else NONE,
                 label if label in answer else NONE,
-                float(max(chance, 1 - chance)),
+                float(max(p, 1 - p)),
             )
-            for label, chance in zip(self.labels.labels, yes, strict=True)
+            for label, p in zip(self.labels.labels, yes, strict=True)
         ]
         return LabelDecisions("label", decisions)
 
     def labels_of(self, example: Labelled) -> list[str]:
         return list(example.labels)
 
-    def probabilities(self, chances: Any) -> dict[str, float]:
+    def probabilities(self, probabilities: Any) -> dict[str, float]:
         """The most probable label first; in multi-label data each has a probability of its own."""
-        pairs = zip(self.labels.labels, map(float, chances[0]), strict=True)
+        pairs = zip(self.labels.labels, map(float, probabilities[0]), strict=True)
         return dict(sorted(pairs, key=lambda pair: -pair[1]))
 
     def show(self, answer: str | list[str]) -> str:
@@ -252,10 +254,10 @@ class Classify(Task):
     def to_field(self, answer: str | list[str]) -> str:
         return answer if isinstance(answer, str) else (self.separator or ",").join(answer)
 
-    def show_with_probabilities(self, answer: str | list[str], chances: Any) -> str:
-        likely = self.probabilities(chances)
+    def show_with_probabilities(self, answer: str | list[str], probabilities: Any) -> str:
+        likely = self.probabilities(probabilities)
         chosen = [answer] if isinstance(answer, str) else answer
-        others = [label for label, chance in likely.items() if chance >= LIKELY]
+        others = [label for label, p in likely.items() if p >= LIKELY]
         others = [label for label in others if label not in chosen][:RUNNERS_UP]
         said = ", ".join(f"{label} {_percent(likely[label])}" for label in chosen) or "(none)"
         beside = ", ".join(f"{label} {_percent(likely[label])}" for label in others)
@@ -313,9 +315,9 @@ def _are(lines: list[int]) -> str:
     return "is" if len(lines) == 1 else "are"
 
 
-def _percent(chance: float) -> str:
+def _percent(p: float) -> str:
     """A probability as people read it; never 0 % or 100 %."""
-    return ">99 %" if chance >= 0.995 else f"{100 * chance:.0f} %"
+    return ">99 %" if p >= 0.995 else f"{100 * p:.0f} %"
 
 
 def _odd_labels(counts: dict[str, int]) -> Iterable[str]:

@@ -360,7 +360,7 @@ class Forecast(Task):
         }
 
     def details(
-        self, example: ForecastWindow, answer: ForecastAnswer, chances: Any
+        self, example: ForecastWindow, answer: ForecastAnswer, probabilities: Any
     ) -> dict[str, Any]:
         return answer.as_dict()
 

@@ -173,7 +173,7 @@ class Music(Task):
         return super().encode_value(",".join(map(str, numbers.ravel().tolist())) or REST)
 
     def decode(self, row: Sequence[Sequence[float]] | BernoulliLogits) -> Foretold:
-        """Of rows of bits or chances, what is likelier than not."""
+        """Of rows of bits or probabilities, what is likelier than not."""
         rows = row.mode() if isinstance(row, BernoulliLogits) else row
         return Foretold(self.keys.to_frames(rows))
 
@@ -191,8 +191,8 @@ class Music(Task):
 
     def _key_frequencies(self, train: Sequence[Piece]) -> BaselineRule:
         rows = np.concatenate([self.keys.to_matrix(example.frames) for example in train])
-        chances = (rows.sum(0) + 0.5) / (len(rows) + 1)
-        logits = np.log(chances) - np.log1p(-chances)
+        probabilities = (rows.sum(0) + 0.5) / (len(rows) + 1)
+        logits = np.log(probabilities) - np.log1p(-probabilities)
 
         def rule(example: Piece) -> tuple[Foretold, float]:
             found = BernoulliLogits(np.tile(logits, (len(example.frames), 1)))

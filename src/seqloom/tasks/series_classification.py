@@ -24,11 +24,11 @@ from ..errors import DataError, Place, UsageError
 from ..metrics import Ratio, Tally
 from ..metrics.labels import Decision, label_counts
 from ..signature import Form, Series, Signature
-from ..task import Baseline, BaselineRule, Chances, LabelDecisions, Task
+from ..task import Baseline, BaselineRule, LabelDecisions, Probabilities, Task
 from .forecast_answer import written
 
 RUNNERS_UP = 2  # so many labels are shown beside the answer
-LIKELY = 0.01  # the least chance of a label that is shown
+LIKELY = 0.01  # the smallest probability of a label that is shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,24 +228,27 @@ class SeriesClassify(Task):
         return list(zip(example.labels, guessed, strict=True))
 
     def label_decisions(
-        self, example: LabelledSeries, answer: str | list[str], chances: Chances | None = None
+        self,
+        example: LabelledSeries,
+        answer: str | list[str],
+        probabilities: Probabilities | None = None,
     ) -> LabelDecisions:
         pairs = self.confusion_pairs(example, answer)
         sure = [math.nan] * len(pairs)
-        if chances is not None:
+        if probabilities is not None:
             guessed = self.labels.ids(guess for _, guess in pairs)
-            sure = [float(row[one]) for row, one in zip(chances, guessed, strict=True)]
+            sure = [float(row[one]) for row, one in zip(probabilities, guessed, strict=True)]
         decisions = [Decision(*pair, one) for pair, one in zip(pairs, sure, strict=True)]
         return LabelDecisions("label", decisions)
 
     def details(
-        self, example: LabelledSeries, answer: str | list[str], chances: Chances | None
+        self, example: LabelledSeries, answer: str | list[str], probabilities: Probabilities | None
     ) -> dict[str, Any]:
         if isinstance(answer, str):
             return {}
         found: dict[str, Any] = {"times": list(example.times), "labels": answer}
-        if chances is not None:
-            places = zip(chances, self.labels.ids(answer), strict=True)
+        if probabilities is not None:
+            places = zip(probabilities, self.labels.ids(answer), strict=True)
             found["p"] = [float(row[one]) for row, one in places]
         return found
 
@@ -255,21 +258,21 @@ class SeriesClassify(Task):
     def tokens_with_known(self, example: LabelledSeries) -> dict[str, list[tuple[str, bool]]]:
         return {"value": format_rows(example.values)}
 
-    def probabilities(self, chances: Any) -> dict[str, float] | None:
+    def probabilities(self, probabilities: Any) -> dict[str, float] | None:
         """For whole series, the most probable label first."""
         if self.each:
             return None
-        pairs = zip(self.labels.labels, map(float, chances[0]), strict=True)
+        pairs = zip(self.labels.labels, map(float, probabilities[0]), strict=True)
         return dict(sorted(pairs, key=lambda pair: -pair[1]))
 
     def show(self, answer: str | list[str]) -> str:
         return answer if isinstance(answer, str) else " ".join(answer)
 
-    def show_with_probabilities(self, answer: str | list[str], chances: Any) -> str:
-        likely = self.probabilities(chances)
+    def show_with_probabilities(self, answer: str | list[str], probabilities: Any) -> str:
+        likely = self.probabilities(probabilities)
         if likely is None or not isinstance(answer, str):
             return self.show(answer)
-        others = [label for label, chance in likely.items() if chance >= LIKELY and label != answer]
+        others = [label for label, p in likely.items() if p >= LIKELY and label != answer]
         beside = ", ".join(f"{label} {_percent(likely[label])}" for label in others[:RUNNERS_UP])
         said = f"{answer} {_percent(likely[answer])}"
         return f"{said}   ({beside})" if beside else said
@@ -313,9 +316,9 @@ def _joined(parts: Sequence[JoinedPrediction]) -> JoinedPrediction:
     )
 
 
-def _percent(chance: float) -> str:
+def _percent(p: float) -> str:
     """A probability as people read it; never 0 % or 100 %."""
-    return ">99 %" if chance >= 0.995 else f"{100 * chance:.0f} %"
+    return ">99 %" if p >= 0.995 else f"{100 * p:.0f} %"
 
 
 def _wrong_labels(problem: str, each: bool, place: Place) -> DataError:

@@ -34,7 +34,7 @@ from ..metrics import Ratio, Tally
 from ..metrics.entities import entity_counts
 from ..metrics.labels import Decision
 from ..signature import Columns, Form, Labels, Signature
-from ..task import Baseline, BaselineRule, Chances, Highlighted, LabelDecisions, Task
+from ..task import Baseline, BaselineRule, Highlighted, LabelDecisions, Probabilities, Task
 
 
 class Tagged(NamedTuple):
@@ -225,16 +225,18 @@ class Tag(Task):
         return {"entity_f1": "whole entities of the same kind, counted as conlleval does"}
 
     def label_decisions(
-        self, example: Tagged, answer: list[str], chances: Chances | None = None
+        self, example: Tagged, answer: list[str], probabilities: Probabilities | None = None
     ) -> LabelDecisions:
         if self.scheme.file_scheme == "none":
-            return LabelDecisions("tag", _decided(example.tags, answer, self.tags.labels, chances))
+            return LabelDecisions(
+                "tag", _decided(example.tags, answer, self.tags.labels, probabilities)
+            )
         # B and I of one kind are no confusion: what matters is the kind of each word.
         right, guessed, known = (
             [split_tag(tag)[1] or OUTSIDE for tag in tags]
             for tags in (example.tags, answer, self.tags.labels)
         )
-        decisions = _decided(right, guessed, known, chances)
+        decisions = _decided(right, guessed, known, probabilities)
         return LabelDecisions(
             "entity", decisions, set(entities(example.tags)), set(entities(answer))
         )
@@ -262,10 +264,13 @@ class Tag(Task):
         return Highlighted([*pieces, (text[last:], "")], kinds, "")
 
     def details(
-        self, example: Tagged, answer: list[str], chances: Float[np.ndarray, "place classes"] | None
+        self,
+        example: Tagged,
+        answer: list[str],
+        probabilities: Float[np.ndarray, "place classes"] | None,
     ) -> dict[str, Any]:
         text, places = _placed(example)
-        sure = None if chances is None else self._chances(answer, chances)
+        sure = None if probabilities is None else self._tag_probabilities(answer, probabilities)
         found: dict[str, Any] = {"words": example.words, "tags": answer}
         found |= {"p": sure} if sure is not None else {}
         found["places"] = [list(place) for place in places]
@@ -287,8 +292,8 @@ class Tag(Task):
     def is_known(self, example: Tagged) -> list[bool]:
         return self.words.knows(self._read(example))
 
-    def _chances(
-        self, answer: list[str], chances: Float[np.ndarray, "place classes"]
+    def _tag_probabilities(
+        self, answer: list[str], probabilities: Float[np.ndarray, "place classes"]
     ) -> list[float]:
         """The probability of each predicted tag; of a repaired tag, of its kind."""
         learned = answer
@@ -296,7 +301,7 @@ class Tag(Task):
             learned = self.scheme.to_model(answer)
         kinds = [split_tag(label) for label in self.tags.labels]
         found = []
-        for tag, row in zip(learned, chances, strict=True):
+        for tag, row in zip(learned, probabilities, strict=True):
             same = [n for n, label in enumerate(self.tags.labels) if label == tag]
             same = same or [n for n, (_, kind) in enumerate(kinds) if kind == split_tag(tag)[1]]
             found.append(float(row[same].sum()))
@@ -372,13 +377,13 @@ def _no_scheme(wanted: str, examples: Sequence[Tagged]) -> DataError:
 
 
 def _decided(
-    right: list[str], guessed: list[str], known: list[str], chances: Chances | None
+    right: list[str], guessed: list[str], known: list[str], probabilities: Probabilities | None
 ) -> list[Decision]:
     """Place by place; how sure is the sum over all labels that count as the guessed one."""
     sure = [math.nan] * len(right)
-    if chances is not None:
+    if probabilities is not None:
         sure = [
             float(row[np.array(known) == one].sum())
-            for row, one in zip(chances, guessed, strict=True)
+            for row, one in zip(probabilities, guessed, strict=True)
         ]
     return [Decision(*one) for one in zip(right, guessed, sure, strict=True)]

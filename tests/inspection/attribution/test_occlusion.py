@@ -166,7 +166,7 @@ def test_occlusion_of_labels_is_exact(form, leave_out):
 
 
 def chances(model, read):
-    found = model.predict(Sequences.pad([read]), Search(chances=True))
+    found = model.predict(Sequences.pad([read]), Search(probabilities=True))
     return found.probabilities[0].astype(np.float64)
 
 

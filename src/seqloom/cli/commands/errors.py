@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the errors, then the tables of error rates."""
     limit = at_least_one("--limit", args.limit)
-    search = replace(search_from(args), chances=True)
+    search = replace(search_from(args), probabilities=True)
     run = load_ensemble(args)
     file = Path(name_of(args.file)) if args.file else None
     data = load_test_set(run, file, only_data_settings(args), args.unknown_labels == "skip")

@@ -182,7 +182,7 @@ def run(args: argparse.Namespace) -> int:
     file = Path(name_of(args.file)) if args.file else None
     data = load_test_set(run, file, only_data_settings(args), args.unknown_labels == "skip")
     say_notes(data.notes, args.quiet)
-    wanted = replace(search, chances=args.calibration is not None)
+    wanted = replace(search, probabilities=args.calibration is not None)
     score = evaluate_run(run, data, wanted, args.quiet)
     labels = LabelReport.of(run, score, args)
     unknown_share = run.task.unknown_fraction(score.examples)

@@ -292,7 +292,7 @@ def run(args: argparse.Namespace) -> int:
             f"a file of series needs {run.task.verb}; predict reads one typed series per line",
             help=[f"seqloom {run.task.verb} {args.run} {args.inputs[0]}"],
         )
-    search = replace(_constrained(run, search, args), chances=has_labels(run.task))
+    search = replace(_constrained(run, search, args), probabilities=has_labels(run.task))
     search.validate_for(run.model.signature)
     how = sampling_decoder_from(args, search) or search
     how.validate_for(run.model.signature)

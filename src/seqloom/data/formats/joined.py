@@ -259,8 +259,8 @@ def _cells(prediction: JoinedPrediction) -> dict[str, str]:
     cells = {PREDICTION: prediction.text}
     if isinstance(prediction.probability, float):
         cells[PROBABILITY] = f"{prediction.probability:.6g}"
-    chances = prediction.probabilities or {}
-    return cells | {f"p({label})": f"{chance:.6g}" for label, chance in chances.items()}
+    probabilities = prediction.probabilities or {}
+    return cells | {f"p({label})": f"{p:.6g}" for label, p in probabilities.items()}
 
 
 def json_lines(

@@ -57,7 +57,7 @@ def _labels(
     problem: AttributionProblem, batch: Sequence[PerturbedInput]
 ) -> Float[np.ndarray, "batch parts"]:
     prediction = problem.model.predict(
-        Sequences.pad([one.inputs for one in batch]), Search(chances=not problem.is_real)
+        Sequences.pad([one.inputs for one in batch]), Search(probabilities=not problem.is_real)
     )
     values: np.ndarray = prediction.target.values
     if prediction.probabilities is not None:

@@ -30,7 +30,7 @@ class Puzzle(ABC):
         self.shape, self.length = shape, shape.length
 
     @abstractmethod
-    def draw(self, chance: np.random.Generator, count: int) -> list[Drawn]:
+    def draw(self, rng: np.random.Generator, count: int) -> list[Drawn]:
         """That many random questions and answers."""
 
     @abstractmethod
@@ -150,11 +150,11 @@ class TextPuzzle(Puzzle, ABC):
         self._answers.restore([*SPECIAL_TOKENS, *self.answers])
 
     @abstractmethod
-    def pair(self, chance: np.random.Generator) -> tuple[str, str]:
+    def pair(self, rng: np.random.Generator) -> tuple[str, str]:
         """A question and its answer."""
 
-    def draw(self, chance: np.random.Generator, count: int) -> list[Drawn]:
-        pairs = (self.pair(chance) for _ in range(count))
+    def draw(self, rng: np.random.Generator, count: int) -> list[Drawn]:
+        pairs = (self.pair(rng) for _ in range(count))
         return [(self.read(question), self.encode(answer)) for question, answer in pairs]
 
     def spaces(self) -> tuple[Tokens, Tokens]:

@@ -27,12 +27,12 @@ class Adding(Puzzle):
     primary_metric = "squared_error"
     shortest = 2
 
-    def draw(self, chance: np.random.Generator, count: int) -> list[Drawn]:
+    def draw(self, rng: np.random.Generator, count: int) -> list[Drawn]:
         half, rows = self.length // 2, np.arange(count)
         questions = np.zeros((count, self.length, 2), dtype=np.float32)
-        questions[..., 0] = chance.random((count, self.length), dtype=np.float32)
-        questions[rows, chance.integers(0, half, count), 1] = 1
-        questions[rows, chance.integers(half, self.length, count), 1] = 1
+        questions[..., 0] = rng.random((count, self.length), dtype=np.float32)
+        questions[rows, rng.integers(0, half, count), 1] = 1
+        questions[rows, rng.integers(half, self.length, count), 1] = 1
         sums = questions.astype(np.float64).prod(-1).sum(1, keepdims=True)
         return list(zip(questions, sums[:, None].astype(np.float32), strict=True))
 
@@ -92,8 +92,8 @@ class Copying(SymbolPuzzle):
     symbols = (*LETTERS, BLANK, GO)
     labels = (*LETTERS, BLANK)
 
-    def draw(self, chance: np.random.Generator, count: int) -> list[Drawn]:
-        letters = chance.integers(0, len(LETTERS), (count, REMEMBERED))
+    def draw(self, rng: np.random.Generator, count: int) -> list[Drawn]:
+        letters = rng.integers(0, len(LETTERS), (count, REMEMBERED))
         blank, go = self.numbers(BLANK, GO)
         questions = np.full((count, self.length + 2 * REMEMBERED), blank)
         questions[:, :REMEMBERED] = self.numbers(*LETTERS)[letters]
@@ -128,7 +128,7 @@ class Order(SymbolPuzzle):
     """Temporal order of two tokens (Hochreiter & Schmidhuber, 1997, experiment 6a).
 
     A sequence of T to 1.1 T places begins with E and ends with B. Between them are a, b, c and d
-    by chance, but for an X or a Y at a place from 0.1 T to 0.2 T, and another at one from 0.5 T
+    at random, but for an X or a Y at a place from 0.1 T to 0.2 T, and another at one from 0.5 T
     to 0.6 T. The answer is XX, XY, YX or YY. Who guesses is right in one of four cases.
     """
 
@@ -136,14 +136,14 @@ class Order(SymbolPuzzle):
     symbols = ("a", "b", "c", "d", "X", "Y", "E", "B")
     labels = ("XX", "XY", "YX", "YY")
 
-    def draw(self, chance: np.random.Generator, count: int) -> list[Drawn]:
+    def draw(self, rng: np.random.Generator, count: int) -> list[Drawn]:
         tenth, rows = self.length // 10, np.arange(count)
-        lengths = chance.integers(self.length, self.length + tenth, count, endpoint=True)
-        noise = chance.integers(0, 4, (count, self.length + tenth))
+        lengths = rng.integers(self.length, self.length + tenth, count, endpoint=True)
+        noise = rng.integers(0, 4, (count, self.length + tenth))
         questions = self.numbers("a", "b", "c", "d")[noise]
-        shown = chance.integers(0, 2, (count, 2))
+        shown = rng.integers(0, 2, (count, 2))
         for number, first in enumerate((tenth, 5 * tenth)):
-            places = chance.integers(first, first + tenth, count, endpoint=True)
+            places = rng.integers(first, first + tenth, count, endpoint=True)
             questions[rows, places] = self.numbers("X", "Y")[shown[:, number]]
         questions[:, 0], end = self.numbers("E", "B")
         questions[rows, lengths - 1] = end
@@ -162,9 +162,9 @@ class Parity(SymbolPuzzle):
     symbols = ("0", "1", ".")
     labels = ("even", "odd")
 
-    def draw(self, chance: np.random.Generator, count: int) -> list[Drawn]:
-        lengths = chance.integers(1, self.length, count, endpoint=True)
-        bits = chance.integers(0, 2, (count, self.length))
+    def draw(self, rng: np.random.Generator, count: int) -> list[Drawn]:
+        lengths = rng.integers(1, self.length, count, endpoint=True)
+        bits = rng.integers(0, 2, (count, self.length))
         bits *= np.arange(self.length) < lengths[:, None]
         questions = np.pad(self.numbers("0", "1")[bits], ((0, 0), (0, 1)))
         questions[np.arange(count), lengths] = self.numbers(".")
@@ -185,8 +185,8 @@ class Recall(SymbolPuzzle):
     symbols = (*LETTERS, CUE)
     labels = LETTERS
 
-    def draw(self, chance: np.random.Generator, count: int) -> list[Drawn]:
-        letters = chance.integers(0, len(LETTERS), (count, self.length + 1))
+    def draw(self, rng: np.random.Generator, count: int) -> list[Drawn]:
+        letters = rng.integers(0, len(LETTERS), (count, self.length + 1))
         questions = np.pad(self.numbers(*LETTERS)[letters], ((0, 0), (0, 1)))
         questions[:, -1:] = self.numbers(CUE)
         return list(zip(questions, letters[:, :1], strict=True))
@@ -203,8 +203,8 @@ class Reversal(TextPuzzle):
     uses = frozenset({"length", "reversed", "doubled"})
     characters = answers = ascii_lowercase
 
-    def pair(self, chance: np.random.Generator) -> tuple[str, str]:
-        length = chance.integers(1, self.length, endpoint=True)
-        numbers = chance.integers(len(ascii_lowercase), size=length)
+    def pair(self, rng: np.random.Generator) -> tuple[str, str]:
+        length = rng.integers(1, self.length, endpoint=True)
+        numbers = rng.integers(len(ascii_lowercase), size=length)
         text = "".join(ascii_lowercase[number] for number in numbers)
         return text, text[::-1]

@@ -50,22 +50,22 @@ class Programs(TextPuzzle):
         shape.must_lie("digits", 1, MOST_DIGITS, " digits in a number")
         shape.must_lie("nesting", 1, len(NAMES), ", a letter for each variable")
 
-    def pair(self, chance: np.random.Generator) -> tuple[str, str]:
-        made = ProgramFragment((), *self._number(chance))
-        names = iter([NAMES[place] for place in chance.permutation(len(NAMES))])
+    def pair(self, rng: np.random.Generator) -> tuple[str, str]:
+        made = ProgramFragment((), *self._number(rng))
+        names = iter([NAMES[place] for place in rng.permutation(len(NAMES))])
         for _ in range(self.shape.nesting):
-            operation = OPERATIONS[chance.integers(len(OPERATIONS))]
+            operation = OPERATIONS[rng.integers(len(OPERATIONS))]
             numbers = [
                 made,
-                *(ProgramFragment((), *self._number(chance)) for _ in range(operation.others)),
+                *(ProgramFragment((), *self._number(rng)) for _ in range(operation.others)),
             ]
-            operands = [numbers[place] for place in chance.permutation(len(numbers))]
-            small = int(chance.integers(1, 4 * self.shape.digits, endpoint=True))
-            step = operation.make(operands, small, bool(chance.integers(2)), next(names))
+            operands = [numbers[place] for place in rng.permutation(len(numbers))]
+            small = int(rng.integers(1, 4 * self.shape.digits, endpoint=True))
+            step = operation.make(operands, small, bool(rng.integers(2)), next(names))
             made = step._replace(lines=made.lines + step.lines)
         text = "\n".join([*made.lines, f"print({made.text})"])
         if self.shape.scrambled:
-            text = "".join(text[place] for place in chance.permutation(len(text)))
+            text = "".join(text[place] for place in rng.permutation(len(text)))
         return text, str(made.value)
 
     def read(self, text: str) -> np.ndarray:
@@ -80,8 +80,8 @@ class Programs(TextPuzzle):
         levels = [(n, d) for n in range(1, deep + 1) for d in range(1, long + 1)]
         return [Programs(replace(self.shape, nesting=n, digits=d)) for n, d in levels[:-1]]
 
-    def _number(self, chance: np.random.Generator) -> tuple[str, int]:
-        value = int(chance.integers(1, 10**self.shape.digits))
+    def _number(self, rng: np.random.Generator) -> tuple[str, int]:
+        value = int(rng.integers(1, 10**self.shape.digits))
         return str(value), value
 
 

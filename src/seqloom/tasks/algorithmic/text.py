@@ -11,7 +11,7 @@ from .base import Puzzle, TextPuzzle
 from .options import ProblemOptions
 
 DIGITS = "0123456789"
-MOST_DIGITS = 18  # chance draws numbers of 64 bits
+MOST_DIGITS = 18  # numbers are drawn as 64-bit integers
 
 
 class Addition(TextPuzzle):
@@ -30,9 +30,9 @@ class Addition(TextPuzzle):
         super().__init__(shape)
         shape.must_lie("digits", 1, MOST_DIGITS, " digits in a number")
 
-    def pair(self, chance: np.random.Generator) -> tuple[str, str]:
-        digits = chance.integers(1, self.shape.digits, 2, endpoint=True)
-        one, other = (int(chance.integers(10**n)) for n in digits)
+    def pair(self, rng: np.random.Generator) -> tuple[str, str]:
+        digits = rng.integers(1, self.shape.digits, 2, endpoint=True)
+        one, other = (int(rng.integers(10**n)) for n in digits)
         return f"{one}+{other}", str(one + other)
 
     def key(self, question: np.ndarray) -> Hashable:
@@ -79,10 +79,10 @@ class Dates(TextPuzzle):
     characters = ascii_letters + digits + " ,./-"
     answers = digits + "-"
 
-    def pair(self, chance: np.random.Generator) -> tuple[str, str]:
+    def pair(self, rng: np.random.Generator) -> tuple[str, str]:
         span = FIRST.toordinal(), LAST.toordinal()
-        day = date.fromordinal(int(chance.integers(*span, endpoint=True)))
-        form, case = chance.integers((len(FORMS), len(CASES)))
+        day = date.fromordinal(int(rng.integers(*span, endpoint=True)))
+        form, case = rng.integers((len(FORMS), len(CASES)))
         return CASES[case](FORMS[form].format(**_words(day))), day.isoformat()
 
 

@@ -65,7 +65,8 @@ def by_the_book(model, source, target):
         chances = model.answers.output.scores(a)[0].softmax(-1)
         if attention_options.copy:
             g = torch.sigmoid(model.answers.pointer.gate(a))[0, 0]
-            copied = sum(alpha[0, 0, s] for s in range(len(source)) if source[s] == symbol)
+            places = [s for s in range(len(source)) if source[s] == symbol]
+            copied = sum((1 - 1e-6) * alpha[0, 0, s] + 1e-6 / len(source) for s in places)
             written = chances[symbol] if symbol < len(chances) else 0.0
             total = total + torch.log(g * written + (1 - g) * copied)
         else:
@@ -123,6 +124,29 @@ def test_without_copying_unknown_symbols_are_unknown(options):
     with model.inference_mode():
         assert model.log_prob(batch).tolist() == model.log_prob(told).tolist()
         assert model.loss(batch).item() == model.loss(told).item()
+
+
+@pytest.mark.parametrize("attention", [{"attention": "local", "attention_window": 1}, {}])
+def test_an_unknown_name_where_no_attention_falls_has_a_finite_loss(attention):
+    """Outside of a window, or where a weight underflows: it had the probability 0."""
+    signature = Signature(Form.TRANSDUCE, Tokens(8, 3), Tokens(8, 3))
+    model = build(signature, copy=True, **attention)
+    with torch.no_grad():
+        for weight in model.attention.parameters():
+            weight.mul_(1e4)  # as peaked as can be
+    source = np.array([8, 5, 9, 6, 5, 7, 10])
+    batch = Batch(
+        Sequences.pad([source, source[:3]]),
+        Sequences.pad([np.array([8, 9, 10, END]), np.array([8, 9, END])]),
+    )
+    loss = model.loss(batch)
+    gradients = torch.autograd.grad(loss, list(model.parameters()), allow_unused=True)
+    assert loss.isfinite() and all(g.isfinite().all() for g in gradients if g is not None)
+    with model.inference_mode():
+        log_probs, _ = model.step(np.array([BEGIN, BEGIN]), model.begin(batch.source))
+    np.testing.assert_allclose(np.exp(log_probs).sum(-1), 1, atol=1e-5)
+    assert np.isfinite(log_probs[0]).all()
+    assert np.isneginf(log_probs[1, -1])  # the third unknown name is not in the second source
 
 
 def test_unknown_names_pass_through():

@@ -47,7 +47,7 @@ def scripted(monkeypatch, data):
         def evaluate(model, task, valid, search):
             now = next(values)
             return SimpleNamespace(
-                values=lambda: now, is_plausible=lambda: True, examples=[], predictions=[]
+                values=lambda: now, has_diverged=False, examples=[], predictions=[]
             )
 
         monkeypatch.setattr(loop, "evaluate", evaluate)

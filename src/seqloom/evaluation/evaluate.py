@@ -18,15 +18,15 @@ from ..data.loading.batching import batches_by_length
 from ..data.loading.bptt import one_stream
 from ..decoding import SamplingDecoder
 from ..errors import ModelError
-from ..metrics import METRICS, MetricValue, Ratio, Tally, measure, value_of
+from ..metrics import METRICS, MetricValue, Tally, measure, value_of
 from ..model import BernoulliOutputs, Model, Prediction, Search, Stateful
 from ..prediction import Hypothesis, SearchTree
-from ..signature import Bits, Form
+from ..signature import Bits, Form, Series, Space, Vectors
 from ..task import Task
 
 SEQUENCES_AT_ONCE = 256
 TOKENS_AT_ONCE = 4096  # of a continuous text
-DIVERGED = 1e4  # nats per token beyond which no model recovers
+DIVERGED = 1e4  # nats per token or bit beyond which no model recovers
 
 
 @dataclass(frozen=True)
@@ -58,18 +58,13 @@ class Evaluation:
     predictions: list[ExamplePrediction | None]
     tallies: dict[str, list[Tally]]  # by metric, the tally of every example
     seconds: float
+    has_diverged: bool = False  # whether the losses are those of weights that diverged
     trained_on: tuple[int, ...] = ()  # positions of the examples that the run was trained on
     left_out: int = 0  # examples whose label is not in the training data
 
     def values(self) -> dict[str, float]:
         """Each metric over all examples, the headline first."""
         return {name: value_of(name, tallies) for name, tallies in self.tallies.items()}
-
-    def is_plausible(self) -> bool:
-        """Whether no loss is so large that training must have diverged."""
-        every = [tally for tallies in self.tallies.values() for tally in tallies]
-        ratios = [tally for tally in every if isinstance(tally, Ratio)]
-        return all(ratio.top <= DIVERGED * max(ratio.bottom, 1) for ratio in ratios)
 
     def num_infinite(self) -> int:
         """How many examples have an infinite loss: the model gives them the probability 0."""
@@ -106,7 +101,9 @@ def evaluate(
         for example, prediction, loss in zip(examples, predictions, nats, strict=True)
     ]
     tallies = {name: [one[name] for one in scores] for name in (scores[0] if scores else {})}
-    return Evaluation(list(examples), predictions, tallies, time.perf_counter() - began)
+    seconds = time.perf_counter() - began
+    diverged = _has_diverged(nats, items, model.signature.target)
+    return Evaluation(list(examples), predictions, tallies, seconds, diverged)
 
 
 def evenly_spaced(task: Task, valid: Sequence[Any], most: int) -> list[Any]:
@@ -118,6 +115,20 @@ def evenly_spaced(task: Task, valid: Sequence[Any], most: int) -> list[Any]:
     if task.continuous or len(valid) <= most:
         return list(valid[:most])
     return [valid[index * len(valid) // most] for index in range(most)]
+
+
+def _has_diverged(nats: Sequence[float], items: Sequence[Item], target: Space) -> bool:
+    """Whether a loss is not a number, or of discrete outputs beyond what a model recovers from.
+
+    The loss of real numbers has no bound: a density is small where a series that was flat in
+    training begins to move. An infinite loss is the probability 0 of what a model excludes.
+    """
+    if any(map(math.isnan, nats)):
+        return True
+    if isinstance(target, Vectors | Series):
+        return False
+    pairs = zip(nats, items, strict=True)
+    return any(DIVERGED * max(1, np.size(item.target)) < loss < math.inf for loss, item in pairs)
 
 
 def require_stateful(model: Model) -> Stateful:

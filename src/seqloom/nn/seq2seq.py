@@ -81,14 +81,19 @@ def bridge_layer(kind: BridgeName, hidden: int, parts: int) -> Bridge | InitialS
     return InitialState(hidden, parts, kind == "learned")
 
 
+COPY_SMOOTHING = 1e-6  # ε, the share of copying that is spread evenly over the source
+
+
 class PointerGenerator(nn.Module):
     """Pointer-generator (See et al., 2017): a mixture of generating and copying tokens.
 
     g_t    = σ(u · a_t + d)                                     probability of generating
-    p(y_t) = g_t softmax(W a_t + b)_y + (1 - g_t) Σ_{s: x_s = y} α_ts
+    p(y_t) = g_t softmax(W a_t + b)_y + (1 - g_t) Σ_{s: x_s = y} c_ts
+    c_t    = (1 - ε) α_t + ε / S                                distribution over S positions
 
-    The output tokens are the vocabulary, and after it the unknown tokens of the source, which can
-    only be copied.
+    Without ε an unknown token where no attention falls, as outside of the window of local
+    attention, would have the probability 0 and an infinite loss. The output tokens are the
+    vocabulary, and after it the unknown tokens of the source, which can only be copied.
     """
 
     def __init__(self, width: int, unknowns: int) -> None:
@@ -100,21 +105,21 @@ class PointerGenerator(nn.Module):
         self,
         states: Float[Tensor, "batch time width"],
         generated: Float[Tensor, "batch time size"],
-        weights: Scores,
+        copied: Scores,
         source_tokens: Int[Tensor, "batch position"],
     ) -> Float[Tensor, "batch time more"]:
         """Log-probabilities of all tokens; `generated` are those of the softmax."""
         generates = self.gate(states).sigmoid()
         probabilities = pad(generated.exp() * generates, (0, self.unknowns))
-        index = source_tokens[:, None].expand(weights.shape)
-        # A token may come several times in the source: scatter_add sums its attention weights.
-        return probabilities.scatter_add(-1, index, (1 - generates) * weights).log()
+        index = source_tokens[:, None].expand(copied.shape)
+        # A token may come several times in the source: scatter_add sums its probabilities.
+        return probabilities.scatter_add(-1, index, (1 - generates) * copied).log()
 
     def log_probs(
         self,
         states: Float[Tensor, "batch time width"],
         generated: Float[Tensor, "batch time"],
-        weights: Scores,
+        copied: Scores,
         source_tokens: Int[Tensor, "batch position"],
         right: Int[Tensor, "batch time"],
     ) -> Float[Tensor, "batch time"]:
@@ -123,10 +128,10 @@ class PointerGenerator(nn.Module):
         All in log space: with logaddexp neither of the two terms underflows.
         """
         gate = self.gate(states).squeeze(-1)
-        copied = (weights * (source_tokens[:, None] == right[..., None])).sum(-1)
-        is_copied = copied > 0
+        found = (copied * (source_tokens[:, None] == right[..., None])).sum(-1)
+        is_copied = found > 0
         # log 1 instead of log 0, then -inf: the gradient of log 0 would be NaN.
-        log_copied = torch.where(is_copied, copied, 1).log().masked_fill(~is_copied, -torch.inf)
+        log_copied = torch.where(is_copied, found, 1).log().masked_fill(~is_copied, -torch.inf)
         return torch.logaddexp(logsigmoid(gate) + generated, logsigmoid(-gate) + log_copied)
 
 
@@ -319,8 +324,8 @@ class DecoderOutputLayer(nn.Module):
         log_probs: Tensor = self.output(decoded.states)
         if self.pointer is None or decoded.weights is None or source.tokens is None:
             return log_probs
-        weights = mean_over_heads(decoded.weights)
-        mixed: Tensor = self.pointer(decoded.states, log_probs, weights, source.tokens)
+        copied = copy_distribution(decoded.weights, source.keys_values.mask)
+        mixed: Tensor = self.pointer(decoded.states, log_probs, copied, source.tokens)
         return mixed
 
     def log_probs(
@@ -330,9 +335,10 @@ class DecoderOutputLayer(nn.Module):
         generated = self.output.log_probs(decoded.states, target)
         if self.pointer is None or decoded.weights is None or source.tokens is None:
             return generated
-        right, weights = torch.from_numpy(target.values), mean_over_heads(decoded.weights)
+        right = torch.from_numpy(target.values)
+        copied = copy_distribution(decoded.weights, source.keys_values.mask)
         generated = generated.masked_fill(right >= self.size, -torch.inf)
-        mixed = self.pointer.log_probs(decoded.states, generated, weights, source.tokens, right)
+        mixed = self.pointer.log_probs(decoded.states, generated, copied, source.tokens, right)
         return mixed.masked_fill(~torch.from_numpy(target.mask), 0.0)
 
     def loss(
@@ -360,6 +366,12 @@ class DecoderOutputLayer(nn.Module):
         if coverage and decoded.weights is not None:
             loss = loss + coverage * coverage_loss(decoded.weights, target)
         return loss
+
+
+def copy_distribution(weights: Weights, mask: Bool[Tensor, "batch position"]) -> Scores:
+    """c_t of a pointer-generator: attention weights with ε spread over the real positions."""
+    evenly = mask / mask.sum(-1, keepdim=True)
+    return (1 - COPY_SMOOTHING) * mean_over_heads(weights) + COPY_SMOOTHING * evenly[:, None]
 
 
 def pointer_generator(signature: Signature, width: int) -> PointerGenerator:

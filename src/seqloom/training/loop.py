@@ -181,7 +181,7 @@ class Trainer:
         began = cpu_seconds()
         with self.learner.evaluation_weights():
             found = evaluate(self.model, self.task, self.valid, Search())
-            if self.learner.can_diverge and not found.is_plausible():
+            if self.learner.can_diverge and found.has_diverged:
                 raise self._diverged()
             values = found.values()
             rank = self._rank(values)

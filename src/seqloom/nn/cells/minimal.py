@@ -1,6 +1,7 @@
 """minGRU and minLSTM: the gates see the input only, so that training is a parallel scan."""
 
 from torch import Tensor
+from torch.nn.functional import logsigmoid
 
 from ...trace import record
 from ..kernels import unroll_minimal
@@ -39,6 +40,8 @@ class MinLSTM(Cell):
     f, i = σ(W x + b)                forget and input gates
     n    = W x + b                   candidate
     h'   = f / (f + i) ⊙ h + i / (f + i) ⊙ n
+
+    The share f / (f + i) is σ(log f - log i), which is defined where both gates underflow to 0.
     """
 
     products = 3
@@ -58,7 +61,7 @@ class MinLSTM(Cell):
     def _normalised(self, a: Tensor) -> tuple[Tensor, Tensor]:
         """f / (f + i), and i / (f + i) ⊙ n, which is added to the state."""
         f, i, n = a.chunk(3, dim=-1)
-        f, i = f.sigmoid(), i.sigmoid()
-        record(self, "gate.forget", f)
-        record(self, "gate.input", i)
-        return f / (f + i), i / (f + i) * n
+        record(self, "gate.forget", f.sigmoid())
+        record(self, "gate.input", i.sigmoid())
+        log_ratio = logsigmoid(f) - logsigmoid(i)
+        return log_ratio.sigmoid(), (-log_ratio).sigmoid() * n

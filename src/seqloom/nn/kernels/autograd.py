@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
+from torch.nn.functional import logsigmoid
 
 from .scan import LARGE, scan, scan_back
 
@@ -147,8 +148,9 @@ class MinimalUnroll(Function):
         parts = a.transpose(0, 1).unflatten(-1, (-1, first.shape[-1]))
         gates, n = parts[:, :, :-1].sigmoid(), parts[:, :, -1]
         z = gates[:, :, 0]
-        if gates.shape[2] == 2:
-            z = gates[:, :, 1] / (z + gates[:, :, 1])
+        if gates.shape[2] == 2:  # i / (f + i), also where both underflow to 0
+            log_f, log_i = logsigmoid(parts[:, :, :-1]).unbind(2)
+            z = (log_i - log_f).sigmoid_()
         keep = 1 - z
         outputs = scan(keep, z * n, first)
         ctx.save_for_backward(a, first, gates, keep, outputs)

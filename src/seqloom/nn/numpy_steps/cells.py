@@ -141,15 +141,14 @@ class NumpyMinGRU(NumpyCell):
 class NumpyMinLSTM(NumpyCell):
     """minLSTM: h' = f / (f + i) ⊙ h + i / (f + i) ⊙ n."""
 
-    def build(self, cell: Any) -> None:
-        self.gate = GateActivation([True], 2 * self.hidden)
+    gates = (True,)
 
     def step(self, a: Row, state: Rows) -> Rows:
-        v = a[: 2 * self.hidden].copy()
-        self.gate(v)
-        f, i = v.reshape(2, -1)
-        total = f + i
-        return (f / total * state[0] + i / total * a[2 * self.hidden :],)
+        # -log f and -log i; i / (f + i) = σ(log i - log f), also where both gates underflow to 0
+        minus_log = np.logaddexp(np.float32(0), -a[: 2 * self.hidden])
+        share: Row = minus_log[: self.hidden] - minus_log[self.hidden :]
+        self.activate_gates(share)
+        return (_interpolate(share, state[0], a[2 * self.hidden :]),)
 
 
 def _interpolate(z: Row, new: Row, old: Row) -> Row:

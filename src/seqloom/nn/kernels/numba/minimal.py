@@ -7,7 +7,7 @@ pass, which takes less time than storing and loading them.
 from typing import no_type_check
 
 from ....statistical.jit import jit_strict
-from .simd import BYTES, ONE, load, sigmoid, store, zeros
+from .simd import BYTES, ONE, exp, load, relu, sigmoid, store, zeros
 from .threads import Kernel, copy_rows, fields, next_sequences, num_vectors, offset, outer_at
 
 SUM, ONE_GATE, TWO_GATES = 1, 2, 3  # by the number of blocks of W x + b; the last is the candidate
@@ -16,12 +16,20 @@ SUM, ONE_GATE, TWO_GATES = 1, 2, 3  # by the number of blocks of W x + b; the la
 @jit_strict
 @no_type_check
 def _update_gate(f, products, at):
-    """The update gate z; with two gates i / (f + i)."""
-    one = sigmoid(load(products, at))
+    """The update gate z; with two gates i / (f + i).
+
+    For the logits f̂ and î it is (1 + e^-f̂) / (2 + e^-f̂ + e^-î); all terms times e^-m, with m the
+    largest exponent: none overflows, and not all underflow.
+    """
+    one = load(products, at)
     if f.blocks == ONE_GATE:
-        return one
-    other = sigmoid(load(products, f.hidden + at))
-    return other / (one + other)
+        return sigmoid(one)
+    minus_f, minus_i = zeros() - one, zeros() - load(products, f.hidden + at)
+    larger = minus_f + relu(minus_i - minus_f)
+    m = relu(larger)
+    unit, e_f, e_i = exp(zeros() - m), exp(minus_f - m), exp(minus_i - m)
+    top = unit + e_f
+    return top / (top + unit + e_i)
 
 
 @jit_strict

@@ -208,10 +208,17 @@ def _exponential(x):
 
 @jit_strict
 @no_type_check
+def exp(x):
+    """eˣ, from e⁻⁸⁷ to e⁸⁷."""
+    power, p = _exponential(clamp(x, EXP_LIMIT))
+    return power + power * p
+
+
+@jit_strict
+@no_type_check
 def sigmoid(x):
     """1 / (1 + e⁻ˣ)."""
-    power, p = _exponential(np.float32(0) - clamp(x, EXP_LIMIT))
-    return ONE / (ONE + (power + power * p))
+    return ONE / (ONE + exp(np.float32(0) - x))
 
 
 @jit_strict

@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 from .config import constructor_arguments, parse_toml, problems, to_toml, with_defaults
 from .data.formats.parallel_names import files_of, name_of
 from .data.options import Data
+from .data.text.files import require_regular_file
 from .errors import ModelError, OldNamesWarning, Place, UsageError, unknown
 from .model import Model
 from .models import MODELS, SHORTCUTS
@@ -57,6 +58,7 @@ class Recipe:
     def read(cls, path: Path) -> "Recipe":
         """Read a recipe file; the paths in it are relative to its folder."""
         try:
+            require_regular_file(path)
             tables = parse_toml(path.read_text(encoding="utf-8-sig"))
         except OSError as error:
             raise UsageError("U004", f"cannot read the recipe {path}: {error.strerror}") from error

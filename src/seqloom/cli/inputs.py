@@ -18,6 +18,7 @@ from ..data.formats.base import InputFile
 from ..data.formats.joined import table_warning
 from ..data.formats.parallel_names import files_of, name_of
 from ..data.options import Data
+from ..data.text.files import is_shell_pipe, require_regular_file
 from ..data.text.reading import encoding_name, invalid_character, read_text
 from ..errors import DataError, Place, UsageError
 from ..runs.run import Run
@@ -29,6 +30,7 @@ from .terminal import is_interactive, say
 AT_ONCE = 4096
 PAUSE = 0.05  # seconds without a new line after which a batch is complete
 STANDARD_INPUT = "-"
+MAX_LINE = 1 << 26  # characters of one input
 
 
 def batches(lines: Iterator[str], *, are_typed: bool = False) -> Iterator[list[str]]:
@@ -48,7 +50,8 @@ def batches(lines: Iterator[str], *, are_typed: bool = False) -> Iterator[list[s
 def is_file(text: str) -> bool:
     """Whether an argument names a file, or standard input, whose lines are the inputs."""
     try:
-        return text == STANDARD_INPUT or Path(text).is_file()
+        path = Path(text)
+        return text == STANDARD_INPUT or path.is_file() or is_shell_pipe(path)
     except (OSError, ValueError):  # too long for a file name, or a character that none may have
         return False
 
@@ -127,7 +130,7 @@ def read_lines(file: str, encoding: str) -> Iterator[str]:
         stack.callback(text.detach)  # so that standard input is not closed
         number = 0
         try:
-            for number, line in enumerate(text, start=1):
+            for number, line in enumerate(_bounded(text, name), start=1):
                 if invalid_character(line) is not None:
                     raise _decoding_error(name, number, line, encoding)
                 yield line.removesuffix("\n").removesuffix("\r")
@@ -135,9 +138,23 @@ def read_lines(file: str, encoding: str) -> Iterator[str]:
             raise _decoding_error(name, number + 1, "", encoding) from error
 
 
+def _bounded(text: io.TextIOWrapper, name: str) -> Iterator[str]:
+    """The lines of a text; one that never ends would fill the memory."""
+    for number, line in enumerate(iter(lambda: text.readline(MAX_LINE + 1), ""), start=1):
+        if len(line) > MAX_LINE:
+            raise DataError(
+                "D046",
+                f'a line of "{name}" has more than {MAX_LINE:,} characters',
+                place=Place(name, number),
+                help=["each line is one input: break the text into lines"],
+            )
+        yield line
+
+
 def _opened(file: str, encoding: str, stack: ExitStack) -> tuple[IO[bytes], str]:
     if file != STANDARD_INPUT:
         try:
+            require_regular_file(Path(file), or_pipe=True)
             return stack.enter_context(Path(file).open("rb")), file
         except OSError:
             read_text(Path(file), encoding)  # raises D001, with the nearest name

@@ -21,6 +21,7 @@ from ..data.formats.music import is_midi
 from ..data.formats.parallel_names import files_of
 from ..data.formats.series import read_series
 from ..data.options import Data
+from ..data.text.files import read_bytes
 from ..data.text.reading import encoding_name, read_lines
 from ..errors import SeqloomError
 from ..recipe import Recipe
@@ -261,12 +262,8 @@ def _around(path: Path, source: ParsedFile | None) -> list[Finding]:
 
 def _begins_with_mark(path: Path) -> bool:
     for file in files_of(path):
-        try:
-            with file.open("rb") as opened:
-                if opened.read(3) == codecs.BOM_UTF8:
-                    return True
-        except OSError:
-            continue
+        if not file.is_dir() and read_bytes(file, limit=2) == codecs.BOM_UTF8:
+            return True
     return False
 
 

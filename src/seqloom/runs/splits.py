@@ -25,6 +25,7 @@ from ..data.loading.cross_validation import (
 )
 from ..data.loading.splitting import exclude, split, split_in_order
 from ..data.options import Data
+from ..data.text.files import open_bytes
 from ..errors import DataError, Place, UsageError
 from ..task import Task, reads_no_file
 
@@ -316,7 +317,7 @@ def _digest(path: Path) -> str:
     if path.is_dir():
         inside = (f"{file.relative_to(path)} {_digest(file)}\n" for file in files_in(path))
         return hashlib.sha256("".join(inside).encode("utf-8", "replace")).hexdigest()
-    with path.open("rb") as file:
+    with open_bytes(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

@@ -6,6 +6,7 @@
 
 import asyncio
 import contextlib
+import gzip
 import json
 import os
 import re
@@ -18,12 +19,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from ..data.text.files import CHUNK_BYTES, GZIP
 from ..errors import StudioError
 from ..training.checkpoints import cannot_write, write_whole
 from .limits import too_large
 
 META, PART = "meta.json", ".part"
-GZIP_MAGIC, CHUNK = b"\x1f\x8b", 1 << 16
 MAX_NAME_BYTES = 120
 _ID = re.compile(r"[0-9a-f]{12}")
 
@@ -102,14 +103,14 @@ class DataSetStore:
         shutil.rmtree(self.find(id).path.parent)
 
     def _check_unpacked_size(self, path: Path) -> None:
-        """Refuse a gzip bomb; a damaged gzip file is reported when it is read."""
-        inflate, count = zlib.decompressobj(wbits=31), 0
-        with path.open("rb") as file, contextlib.suppress(zlib.error):
-            if file.read(len(GZIP_MAGIC)) != GZIP_MAGIC:
+        """Refuse a gzip bomb, in all its members; a damaged file is reported when it is read."""
+        with path.open("rb") as file:
+            if file.read(len(GZIP)) != GZIP:
                 return
-            file.seek(0)
-            while chunk := inflate.unconsumed_tail or file.read(CHUNK):
-                count += len(inflate.decompress(chunk, CHUNK))
+        count = 0
+        with gzip.open(path) as file, contextlib.suppress(OSError, EOFError, zlib.error):
+            while chunk := file.read(CHUNK_BYTES):
+                count += len(chunk)
                 if count > self._max_bytes:
                     raise too_large(self._max_bytes)
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from ...errors import DataError, Place
 from ..options import Data
-from ..text.reading import read_bytes, read_lines, read_text
+from ..text.files import read_bytes
+from ..text.reading import read_lines, read_text
 from .base import BadLine, ParseResult, Row
 
 SPLIT_NAMES = {

@@ -16,7 +16,8 @@ from ...errors import DataError, Place
 from ..music.midi import InvalidPieceError, read_midi
 from ..music.piano_roll import MAX_FRAMES, Frame, PitchRange, format_frames
 from ..options import Data
-from ..text.reading import read_bytes, read_text
+from ..text.files import read_bytes
+from ..text.reading import read_text
 from .base import BadLine, ParsedFile, ParseResult, Row, parsed_file
 from .columns_roles import shorten
 from .folders import SPLIT_NAMES, files_in

@@ -4,11 +4,10 @@ A file that is not text is refused with the reason, and if possible with its lik
 """
 
 import codecs
-import gzip
+import io
 import os
 import re
 import weakref
-import zlib
 from collections.abc import Iterator
 from encodings.aliases import aliases
 from pathlib import Path
@@ -18,6 +17,7 @@ from jaxtyping import Int
 
 from ...errors import DataError, MachineError, Place, UsageError, nearest
 from ..loading.lazy import LazySequence
+from .files import GZIP, open_bytes, read_bytes, unpacked
 
 CHUNK_BYTES = 1 << 22  # that are read at once
 LINE_FEED, CARRIAGE_RETURN = 10, 13
@@ -71,7 +71,7 @@ class IndexedLines:
 
 def read_chunks(path: Path) -> Iterator[bytes]:
     """The bytes of a file in chunks."""
-    with path.open("rb") as file:
+    with open_bytes(path) as file:
         while chunk := file.read(CHUNK_BYTES):
             yield chunk
 
@@ -98,9 +98,8 @@ _SPOKEN = {
     "cp1252": "Windows-1252",
     "iso8859-1": "Latin-1",
 }
-_GZIP = b"\x1f\x8b"
 _NOT_TEXT = {
-    _GZIP: "a gzip archive: unpack it first, with  gunzip",
+    GZIP: "a gzip archive: unpack it first, with  gunzip",
     b"PK\x03\x04": "a zip archive or a spreadsheet: unpack it, or save the sheet as CSV",
     b"\x28\xb5\x2f\xfd": "a zstd archive: unpack it first, with  unzstd",
     b"BZh": "a bzip2 archive: unpack it first, with  bunzip2",
@@ -119,8 +118,8 @@ def read_text(path: Path, encoding: str, *, unpack: bool = False) -> str:
     """
     name = _codec_name(encoding)
     data = read_bytes(path)
-    if unpack and data.startswith(_GZIP):
-        data = _unpacked(path, data)
+    if unpack and data.startswith(GZIP):
+        data = unpacked(path, data)
     if not data:
         raise DataError("D021", f'"{path.name}" is empty (0 bytes)', place=Place(str(path)))
     _refuse_archives(path, data)
@@ -183,10 +182,8 @@ def _wrong_byte(path: Path, encoding: str, line: int) -> DataError:
 
 def iterate_lines(path: Path) -> Iterator[str]:
     """Iterate over the lines of a UTF-8 file that may be larger than memory."""
-    if not path.is_file():
-        read_bytes(path)  # raises an error that says what is wrong
     try:
-        with path.open(encoding="utf-8", newline="\n") as file:
+        with io.TextIOWrapper(open_bytes(path), encoding="utf-8", newline="\n") as file:
             yield from file
     except UnicodeDecodeError as error:
         raise DataError(
@@ -225,52 +222,6 @@ def _codec_name(encoding: str) -> str:
             help=[*hints, "common ones are utf-8, utf-16, cp1252, latin-1"],
         )
     return found.name.replace("_", "-")
-
-
-def read_bytes(path: Path, limit: int = -1) -> bytes:
-    """The bytes of a file, one more than `limit` at most; an error if it cannot be read."""
-    try:
-        with path.open("rb") as file:
-            return file.read(limit + 1 if limit >= 0 else -1)
-    except IsADirectoryError:
-        raise DataError(
-            "D001",
-            f'"{path}" is a folder, not a file',
-            help=[f"name a file in it, such as {inside}" for inside in _first_file(path)],
-        ) from None
-    except PermissionError:
-        raise MachineError("E320", f'cannot read "{path}" (permission denied)') from None
-    except (OSError, ValueError):
-        near = nearest(path.name, _names_beside(path))
-        notes = [f'There is "{near}" in the same folder.'] if near else []
-        help = [f"did you mean {path.with_name(near)}?"] if near else ["check the name of the file"]
-        raise DataError("D001", f'cannot find "{path}"', notes=notes, help=help) from None
-
-
-def _names_beside(path: Path) -> list[str]:
-    """The names of the files in the folder of a path."""
-    try:
-        return [other.name for other in path.parent.iterdir() if other.is_file()]
-    except (OSError, ValueError):
-        return []
-
-
-def _first_file(folder: Path) -> list[Path]:
-    """The first file in a folder, as a list of one or none."""
-    return sorted(folder / name for name in _names_beside(folder / "any"))[:1]
-
-
-def _unpacked(path: Path, data: bytes) -> bytes:
-    """The content of a gzip archive."""
-    try:
-        return gzip.decompress(data)
-    except (OSError, EOFError, zlib.error):
-        raise DataError(
-            "D031",
-            f'"{path.name}" is a gzip archive that is damaged or not whole',
-            place=Place(str(path)),
-            help=["download or pack it again"],
-        ) from None
 
 
 def _refuse_archives(path: Path, data: bytes) -> None:

@@ -26,7 +26,7 @@ from tokenizers import Tokenizer as HFTokenizer
 from tokenizers import decoders, models, pre_tokenizers, trainers
 
 from ...errors import DataError, ModelError, Place
-from .reading import read_bytes
+from .files import read_bytes
 from .tokenizers import BYTE_NAMES, NUM_SPECIAL, Tokenizer, VocabularyOptions, utf8
 from .vocabulary import SPECIAL_TOKENS
 

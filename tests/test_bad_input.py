@@ -1,5 +1,6 @@
 """Errors of users through the real command: message and exit code."""
 
+import errno
 import pickle
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 import seqloom
 from seqloom.cli.main import main
 from seqloom.errors import SeqloomError
+from seqloom.recipe import Recipe
 from tests.contracts.test_tasks import recipe
 
 SMALL = [
@@ -298,3 +300,95 @@ def test_damaged_weights_and_pickles(say, here):
     write("model.bin", pickle.dumps({"weights": list(range(20))}))
     code, told = say("predict", "model.bin", "hello")
     assert code == 4 and "error[M112]: model.bin is a Python pickle" in told
+
+
+@pytest.mark.parametrize("length", [300, 6000])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["show"],
+        ["evaluate"],
+        ["predict"],
+        ["export"],
+        ["import"],
+        ["check"],
+        ["train"],
+        ["train", "language"],
+        ["train", "--resume"],
+        ["train", "language", "text.txt", "--name"],
+        ["ladder", "language"],
+        ["convert"],
+        ["forecast"],
+        ["runs", "--runs-dir"],
+    ],
+)
+def test_a_name_that_is_too_long_is_no_bug(say, words, length):
+    code, text = say(*words, "a" * length)
+    if words != ["runs", "--runs-dir"]:
+        assert code in (2, 3, 6), text
+    assert "bug" not in text and len(text) < 2 * length + 1000
+
+
+@pytest.mark.parametrize("name", ["\0", "a\0b", "\ud800"])
+def test_a_name_with_a_character_that_no_name_has(here, name):
+    for attempt in (
+        lambda: seqloom.train("language", name),
+        lambda: seqloom.train(name),
+        lambda: seqloom.load(name),
+        lambda: seqloom.train("language", "text.txt", settings={"data.group": name}),
+        lambda: seqloom.train("language", "text.txt", settings={"data.test": name}),
+        lambda: seqloom.train("language", "text.txt", model=name),
+        lambda: seqloom.train("language", "text.txt", model=f"{name}.py:Model"),
+    ):
+        with pytest.raises(SeqloomError):
+            attempt()
+
+
+@pytest.mark.parametrize("table", ["task", "model"])
+@pytest.mark.parametrize(
+    "name", [[], {}, ["ngram"], 1, None, True, 1.5, "", ".py:", f"{'a' * 300}.py:x"]
+)
+def test_a_name_of_the_wrong_kind_in_a_recipe(table, name):
+    tables = {"task": {"name": "language"}, "model": {"name": "ngram"}} | {table: {"name": name}}
+    with pytest.raises(SeqloomError) as caught:
+        Recipe(**tables).checked()
+    assert caught.value.code in ("U002", "U003")
+
+
+def test_what_the_system_refuses_is_no_bug(say, monkeypatch):
+    def full(*arguments):
+        raise OSError(errno.ENOSPC, "No space left on device", "runs/x")
+
+    monkeypatch.setattr("seqloom.cli.commands.runs.run_folders", full)
+    code, text = say("runs")
+    assert (code, text.splitlines()[0]) == (
+        6,
+        'error[E326]: cannot use "runs/x": No space left on device',
+    )
+
+
+def test_a_folder_of_runs_that_is_a_file_is_named(say):
+    for words in (["runs"], ["show", "x"], ["studio", "--port", "0"]):
+        code, text = say(*words, "--runs-dir", "text.txt")
+        assert code == 2 and "text.txt is a file, not a folder of runs" in text
+
+
+@pytest.mark.parametrize(
+    ("token", "host", "is_right"),
+    [
+        ("x", "0.0.0.0", False),
+        ("x" * 15, "0.0.0.0", False),
+        ("x" * 16, "0.0.0.0", True),
+        ("x", "127.0.0.1", True),
+        ("a;b", "127.0.0.1", False),
+        ("a b" * 9, "0.0.0.0", False),
+        ("auto", "0.0.0.0", True),
+    ],
+)
+def test_a_token_that_can_be_guessed_is_refused(say, monkeypatch, token, host, is_right):
+    monkeypatch.setattr("seqloom.server.app.listen", lambda *_: (_ for _ in ()).throw(Listened))
+    code, text = say("studio", "--host", host, "--token", token)
+    assert ("error[S263]" in text) == is_right and ("error[S216]" in text) != is_right, text
+
+
+Listened = SeqloomError("S263", "this test goes no further")

@@ -12,6 +12,7 @@ without gradients never import torch. It also loads classes from a user's file:
 does not do.
 """
 
+import contextlib
 import inspect
 import re
 import tomllib
@@ -33,6 +34,7 @@ NAMES: dict[Any, str] = {
     dict: "a table",
     frozenset: "a set",
 }
+_UNWRITABLE = re.compile("[\0\ud800-\udfff]")  # NUL, and half of a surrogate pair
 MAX_SHOWN = 80  # characters of a wrong value in a message
 LISTS: dict[Any, str] = {int: "a list of whole numbers, as [3, 4, 5]", str: "a list of texts"}
 
@@ -135,6 +137,8 @@ def problems(thing: Callable[..., Any], given: Mapping[str, Any]) -> list[str]:
             near = nearest(name[:MAX_SHOWN], known)
             remedy = f"did you mean {near!r}?" if near else f"it takes {', '.join(known) or 'none'}"
             found.append(f"{_shown(name)} is not an option: {remedy}")
+        elif isinstance(value, str) and _UNWRITABLE.search(value):
+            found.append(f"{name} = {_shown(value)}: it has a character that no text can have")
         elif not known[name].fits(value):
             near = nearest(str(value)[:MAX_SHOWN], known[name].choices)
             remedy = f"; did you mean {near!r}?" if near else ""
@@ -223,12 +227,12 @@ class Registry(Mapping[str, type[T]]):
         found: type[T] = getattr(import_module(module, self._package), kind)
         return found
 
-    def find(self, name: str) -> type[T]:
+    def find(self, name: object) -> type[T]:
         """The class with this name, or an error with the nearest known name."""
-        try:
-            return self[name]
-        except KeyError:
-            raise unknown(self.what, name, self._places) from None
+        if isinstance(name, str):  # a recipe can hold anything
+            with contextlib.suppress(KeyError):
+                return self[name]
+        raise unknown(self.what, name, self._places)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._places)
@@ -240,9 +244,11 @@ class Registry(Mapping[str, type[T]]):
 def _from_file(name: str) -> type[T]:
     """A class from a user's Python file, as named in a recipe."""
     file, kind = name.rsplit(":", 1)
-    spec = spec_from_file_location(Path(file).stem, file) if Path(file).is_file() else None
+    spec = None
+    with contextlib.suppress(OSError, ValueError):  # too long for a name, or with a NUL character
+        spec = spec_from_file_location(Path(file).stem, file) if Path(file).is_file() else None
     if spec is None or spec.loader is None:
-        raise UsageError("U003", f"cannot find the Python file {file!r}")
+        raise UsageError("U003", f"cannot find the Python file {_shown(file)}")
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
     if not isinstance(getattr(module, kind, None), type):

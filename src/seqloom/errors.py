@@ -9,6 +9,7 @@ documentation and the studio show. For a bug in the program itself a crash repor
 import functools
 import os
 import platform
+import re
 import tempfile
 import tomllib
 import traceback
@@ -92,7 +93,7 @@ class SeqloomError(Exception):
         lines += [f"  {line}" for line in (self.place.lines() if self.place else [])]
         lines += [f"  {note}" for note in self.notes]
         lines += [f"  help: {line}" for line in self.help]
-        return "\n".join(lines)
+        return visible_controls("\n".join(lines))
 
     def with_help(self, line: str) -> "SeqloomError":
         """The same error with a further line of help."""
@@ -171,14 +172,14 @@ def nearest(name: str, choices: Iterable[str]) -> str | None:
 MAX_NAME = 80  # characters of a wrong name in a message
 
 
-def unknown(what: str, name: str, choices: Iterable[str]) -> UsageError:
+def unknown(what: str, name: object, choices: Iterable[str]) -> UsageError:
     """The error for an unknown name, with the nearest known one."""
-    known = sorted(choices)
-    near = nearest(name[:MAX_NAME], known)
+    known, shown = sorted(choices), str(name)[:MAX_NAME]
+    near = nearest(shown, known)
     hints = [f"did you mean {near!r}?"] if near else []
     return UsageError(
         "U002",
-        f"there is no {what} called {name[:MAX_NAME]!r}",
+        f"there is no {what} called {shown!r}",
         help=[*hints, f"choose from: {', '.join(known)}"],
     )
 
@@ -197,6 +198,22 @@ def _window(text: str, mark: tuple[int, int] | None, width: int = 72) -> tuple[s
 
 
 _VISIBLE = {"\t": "⇥", "\r": "␍", "\0": "␀"}
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def visible_controls(text: str) -> str:
+    """The text with control characters as pictures, but for tabs and line feeds: ␛ for escape.
+
+    A text of a file or an argument must not steer the terminal on which it is printed.
+    """
+    return _CONTROLS.sub(_control_picture, text)
+
+
+def _control_picture(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if code < 0x20:
+        return chr(0x2400 + code)
+    return "\N{SYMBOL FOR DELETE}" if code == 0x7F else "\N{REPLACEMENT CHARACTER}"
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 from .config import constructor_arguments, parse_toml, problems, to_toml, with_defaults
 from .data.formats.parallel_names import files_of, name_of
 from .data.options import Data
-from .data.text.files import require_regular_file
+from .data.text.files import require_possible_name, require_regular_file
 from .errors import ModelError, OldNamesWarning, Place, UsageError, unknown
 from .model import Model
 from .models import MODELS, SHORTCUTS
@@ -58,6 +58,7 @@ class Recipe:
     def read(cls, path: Path) -> "Recipe":
         """Read a recipe file; the paths in it are relative to its folder."""
         try:
+            require_possible_name(str(path))
             require_regular_file(path)
             tables = parse_toml(path.read_text(encoding="utf-8-sig"))
         except OSError as error:
@@ -120,6 +121,7 @@ class Recipe:
         for table, names in FILES.items():
             for name in names:
                 if isinstance(file := tables[table].get(name), str) and file:
+                    require_possible_name(file)
                     tables[table][name] = name_of([place(str(one)) for one in files_of(file)])
         return self._with(tables)
 

@@ -8,6 +8,7 @@ import pytest
 import seqloom
 from seqloom.cli.commands.predict import PALETTE, labelled_line
 from seqloom.cli.main import main
+from seqloom.cli.terminal import printable
 from seqloom.recipe import Recipe
 from seqloom.task import Highlighted
 
@@ -139,7 +140,7 @@ def test_colours_are_by_kind_and_only_where_they_are_welcome(monkeypatch):
     marked = Highlighted(
         [("Ada\033[2J", "kind0"), (" ", ""), ("x", "kind7"), ("y", "kind14")], kinds, ""
     )
-    shown = labelled_line(marked, Terminal())
+    shown = printable(labelled_line(marked, Terminal()), Terminal())
     paper, ink = PALETTE[0]
     assert f"\033[48;5;{paper};38;5;{ink}m[Ada·[2J kind0]\033[0m " in shown, "words steer nothing"
     assert f"\033[48;5;{paper};38;5;{ink};4m[x kind7]" in shown, (

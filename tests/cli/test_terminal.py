@@ -2,9 +2,11 @@
 
 import io
 import math
+import sys
 
 import pytest
 
+from seqloom.cli.main import main
 from seqloom.cli.terminal import (
     clock,
     count,
@@ -13,12 +15,17 @@ from seqloom.cli.terminal import (
     is_interactive,
     mark,
     plural,
+    printable,
     say,
+    show,
     sparkline,
+    styled,
     table,
     visible,
     wants_colour,
 )
+from seqloom.recipe import Recipe
+from seqloom.runs.train import train
 from seqloom.views.draw.sparkline import downsample
 from seqloom.views.draw.sparkline import sparkline as one_scale
 
@@ -92,11 +99,12 @@ def test_table_gives_way_to_a_narrow_terminal():
 
 
 def test_table_with_a_missing_cell_and_colour():
-    assert table([["\033[31mx\033[0m", "b"], ["yy"]]) == ["\033[31mx\033[0m   b", "yy"]
+    assert table([[styled("x", "31"), "b"], ["yy"]]) == [f"{styled('x', '31')}   b", "yy"]
+    assert table([["\033[31mx\rz", "b"]]) == ["␛[31mx␍z  b"], "escapes of the input are shown"
 
 
 def test_columns():
-    assert [display_width(text) for text in ("abc", "漢", "e\u0301", "\033[31mx\033[0m")] == [
+    assert [display_width(text) for text in ("abc", "漢", "e\u0301", styled("x", "31"))] == [
         3,
         2,
         1,
@@ -124,9 +132,9 @@ def test_sparklines_on_one_scale():
 
 
 def test_marks_in_colour(terminal):
-    assert mark("good", terminal) == "\033[32m✔\033[0m"
+    assert printable(mark("good", terminal), terminal) == "\033[32m✔\033[0m"
     terminal.encoding = "latin-1"
-    assert mark("bad", terminal) == "\033[31mx\033[0m"
+    assert printable(mark("bad", terminal), terminal) == "\033[31mx\033[0m"
     assert mark("good", io.StringIO()) == "+"
 
 
@@ -144,6 +152,77 @@ def test_colour_is_only_for_those_who_want_it(name, value, live, terminal, monke
 
 def test_visible():
     assert visible("a\033[2Jb\n") == "a·[2Jb·"
+
+
+STEERING = "".join(map(chr, {*range(32), *range(127, 160)} - {9, 10}))
+
+
+def test_only_own_escapes_reach_a_terminal(terminal, monkeypatch):
+    shown = printable(f"{STEERING}\t\n{styled('red', '31')}", terminal)
+    assert [c for c in shown if c < " "] == ["\t", "\n", "\033", "\033"]
+    assert shown.endswith("\t\n\033[31mred\033[0m") and not {"\x7f", "\x9b"} & {*shown}
+    file = io.StringIO()
+    assert printable(STEERING, file) == STEERING, "a file gets results as they are"
+    monkeypatch.setattr("sys.stdout", file)
+    show(STEERING)
+    assert file.getvalue() == f"{STEERING}\n"
+    monkeypatch.setattr("sys.stderr", log := io.StringIO())
+    say(STEERING)
+    assert not {*STEERING} & {*log.getvalue()}, "messages are for people"
+
+
+ESCAPE = "\033[2J\x9b31m"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["show", ESCAPE],
+        ["check", ESCAPE],
+        ["check", "a.csv"],
+        ["check", "a.csv", "--json"],
+        ["check", "a.txt", "--columns", ESCAPE],
+        ["import", ESCAPE],
+        ["train", ESCAPE],
+        ["train", "language", ESCAPE],
+        ["train", "language", "a.txt", "--set", ESCAPE],
+        ["train", "classify", "a.csv", "--columns", f"text={ESCAPE},label=label"],
+        ["ladder", ESCAPE],
+        ["runs", "--runs-dir", ESCAPE],
+        ["tasks", ESCAPE],
+        [ESCAPE],
+        ["studio", "--host", ESCAPE],
+        ["generate", "counts", "--prompt", f"the {ESCAPE}", "--length", "3"],
+        ["score", "counts", f"the {ESCAPE} cat"],
+        ["predict", "counts", f"the {ESCAPE} cat"],
+        ["evaluate", "counts", "a.txt"],
+        ["inspect", "counts", "--text", f"the {ESCAPE}"],
+        ["why", "counts", "--text", f"the {ESCAPE}"],
+    ],
+)
+def test_no_command_lets_its_input_steer_the_terminal(arguments, escaping, monkeypatch, capsys):
+    monkeypatch.chdir(escaping)
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("CI", "1")
+    for stream in (sys.stdout, sys.stderr):
+        monkeypatch.setattr(stream, "isatty", lambda: True, raising=False)
+    main(arguments)
+    told = "".join(capsys.readouterr())
+    assert told.strip() and "bug" not in told
+    assert not {*STEERING} & {*told}, repr(told)
+
+
+@pytest.fixture(scope="module")
+def escaping(tmp_path_factory):
+    """Files and a run whose texts have escapes."""
+    folder = tmp_path_factory.mktemp("escaping")
+    lines = [f"the {ESCAPE} cat {n}" for n in range(40)]
+    (folder / "a.txt").write_text("\n".join(lines))
+    rows = [f"{line},{ESCAPE if n % 2 else 'b'}" for n, line in enumerate(lines)]
+    (folder / "a.csv").write_text("\n".join(["text,label", *rows]))
+    recipe = Recipe(data={"train": str(folder / "a.txt")}, task={"name": "language"})
+    train(recipe.with_model("ngram"), name="counts", runs=folder / "runs")
+    return folder
 
 
 def test_a_closed_stderr_is_forgiven(monkeypatch):

@@ -37,7 +37,7 @@ def test_beyond_this_computer_a_token_is_needed(tmp_path, capsys):
 
 
 def test_an_address_or_port_that_cannot_be(tmp_path, capsys):
-    for arguments in (["--port", "99999"], ["--host", "nowhere.invalid", "--token", "x"]):
+    for arguments in (["--port", "99999"], ["--host", "nowhere.invalid", "--token", "auto"]):
         assert main(["studio", *arguments, "--runs", str(tmp_path)]) == 7
         assert "error[S202]" in capsys.readouterr().err
 

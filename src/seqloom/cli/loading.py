@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from ..errors import visible_controls
 from ..evaluation.evaluate import Evaluation
 from ..experiments.compare import TestSet
 from ..metrics import METRICS, MetricValue
@@ -58,7 +59,7 @@ class ProgressLine:
 
     def _draw(self, text: str) -> None:
         if self._is_shown:
-            sys.stderr.write(f"\r\033[K{text}")
+            sys.stderr.write(f"\r\033[K{visible_controls(text)}")
             sys.stderr.flush()
 
 

@@ -4,6 +4,7 @@ Nothing heavy is imported here: the module of a command is imported when that co
 """
 
 import argparse
+import errno
 import json
 import os
 import re
@@ -17,6 +18,13 @@ from typing import Any, NamedTuple, NoReturn, TextIO
 from ..errors import MachineError, OldNamesWarning, SeqloomError, UsageError, nearest
 
 INTERRUPTED = 130
+MAX_SHOWN = 200  # characters of a name in a message
+# What the system refuses by the name of a file or a folder; anything else would be a bug.
+BY_MACHINE = {
+    *(errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EISDIR),
+    *(errno.EACCES, errno.EPERM, errno.EROFS),
+    *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EMFILE, errno.ENFILE),
+}
 
 
 class Command(NamedTuple):
@@ -158,7 +166,9 @@ def _show_warning(
 ) -> None:
     """Print warnings of Seqloom in one line, all others as Python does."""
     if issubclass(category, OldNamesWarning):
-        print(f"note: {message}", file=sys.stderr)
+        from .terminal import say
+
+        say(f"note: {message}")
     else:
         print(warnings.formatwarning(message, category, filename, lineno, line), file=sys.stderr)
 
@@ -263,6 +273,8 @@ def _report_error(error: Exception, arguments: list[str]) -> int:
         return 0
     if isinstance(error, SeqloomError):
         return _print_error(error, arguments)
+    if isinstance(error, OSError) and error.filename is not None and error.errno in BY_MACHINE:
+        return _print_error(_machine_error(error), arguments)
     if _is_out_of_memory(error):
         return _print_error(_out_of_memory(), arguments)
     return _print_bug(error, arguments)
@@ -343,6 +355,13 @@ def _print_bug(error: Exception, arguments: list[str]) -> int:
     if "--debug" in arguments:
         say(trace_of(error))
     return 1
+
+
+def _machine_error(error: OSError) -> MachineError:
+    """The error for a file or a folder that the system does not let us use."""
+    name = os.fsdecode(error.filename)
+    shown = name if len(name) <= MAX_SHOWN else f"{name[:MAX_SHOWN]}…"
+    return MachineError("E326", f'cannot use "{shown}": {error.strerror}')
 
 
 def _is_out_of_memory(error: Exception) -> bool:

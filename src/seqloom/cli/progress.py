@@ -10,7 +10,18 @@ from typing import Any
 
 from ..metrics import METRICS
 from ..training.events import Event
-from .terminal import MARKS, can_show, clock, count, is_interactive, mark, say, visible, width
+from .terminal import (
+    MARKS,
+    can_show,
+    clock,
+    count,
+    is_interactive,
+    mark,
+    printable,
+    say,
+    visible,
+    width,
+)
 
 SIGNS = ("best", "to")  # of MARKS
 HEARTBEAT_SECONDS = 60.0
@@ -155,7 +166,7 @@ class LiveProgress(TrainingProgress):
         self._samples: list[dict[str, str]] = []
 
     def line(self, text: str) -> None:
-        self._console.print(text, markup=False, soft_wrap=True)
+        self._console.print(printable(text, self._stream), markup=False, soft_wrap=True)
 
     def announce(self, text: str) -> None:
         self.line(text)

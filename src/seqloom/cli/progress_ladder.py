@@ -10,7 +10,17 @@ from ..experiments.queue import QueueProgress
 from ..experiments.results import RunResult
 from ..metrics import METRICS
 from .session import shown_interval
-from .terminal import MARKS, can_show, clock, duration, is_interactive, mark, say, width
+from .terminal import (
+    MARKS,
+    can_show,
+    clock,
+    duration,
+    is_interactive,
+    mark,
+    printable,
+    say,
+    width,
+)
 
 HEARTBEAT_SECONDS = 60.0
 Summarize = Callable[[Sequence[RunResult]], str]  # a summary of the finished runs, in a few words
@@ -127,7 +137,7 @@ class LiveLadderProgress(LadderProgress):
         self._dot = "·" if can_show("·", self._stream) else "-"
 
     def announce(self, text: str) -> None:
-        self._console.print(text, markup=False, soft_wrap=True)
+        self._console.print(printable(text, self._stream), markup=False, soft_wrap=True)
 
     def close(self) -> None:
         self._live.stop()

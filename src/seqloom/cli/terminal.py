@@ -11,6 +11,8 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Protocol, runtime_checkable
 
+from ..errors import visible_controls
+
 MARKS: Final[Mapping[str, tuple[str, str]]] = {  # the Unicode character, and its ASCII fallback
     "good": ("✔", "+"),
     "warning": ("⚠", "!"),
@@ -29,7 +31,10 @@ COLOURS: Final[Mapping[str, str]] = {
     "faint": "2",
 }
 _MARK_COLOURS = {"good": "green", "warning": "yellow", "bad": "red", "best": "yellow"}
-_ESCAPES = re.compile(r"\033\[[0-9;]*m")
+# Colours are marked by a noncharacter until they are printed: an escape is then one of the input.
+_COLOUR = "\ufdd0"
+_COLOURED = re.compile(rf"{_COLOUR}(\[[0-9;]*m)")
+_ANY_COLOUR = re.compile(rf"(?:{_COLOUR}|\033)\[[0-9;]*m")
 
 
 @runtime_checkable
@@ -42,14 +47,14 @@ class Stream(Protocol):
 
 
 def show(text: str = "") -> None:
-    """Print a result to stdout."""
-    print(text)
+    """Print a result to stdout; nothing in it steers a terminal, and files get it as it is."""
+    print(printable(text, sys.stdout))
 
 
 def say(text: str = "") -> None:
     """Print anything that is not a result to stderr; a closed stderr is ignored."""
     try:
-        print(text, file=sys.stderr, flush=True)
+        print(printable(visible_controls(text), sys.stderr), file=sys.stderr, flush=True)
     except (OSError, ValueError):
         return
 
@@ -67,7 +72,18 @@ def wants_colour(stream: Stream) -> bool:
 
 def coloured(text: str, colour: str, stream: Stream) -> str:
     """The text in a colour, where `wants_colour`."""
-    return f"\033[{COLOURS[colour]}m{text}\033[0m" if wants_colour(stream) else text
+    return styled(text, COLOURS[colour]) if wants_colour(stream) else text
+
+
+def styled(text: str, style: str) -> str:
+    """The text in a style of ANSI (SGR), such as 1;31; `printable` turns it into escapes."""
+    return f"{_COLOUR}[{style}m{text}{_COLOUR}[0m"
+
+
+def printable(text: str, stream: Stream) -> str:
+    """The text as it is written to a stream: with colours, and on a terminal no other escapes."""
+    safe = visible_controls(text) if _is_terminal(stream) else text
+    return _COLOURED.sub("\033\\1", safe)
 
 
 def can_show(text: str, stream: Stream) -> bool:
@@ -100,7 +116,7 @@ def width() -> int:
 
 def display_width(text: str) -> int:
     """Columns that a text takes: wide characters two, accents and colour codes none."""
-    bare = _ESCAPES.sub("", text)
+    bare = _ANY_COLOUR.sub("", text)
     combining = sum(unicodedata.category(character) in {"Mn", "Me", "Cf"} for character in bare)
     wide = sum(unicodedata.east_asian_width(character) in {"W", "F"} for character in bare)
     return len(bare) - combining + wide
@@ -116,7 +132,7 @@ def table(rows: Sequence[Sequence[str]], align: str = "", room: int | None = Non
         return []
     count = max(len(row) for row in rows)
     sides = (align or "l").ljust(count, (align or "l")[-1])
-    cells = [[*row, *[""] * (count - len(row))] for row in rows]
+    cells = [[*map(visible_controls, row), *[""] * (count - len(row))] for row in rows]
     widths = [max(display_width(row[column]) for row in cells) for column in range(count)]
     _shrink(widths, sides, width() if room is None else room)
     return [

@@ -21,7 +21,7 @@ from ..data.formats.music import is_midi
 from ..data.formats.parallel_names import files_of
 from ..data.formats.series import read_series
 from ..data.options import Data
-from ..data.text.files import read_bytes
+from ..data.text.files import read_bytes, require_possible_name
 from ..data.text.reading import encoding_name, read_lines
 from ..errors import SeqloomError
 from ..recipe import Recipe
@@ -82,6 +82,7 @@ def check(
     """Read a file as a task would; errors become findings."""
     if task_name is not None:
         TASKS.find(task_name)
+    require_possible_name(str(path))
     given, path = path, splits_in(path).get("train", path)
     try:
         read = [_lines(file, settings) for file in files_of(path)]

@@ -20,6 +20,7 @@ from typing import IO
 
 from ..cancellation import check_cancelled
 from ..config import parse_toml
+from ..data.text.files import is_file
 from ..errors import ModelError, SeqloomError, UsageError
 from ..recipe import Recipe
 from ..training.checkpoints import cannot_write, flush, locked, make_folder, write_whole
@@ -77,7 +78,7 @@ def _entry(name: str) -> zipfile.ZipInfo:
 
 def unpack(file: Path, runs: Path, name: str = "") -> Path:
     """Import a run from a zip file, under its name in the file or `name`."""
-    if not file.is_file():
+    if not is_file(file):
         raise UsageError("U008", f"there is no file {file}")
     try:
         with zipfile.ZipFile(file) as archive:

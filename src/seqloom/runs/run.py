@@ -25,8 +25,9 @@ from ..batch import Batch
 from ..config import as_strings
 from ..data.music.piano_roll import Frame, format_frames
 from ..data.series.schema import TimeSeries
+from ..data.text.files import is_file
 from ..decoding import Ensemble, Sampling, SamplingDecoder
-from ..errors import DataError, ModelError, Place, UsageError, nearest
+from ..errors import MAX_NAME, DataError, ModelError, Place, UsageError, nearest
 from ..evaluation.error_analysis import ErrorAnalysis, analyse_errors
 from ..evaluation.evaluate import Evaluation, ExamplePrediction, evaluate, predict
 from ..inference.compose import Composition, CompositionOptions, compose
@@ -443,19 +444,25 @@ def load(folder: str | Path) -> Run:
 def find(name: str, runs: Path = RUNS) -> Path:
     """The folder of a run: a path, or a name in the runs folder."""
     for folder in (Path(name), runs / name):
-        if (folder / RECIPE).is_file():
+        if is_file(folder / RECIPE):
             return folder
-    if Path(name).is_file():
+    if is_file(name):
         _refuse_file(Path(name))
     known = [folder.name for folder in run_folders(runs)]
     near = nearest(name, known)
     hints = [f"did you mean {near!r}?"] if near else []
     hints += [f"you have: {', '.join(known)}"] if known else ["seqloom train … makes one"]
-    raise UsageError("U008", f"there is no run called {name!r}", help=hints)
+    raise UsageError("U008", f"there is no run called {name[:MAX_NAME]!r}", help=hints)
 
 
 def run_folders(runs: Path = RUNS) -> list[Path]:
-    """All run folders, oldest first."""
+    """All run folders, oldest first; an error if their folder is a file."""
+    if is_file(runs):
+        raise UsageError(
+            "U036",
+            f"{runs} is a file, not a folder of runs",
+            help=["--runs-dir FOLDER   or SEQLOOM_RUNS"],
+        )
     found = [path.parent for path in runs.glob(f"*/{RECIPE}")] if runs.is_dir() else []
     return sorted(found, key=lambda folder: _changed(folder / RECIPE))
 

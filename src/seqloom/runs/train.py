@@ -15,6 +15,7 @@ from typing import Any
 from ..data.formats.folders import splits_in
 from ..data.formats.parallel_names import files_of
 from ..data.options import Data
+from ..data.text.files import is_file
 from ..errors import SeqloomError, TrainingError, UsageError
 from ..evaluation.conformal import fit_interval_calibration, forget_interval_calibration
 from ..inspection.training_snapshots import SnapshotWriter, delete_after
@@ -189,7 +190,7 @@ def recipe_by_name(
         resolved = recipe.with_settings(settings or {}).with_model(model)
         return replace(recipe, model=resolved.model, shortcut=resolved.shortcut)
     path = shipped().get(name, Path(name))
-    if not path.is_file():
+    if not is_file(path):
         raise UsageError(
             "U004",
             f"there is no recipe {name!r}",

@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,10 +14,11 @@ from ...recipe import Recipe
 from ...runs.check import CheckReport, SequenceStatistics, check
 from ...tasks import TASKS
 from ..arguments import add_data_options, add_file, at_least_one, data_settings
+from ..terminal import coloured, show, visible
 
 EXIT_PROBLEM = 3
 _MARKS = {"problem": "✘", "warning": "⚠", "note": "ℹ"}
-_COLOURS = {"✔": "32", "⚠": "33", "✘": "31", "ℹ": "36"}
+_COLOURS = {"✔": "green", "⚠": "yellow", "✘": "red", "ℹ": "cyan"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,9 +43,9 @@ def run(args: argparse.Namespace) -> int:
     report = check(Path(name_of(args.file)), args.task, recipe.build_data(), recipe.task)
     if args.json:
         more = _rows(report, recipe, args) if args.rows is not None else {}
-        print(json.dumps(report.as_dict() | more, ensure_ascii=False))
+        show(json.dumps(report.as_dict() | more, ensure_ascii=False))
     else:
-        print("\n".join(_lines(report)))
+        show("\n".join(_lines(report)))
     return EXIT_PROBLEM if report.has_problems else 0
 
 
@@ -76,12 +76,12 @@ def _lines(report: CheckReport) -> list[str]:
             *report.facts.items(),
         ]
         rows += [(_label_name(report), _labels(report))] * bool(report.labels)
-        lines += [_visible(f"{name:<{width}}{text}") for name, text in rows]
+        lines += [visible(f"{name:<{width}}{text}") for name, text in rows]
     if report.passed:
         lines.append("          ".join(_coloured(f"✔ {text}") for text in report.passed))
     for finding in report.findings:
         lines += _finding_lines(finding)
-    return [*lines, *[f"Next: {report.next}"] * bool(report.next)]
+    return [*lines, *[f"Next: {visible(report.next)}"] * bool(report.next)]
 
 
 def _summary(report: CheckReport) -> str:
@@ -117,18 +117,10 @@ def _labels(report: CheckReport) -> str:
 
 def _finding_lines(finding: Finding) -> list[str]:
     """A finding with its mark, and further lines below it."""
-    first, *rest = (_visible(line) for line in finding.text.split("\n"))
+    first, *rest = (visible(line) for line in finding.text.split("\n"))
     return [_coloured(f"{_MARKS[finding.level]} {first}   [{finding.code}]"), *rest]
-
-
-def _visible(line: str) -> str:
-    """The line without control characters: text of a file must not steer the terminal."""
-    return "".join(mark if mark.isprintable() else "·" for mark in line)
 
 
 def _coloured(line: str) -> str:
     """The line with its mark in colour, on a terminal."""
-    is_plain = not sys.stdout.isatty() or os.environ.get("TERM") == "dumb"
-    if is_plain or os.environ.get("NO_COLOR"):
-        return line
-    return f"\033[{_COLOURS[line[0]]}m{line[0]}\033[0m{line[1:]}"
+    return coloured(line[0], _COLOURS[line[0]], sys.stdout) + line[1:]

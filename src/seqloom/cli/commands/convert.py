@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...data.text.files import is_file
 from ...errors import UsageError
 from ...runs.record import to_json
 from ..loading import load_run
@@ -54,9 +55,9 @@ def run(args: argparse.Namespace) -> int:
     """Convert, and print the path of the result and how to use it."""
     if Path(args.what).suffix == ARPA:
         return _from_arpa(args)
-    is_file = Path(args.what).is_file() or Path(args.what).suffix in SUFFIXES
-    _reject_contradictions(args, is_file)
-    if not is_file:
+    is_weights = is_file(args.what) or Path(args.what).suffix in SUFFIXES
+    _reject_contradictions(args, is_weights)
+    if not is_weights:
         return _to_arpa(args) if args.output.suffix == ARPA else _run_to_torch(args)
     return _into_run(args) if args.into else _file_to_file(args)
 

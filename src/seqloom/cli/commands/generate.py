@@ -16,7 +16,7 @@ from ..inputs import STANDARD_INPUT, argument_texts, text_lines
 from ..loading import UnknownTokens, load_run
 from ..sampling_arguments import add_allow, add_sampling, allowed_tokens, sampling_from
 from ..session import DeferredExit
-from ..terminal import coloured, is_interactive, show
+from ..terminal import coloured, is_interactive, printable, show
 
 SIDE_BY_SIDE = 64  # batch size: distributions over a large vocabulary must fit into memory
 
@@ -170,10 +170,10 @@ class _TextPrinter:
         if text != self._open:
             self.close()
             prompt = coloured(text.prompt, "bold", sys.stdout) if text.prompt else ""
-            sys.stdout.write(self._between[0] + prompt)
+            sys.stdout.write(printable(self._between[0] + prompt, sys.stdout))
             self._between = self._between[-1:] * 2
             self._open = text
-        sys.stdout.write(piece.text)
+        sys.stdout.write(printable(piece.text, sys.stdout))
         if piece.ended:
             self.close()
 

@@ -47,7 +47,17 @@ from ..sampling_arguments import (
     allowed_tokens,
     sampling_decoder_from,
 )
-from ..terminal import Stream, can_show, is_interactive, plural, show, visible, wants_colour, width
+from ..terminal import (
+    Stream,
+    can_show,
+    is_interactive,
+    plural,
+    show,
+    styled,
+    visible,
+    wants_colour,
+    width,
+)
 
 # The palette of Okabe and Ito (2008) in the nearest of a terminal's 256 colours, each with the text
 # colour that is readable on it.
@@ -81,7 +91,7 @@ def labelled_line(marked: Highlighted, stream: Stream) -> str:
 def _painted(text: str, number: int) -> str:
     background, foreground = PALETTE[number % len(PALETTE)]
     style = _STYLES[number // len(PALETTE) % len(_STYLES)]
-    return f"\033[48;5;{background};38;5;{foreground}{style}m{text}\033[0m"
+    return styled(text, f"48;5;{background};38;5;{foreground}{style}")
 
 
 FAR = 2  # times the longest training source: inputs beyond it get a note

@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import re
 import secrets
 import sys
 import threading
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ...errors import StudioError
 from ...runs.record import to_json
+from ...runs.run import run_folders
 from ..terminal import plural, say, show
 
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from ...server.state import Studio
 
 AUTO = "auto"
+MIN_TOKEN = 16  # characters, where others can try tokens: 95 bits if they are random
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -65,6 +68,8 @@ def run(args: argparse.Namespace) -> int:
             notes=["Anyone on the network could use your models and read your data."],
             help=[f"seqloom studio --host {args.host} --token auto"],
         )
+    _check_token(token, is_loopback(args.host))
+    run_folders(args.runs_dir)  # an error if it is a file
     with listen(args.host, args.port) as listener:
         settings = ServerSettings(
             runs=args.runs_dir,
@@ -124,6 +129,19 @@ def _say_left(studio: "Studio") -> None:
         say(f"Stopped. {trainings}. Start the studio again to see them.")
     else:
         say("Stopped.")
+
+
+def _check_token(token: str, is_loopback: bool) -> None:
+    """Refuse a token that can be guessed, where others can reach the studio, or not be a cookie."""
+    if not token:
+        return
+    problem = ""
+    if not re.fullmatch(r"[\w.~-]+", token, re.ASCII):
+        problem = "has characters other than letters, digits and . _ ~ -"
+    elif not is_loopback and len(token) < MIN_TOKEN:
+        problem = f"has {plural(len(token), 'character')}; at least {MIN_TOKEN} are needed"
+    if problem:
+        raise StudioError("S216", f"the token {problem}", help=["--token auto   generates one"])
 
 
 def _has_screen() -> bool:

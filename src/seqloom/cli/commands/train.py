@@ -8,6 +8,7 @@ from typing import Any
 
 from ...config import with_defaults
 from ...data.formats.parallel_names import name_of
+from ...data.text.files import is_file
 from ...errors import UsageError, nearest
 from ...experiments.cross_validate import PLAN, folder_of_folds, newest_folds
 from ...metrics import METRICS
@@ -204,7 +205,7 @@ def _say_suited(base: Recipe, args: argparse.Namespace) -> None:
 def _known_recipe(name: str, file: str) -> Recipe:
     if name in shipped() or name.endswith(".toml"):
         return recipe_by_name(name, file)
-    if Path(name).is_file():
+    if is_file(name):
         raise UsageError(
             "U001",
             f"{name} is not a recipe: give the task first",

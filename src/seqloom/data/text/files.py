@@ -5,19 +5,22 @@ of the shell, as in <(sort words.tsv) or /dev/stdin, can be read once only: its 
 that a file may be read in several passes wherever it comes from.
 """
 
+import errno
 import gzip
 import io
+import os
 import stat
 import zlib
 from functools import lru_cache
 from pathlib import Path
 
-from ...errors import DataError, MachineError, Place, nearest
+from ...errors import DataError, MachineError, Place, UsageError, nearest
 
 MEBIBYTE = 1 << 20
 MAX_PIPE_BYTES = 256 * MEBIBYTE
 MAX_UNPACKED_BYTES = 1024 * MEBIBYTE
 CHUNK_BYTES = 1 << 20
+MAX_SHOWN = 80  # characters of a name that no file can have
 GZIP = b"\x1f\x8b"
 _SHELL_PIPES = ("/dev/fd/", "/proc/self/fd/")
 _KINDS = {
@@ -26,6 +29,29 @@ _KINDS = {
     stat.S_ISBLK: "a device",
     stat.S_ISSOCK: "a socket",
 }
+
+
+def is_file(path: str | Path) -> bool:
+    """Whether there is a regular file of this name; no name is too long or too odd to ask."""
+    try:
+        return Path(path).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def require_possible_name(name: str) -> None:
+    """Refuse what no file can be called: a name that is too long, or with a NUL character."""
+    try:
+        os.lstat(name)
+        return
+    except ValueError:
+        why = "it has a character that no name can have"
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            return
+        why = "it is too long"
+    shown = name if len(name) <= MAX_SHOWN else f"{name[:MAX_SHOWN]}…"
+    raise UsageError("U016", f"{shown!r} cannot be the name of a file: {why}")
 
 
 def read_bytes(path: Path, limit: int = -1) -> bytes:
@@ -39,6 +65,7 @@ def read_bytes(path: Path, limit: int = -1) -> bytes:
 
 def open_bytes(path: Path) -> io.BufferedReader:
     """Open a regular file or a pipe of the shell for reading; an error for anything else."""
+    require_possible_name(str(path))
     try:
         require_regular_file(path)
         if is_shell_pipe(path):

@@ -142,7 +142,8 @@ def test_files(say, case):
         write(name, content)
     found, text = say(*arguments, *SMALL)
     assert found == code, text
-    assert text.startswith(f"error[{words[0]}]")
+    first = next(line for line in text.splitlines() if not line.startswith("note: "))
+    assert first.startswith(f"error[{words[0]}]")
     for word in words[1:]:
         assert word in text
     assert "Traceback" not in text

@@ -95,7 +95,7 @@ def test_rungs_are_chosen_by_their_names_or_by_their_models():
     (["language", "text.txt", "--set", "training.max_time=8s"], "U041"),
     (["language", "text.txt", "--set", "task.unit=words"], "U010"),
     (["language", "text.txt", "--max-time", "soon"], "U010"),
-    (["language", "text.txt", "--max-time", "0s"], "U042"),
+    (["language", "text.txt", "--max-time", "0s"], "U010"),
     (["language", "text.txt", "--name", "No"], "U009"),
     (["--resume", "nothing"], "U043"),
     (["--resume"], "U043"),

@@ -110,9 +110,8 @@ def test_gates_are_aligned_with_the_token_strip(studio, page):
     look(page, studio, "quoter", QUOTED, at=4)
     found, numbers = card(page, "gates"), told(studio, "quoter", "gates", QUOTED)
     assert sentence(found) == numbers["caption"]
-    assert f"{round(100 * numbers['gates']['gate.forget']['open'])} % of the time" in sentence(
-        found
-    )
+    share = round(100 * numbers["gates"]["gate.forget"]["open"])
+    assert f"{share} % of the values are open" in sentence(found)
     length = len(numbers["tokens"]["src"])
     assert found.locator("canvas").count() == len(numbers["gates"])
     assert found.locator("canvas").first.bounding_box()["width"] == 14 * length

@@ -104,6 +104,28 @@ def test_killed_runs_end_like_undisturbed_ones(data, training, wanted):
         assert story == undisturbed
 
 
+class KilledError(Exception):
+    """Where a process would be killed."""
+
+
+def die_after_the_last_evaluation(event):
+    if event.kind == "eval" and event.step == 60:
+        raise KilledError
+
+
+def test_an_evaluation_that_no_checkpoint_has_is_logged_once(data):
+    """Killed between the last evaluation and its checkpoint, beside a checkpoint of that step."""
+    often = recipe(data, save_seconds=1e-9)
+    whole = train(often, name="whole", runs=data / "runs")
+    killed = Callback(on_event=die_after_the_last_evaluation)
+    with pytest.raises(KilledError):
+        train(often, name="part", runs=data / "runs", callback=killed)
+    part = resume(data / "runs" / "part")
+    steps = [[e["step"] for e in run.events() if e["kind"] == "eval"] for run in (whole, part)]
+    assert steps[0] == steps[1] and steps[0][-1] == 60
+    assert fingerprint(part.folder) == fingerprint(whole.folder)
+
+
 def stream(data: Path) -> Recipe:
     """A continuous text, whose state is taken along from window to window."""
     text = data / "stream.txt"

@@ -339,7 +339,9 @@ class _Training:
         self.is_stale = True
         if snapshot.arrays:
             notes += self.trainer.restore(snapshot)
-        self.first = Event("resume", self.trainer.standing.step, {"notes": notes} if notes else {})
+        standing = self.trainer.standing
+        facts = {"evaluated_step": standing.evaluated_step, **({"notes": notes} if notes else {})}
+        self.first = Event("resume", standing.step, facts)
 
     def _prepare(self) -> None:
         learner = make_learner(self.model, self.task, self.train, self.settings)

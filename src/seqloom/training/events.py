@@ -55,9 +55,19 @@ def read_events(path: Path) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for event in _lines(path) if path.is_file() else ():
         if event["kind"] == "resume":
-            found = [old for old in found if old["step"] <= event["step"] and old["kind"] != "end"]
+            found = [old for old in found if not _is_undone(old, event)]
         found.append(event)
     return found
+
+
+def _is_undone(old: dict[str, Any], resume: dict[str, Any]) -> bool:
+    """Whether training went on from before an event, which then takes place again.
+
+    An evaluation is undone, too, that was logged but was not yet in the checkpoint of its step.
+    """
+    if old["kind"] in ("eval", "sample"):
+        return old["step"] > min(resume["step"], resume.get("evaluated_step", resume["step"]))
+    return old["step"] > resume["step"] or old["kind"] == "end"
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
@@ -138,6 +148,7 @@ FIELDS: dict[str, Callable[[Any], bool]] = {
     "step": _is_count,
     "size": _is_count,
     "best_step": _is_count,
+    "evaluated_step": _is_count,
     "examples": _are_counts,
     "samples": _are_samples,
     **dict.fromkeys(("t", "began", "progress", "epoch", "seconds"), _is_number),

@@ -1,5 +1,8 @@
-// The history of a training, from its events. As on disk, a resume discards the events after its step. Each event
-// gets the training time in seconds and the number of tokens up to it.
+// The history of a training, from its events. As on disk, a resume discards the events after its step, and evaluations
+// that its checkpoint does not have. Each event gets the training time in seconds and the number of tokens up to it.
+
+const isUndone = (old, { step, evaluated_step: evaluated = step }) =>
+  old.kind === "end" || old.step > (["eval", "sample"].includes(old.kind) ? Math.min(step, evaluated) : step);
 
 /** The events of one run. */
 export class TrainingHistory {
@@ -10,7 +13,7 @@ export class TrainingHistory {
   add(event) {
     const isResume = event.kind === "resume";
     if (isResume) {
-      this.events = this.events.filter((old) => old.step <= event.step && old.kind !== "end");
+      this.events = this.events.filter((old) => !isUndone(old, event));
       this.resumes += 1;
     }
     const last = this.events.at(-1);

@@ -111,7 +111,7 @@ class SeqloomError(Exception):
 
 
 class OldNamesWarning(FutureWarning):
-    """Warning: a recipe uses option names of an earlier version, which are still accepted."""
+    """Warning: a recipe or a command has a name of an earlier version, which is still accepted."""
 
 
 class UsageError(SeqloomError):

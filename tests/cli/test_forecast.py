@@ -345,7 +345,7 @@ def test_nothing_of_torch_is_needed(place):
 
 def test_every_forecast_is_explained(tell, place):
     """`why` shows the influence of the observations: of a file, of one series, of typed numbers."""
-    whole = json.loads(tell("why", "sales", "--file", "sales.csv", "--json")[1])
+    whole = json.loads(tell("attribute", "sales", "--file", "sales.csv", "--json")[1])
     assert whole["unit"] == "weight" and whole["tokens"]["tgt"][0] == "2022-01"
     # A seasonal naive forecast copies the value of one season ago.
     weights = np.array(whole["influence"], dtype=float)
@@ -353,13 +353,15 @@ def test_every_forecast_is_explained(tell, place):
     assert not weights[:, :-12].any()
     viewed = seqloom.load(place / "runs" / "sales").inspect(file="sales.csv", view="influence")
     assert viewed.to_json()["influence"] == whole["influence"]
-    one = json.loads(tell("why", "sales", "--file", "sales.csv", "--at", "2022-03", "--json")[1])
+    one = json.loads(
+        tell("attribute", "sales", "--file", "sales.csv", "--at", "2022-03", "--json")[1]
+    )
     assert one["influence"] == whole["influence"][2:3] and one["places"] == [3]
     south = json.loads(
-        tell("why", "shops", "--file", "shops.csv", "--series", "south", "--json")[1]
+        tell("attribute", "shops", "--file", "shops.csv", "--series", "south", "--json")[1]
     )
     assert south["influence"][0][-1] == pytest.approx(1) and "the first of" not in str(south)
-    typed = json.loads(tell("why", "shops", "--text", "3 4 5", "--json")[1])
+    typed = json.loads(tell("attribute", "shops", "--text", "3 4 5", "--json")[1])
     assert typed["influence"] == [pytest.approx([0, 0, 1], abs=1e-6)] * 6
 
 
@@ -377,4 +379,4 @@ def test_every_forecast_is_explained(tell, place):
     ],
 )
 def test_what_no_forecast_can_be_asked_why(tell, arguments, code):
-    assert f"error[{code}]" in tell("why", "sales", *arguments)[2]
+    assert f"error[{code}]" in tell("attribute", "sales", *arguments)[2]

@@ -5,13 +5,14 @@ import os
 import resource
 import subprocess
 import sys
+import tomllib
 import types
 from pathlib import Path
 
 import pytest
 
 from seqloom.cli import main as command_line
-from seqloom.cli.main import COMMANDS, GROUPS, Command, main
+from seqloom.cli.main import COMMANDS, GROUPS, OLD_NAMES, Command, main
 
 SCRIPT = "import sys; from seqloom.cli.main import main; code = main(sys.argv[1:]);"
 
@@ -45,6 +46,14 @@ def test_help_is_light():
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert done.stderr.strip() == "[]"
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 0.2
+
+
+@pytest.mark.parametrize("rule", tomllib.loads(OLD_NAMES.read_text())["commands"], ids=str)
+def test_old_names_of_commands_lead_to_the_new_ones(rule, capsys):
+    assert main([rule["old"], "--help"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out.startswith(f"seqloom {rule['new']}: ")
+    assert shown.err == f"note: 'seqloom {rule['old']}' is now 'seqloom {rule['new']}'\n"
 
 
 def test_a_mistyped_command_loads_no_numpy():

@@ -122,7 +122,7 @@ def test_what_looks_like_a_table_is_one_and_is_told(cli, alone, tmp_path, name, 
 def test_texts_that_look_like_rows_are_told(cli, tmp_path):
     file = tmp_path / "texts.txt"
     file.write_text("".join(f"the cat, sees {n}\n" for n in range(3)))
-    for command in (["classify", "judge"], ["score", "counts", "-f"], ["why", "judge", "-f"]):
+    for command in (["classify", "judge"], ["score", "counts", "-f"], ["attribute", "judge", "-f"]):
         done = cli(*command, str(file))
         assert "texts.txt looks like a table: every line has 1 times the character ','" in done.err
     file.write_text("the cat sees\na dog\n")

@@ -197,7 +197,7 @@ ESCAPE = "\033[2J\x9b31m"
         ["predict", "counts", f"the {ESCAPE} cat"],
         ["evaluate", "counts", "a.txt"],
         ["inspect", "counts", "--text", f"the {ESCAPE}"],
-        ["why", "counts", "--text", f"the {ESCAPE}"],
+        ["attribute", "counts", "--text", f"the {ESCAPE}"],
     ],
 )
 def test_no_command_lets_its_input_steer_the_terminal(arguments, escaping, monkeypatch, capsys):

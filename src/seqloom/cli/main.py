@@ -9,6 +9,7 @@ import json
 import os
 import re
 import sys
+import tomllib
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
@@ -17,6 +18,7 @@ from typing import Any, NamedTuple, NoReturn, TextIO
 
 from ..errors import MachineError, OldNamesWarning, SeqloomError, UsageError, nearest
 
+OLD_NAMES = Path(__file__).parents[1] / "old_names.toml"
 INTERRUPTED = 130
 MAX_SHOWN = 200  # characters of a name in a message
 # What the system refuses by the name of a file or a folder; anything else would be a bug.
@@ -69,8 +71,8 @@ COMMANDS = {
         "run inference online, one token at a time",
         "stream my-run --state here.safetensors",
     ),
-    "regimes": Command(
-        "regimes", "segment a time series with a Gaussian HMM", "regimes river.csv --states 3"
+    "segment": Command(
+        "segment", "segment a time series with a Gaussian HMM", "segment river.csv --states 3"
     ),
     "evaluate": Command(
         "evaluate", "compute a run's metrics on a file", "evaluate my-run test.tsv"
@@ -82,11 +84,15 @@ COMMANDS = {
     "inspect": Command(
         "inspect", "show attention, gates and other internals", 'inspect my-run --text "loom"'
     ),
-    "why": Command(
-        "why", "attribute a prediction to its inputs", 'why my-run --text "what a fine day"'
+    "attribute": Command(
+        "attribute",
+        "attribute a prediction to its inputs",
+        'attribute my-run --text "what a fine day"',
     ),
-    "anatomy": Command(
-        "anatomy", "measure gradient flow through time", "anatomy --cell elman --cell lstm"
+    "gradient-flow": Command(
+        "gradient_flow",
+        "measure gradient flow through time",
+        "gradient-flow --cell elman --cell lstm",
     ),
     "studio": Command("studio", "train, compare and inspect models in the browser", "studio"),
     "runs": Command("runs", "list all runs", "runs"),
@@ -121,10 +127,10 @@ GROUPS = {
         "compose",
         "score",
         "stream",
-        "regimes",
+        "segment",
     ),
     "Evaluate": ("evaluate", "errors", "compare"),
-    "Inspect": ("inspect", "why", "anatomy", "studio"),
+    "Inspect": ("inspect", "attribute", "gradient-flow", "studio"),
     "Manage runs": ("runs", "show", "mix", "convert", "export", "import", "rename"),
     "Look up": ("models", "tasks", "explain", "doctor"),
 }
@@ -235,9 +241,10 @@ def help_text() -> str:
     room = max(len(example) for example, _ in EXAMPLES)
     lines = ["seqloom: train, compare and explain sequence models", "", "Examples:"]
     lines += [f"  {example:<{room}}   {about}" for example, about in EXAMPLES]
+    width = max(map(len, COMMANDS))
     for group, names in GROUPS.items():
         lines += ["", f"{group}:"]
-        lines += [f"  {name:<10} {COMMANDS[name].help}" for name in names]
+        lines += [f"  {name:<{width}}  {COMMANDS[name].help}" for name in names]
     lines += ["", "Global options: --json  --quiet  --debug  --runs-dir DIR"]
     lines += ["Help on one command: seqloom COMMAND --help"]
     return "\n".join(lines)
@@ -249,6 +256,8 @@ def _run(arguments: list[str]) -> int:
         name, rest = (rest[0], ["--help"]) if rest else (None, [])
     if name is None:
         return _without_command(rest)
+    if name not in COMMANDS:
+        name = _renamed(name)
     if name not in COMMANDS:
         near = nearest(name, COMMANDS)
         hints = [f"did you mean:  seqloom {near}"] if near else []
@@ -264,6 +273,16 @@ def _run(arguments: list[str]) -> int:
     parser.set_defaults(command=name, verb=name)
     code: int = module.run(parser.parse(rest))
     return code
+
+
+def _renamed(name: str) -> str:
+    """What a command is called now, if it had this name before."""
+    for rule in tomllib.loads(OLD_NAMES.read_text(encoding="utf-8"))["commands"]:
+        if rule["old"] == name:
+            note = f"'seqloom {name}' is now 'seqloom {rule['new']}'"
+            warnings.warn(note, OldNamesWarning, stacklevel=2)
+            return str(rule["new"])
+    return name
 
 
 def _report_error(error: Exception, arguments: list[str]) -> int:

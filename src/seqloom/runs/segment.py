@@ -1,6 +1,6 @@
 """Regime detection: fit a Gaussian HMM to the series of a file and segment them by Viterbi.
 
-Used by `seqloom regimes`. The states are described by their means, standard deviations, expected
+Used by `seqloom segment`. The states are described by their means, standard deviations, expected
 durations and transition probabilities.
 """
 

@@ -2,7 +2,7 @@
 
 All methods solve the same `AttributionProblem` and return `Attributions`: a number for each part of
 the output and each input token, positive where the token speaks for it. A forecast has a problem of
-its own: its steps are attributed to observations. `seqloom why` prints them.
+its own: its steps are attributed to observations. `seqloom attribute` prints them.
 """
 
 from typing import Any

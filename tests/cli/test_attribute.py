@@ -1,11 +1,11 @@
-"""seqloom why: attribution."""
+"""seqloom attribute: attribution."""
 
 import json
 
 import pytest
 
 import seqloom
-from seqloom.cli.commands import why as command
+from seqloom.cli.commands import attribute as command
 from seqloom.inspection.attribution import METHODS, AttributionOptions, TargetOptions
 
 TEXT = "the cat sees a dog"
@@ -21,7 +21,7 @@ def objects(text: str) -> list[dict]:
 )
 def test_every_task_is_explained(cli, runs, name, form):
     """One value for each input token and each part of the output, with its probability."""
-    (found,) = objects(cli("why", name, "--text", TEXT, "--json").out)
+    (found,) = objects(cli("attribute", name, "--text", TEXT, "--json").out)
     rows, columns = form
     assert rows in (None, len(found["influence"]))
     assert {len(row) for row in found["influence"]} == {columns} == {len(found["tokens"]["src"])}
@@ -51,45 +51,51 @@ def test_all_probes_draw_the_same_symbols(runs, name):
 
 
 def test_one_place_is_a_row_of_all(cli):
-    (whole,) = objects(cli("why", "tagger", "--text", TEXT, "--json").out)
+    (whole,) = objects(cli("attribute", "tagger", "--text", TEXT, "--json").out)
     for at in ("cat", "2"):
-        (one,) = objects(cli("why", "tagger", "--text", TEXT, "--at", at, "--json").out)
+        (one,) = objects(cli("attribute", "tagger", "--text", TEXT, "--at", at, "--json").out)
         assert one["influence"] == [pytest.approx(whole["influence"][1], abs=1e-5)]
         assert one["places"] == [2] and one["tokens"]["tgt"] == whole["tokens"]["tgt"][1:2]
-    (every,) = objects(cli("why", "counts", "--text", "the cat", "--every", "--json").out)
-    (third,) = objects(cli("why", "counts", "--text", "the cat", "--at", "e", "--json").out)
+    (every,) = objects(cli("attribute", "counts", "--text", "the cat", "--every", "--json").out)
+    (third,) = objects(cli("attribute", "counts", "--text", "the cat", "--at", "e", "--json").out)
     assert third["influence"][0] == pytest.approx(every["influence"][2][:3])
-    (last,) = objects(cli("why", "counts", "--text", "the cat", "--json").out)
+    (last,) = objects(cli("attribute", "counts", "--text", "the cat", "--json").out)
     assert last["influence"][0] == pytest.approx(every["influence"][-1])
 
 
 def test_another_answer_can_be_asked_for(cli):
-    (own,) = objects(cli("why", "judge", "--text", TEXT, "--json").out)
+    (own,) = objects(cli("attribute", "judge", "--text", TEXT, "--json").out)
     answer = own["tokens"]["tgt"][0]
     other = "short" if answer == "long" else "long"
-    (found,) = objects(cli("why", "judge", "--text", TEXT, "--for", other, "--json").out)
+    (found,) = objects(cli("attribute", "judge", "--text", TEXT, "--for", other, "--json").out)
     assert found["tokens"]["tgt"] == [other]
     assert own["chances"][0] + found["chances"][0] == pytest.approx(1, abs=1e-5)
     tags = ["V", "V", "N", "D", "N"]
-    (found,) = objects(cli("why", "tagger", "--text", TEXT, "--for", " ".join(tags), "--json").out)
+    (found,) = objects(
+        cli("attribute", "tagger", "--text", TEXT, "--for", " ".join(tags), "--json").out
+    )
     assert found["tokens"]["tgt"] == tags
-    (found,) = objects(cli("why", "tagger", "--text", TEXT, "--for", "V", "--json").out)
+    (found,) = objects(cli("attribute", "tagger", "--text", TEXT, "--for", "V", "--json").out)
     assert found["tokens"]["tgt"] == ["V"] * 5
-    (found,) = objects(cli("why", "attentive", "--text", "a cat", "--for", "cat a", "--json").out)
+    (found,) = objects(
+        cli("attribute", "attentive", "--text", "a cat", "--for", "cat a", "--json").out
+    )
     assert found["tokens"]["tgt"] == ["cat", "a", "</s>"]
-    (found,) = objects(cli("why", "writer", "--text", "the ca", "--for", "</s>", "--json").out)
+    (found,) = objects(
+        cli("attribute", "writer", "--text", "the ca", "--for", "</s>", "--json").out
+    )
     assert found["tokens"]["tgt"] == ["</s>"]
 
 
 def test_texts_come_from_options_or_a_file_and_pictures_are_numbered(cli, tmp_path):
     file = tmp_path / "texts.txt"
     file.write_text("the cat\n\na dog sees\n")
-    two = objects(cli("why", "judge", "--file", str(file), "--json").out)
+    two = objects(cli("attribute", "judge", "--file", str(file), "--json").out)
     assert [one["tokens"]["src"] for one in two] == [
         ["the", "cat", "</s>"],
         ["a", "dog", "sees", "</s>"],
     ]
-    given = ["why", "judge", "--text", "the cat", "--text", "a dog sees"]
+    given = ["attribute", "judge", "--text", "the cat", "--text", "a dog sees"]
     assert objects(cli(*given, "--json").out) == two
     done = cli(*given, "-o", str(tmp_path / "why.svg"))
     assert done.out.split() == [str(tmp_path / name) for name in ("why.svg", "why-2.svg")]
@@ -98,14 +104,14 @@ def test_texts_come_from_options_or_a_file_and_pictures_are_numbered(cli, tmp_pa
 
 
 def test_the_terminal_says_by_which_probe_and_in_colour_where_welcome(cli, monkeypatch):
-    done = cli("why", "judge", "--text", "the zebra sees")
+    done = cli("attribute", "judge", "--text", "the zebra sees")
     assert done.out.startswith('"') and "by occlusion" in done.out.splitlines()[0]
     assert "against" in done.out and "\033" not in done.out
     assert "Note: each token in turn was replaced by <unk>" in done.out
     assert "1 of 3 tokens is unknown and read as <unk>" in done.err
     monkeypatch.setattr(command, "wants_colour", lambda stream: True)
     monkeypatch.setattr(command, "coloured", lambda text, colour, stream: f"<{colour} {text}>")
-    lines = cli("why", "counts", "--text", "the ca").out.splitlines()
+    lines = cli("attribute", "counts", "--text", "the ca").out.splitlines()
     assert "<cyan █>" in lines[3]
     (row,) = [line for line in lines if line.lstrip().startswith("against")]
     assert "cyan" not in row
@@ -138,7 +144,7 @@ def test_the_terminal_says_by_which_probe_and_in_colour_where_welcome(cli, monke
     ],
 )
 def test_bad_input_gets_a_sentence(cli, arguments, code, words):
-    done = cli("why", *arguments)
+    done = cli("attribute", *arguments)
     assert done.code == {"U": 2, "D": 3, "M": 4}[code[0]]
     assert f"error[{code}]" in done.err and words in done.err
     assert "Traceback" not in done.err

@@ -1,4 +1,4 @@
-"""seqloom anatomy: gradient flow of runs and of untrained cells, gate statistics, errors."""
+"""seqloom gradient-flow: gradient flow of runs and of untrained cells, gate statistics, errors."""
 
 import json
 import subprocess
@@ -13,7 +13,9 @@ FRESH = ["--hidden", "6", "--length", "12", "--seeds", "1"]
 
 
 def test_fresh_cells_side_by_side(cli):
-    done = cli("anatomy", "--cell", "elman", "--cell", "lstm", "--length", "40", "--hidden", "16")
+    done = cli(
+        "gradient-flow", "--cell", "elman", "--cell", "lstm", "--length", "40", "--hidden", "16"
+    )
     assert done.code == 0 and not done.err
     assert "elman: below 1 % after" in done.out and "; lstm: below 1 % after" in done.out
     assert "bound of elman" in done.out and "for lstm: gates" in done.out
@@ -21,20 +23,20 @@ def test_fresh_cells_side_by_side(cli):
 
 
 def test_options_of_the_wiring(cli):
-    plain = json.loads(cli("anatomy", "--cell", "elman", *FRESH, "--json").out)
+    plain = json.loads(cli("gradient-flow", "--cell", "elman", *FRESH, "--json").out)
     given = ["--set", "skip=5", "--set", "model.start=identity", "--clip", "0.25"]
-    found = json.loads(cli("anatomy", "--cell", "elman", *FRESH, *given, "--json").out)
+    found = json.loads(cli("gradient-flow", "--cell", "elman", *FRESH, *given, "--json").out)
     (one,) = found["models"]
     assert one["bound"] is None and plain["models"][0]["bound"] is not None
     assert one["gradient"]["clip"] == 0.25
-    named = cli("anatomy", "--cell", "elman:activation=relu,start=identity", *FRESH, "--json")
+    named = cli("gradient-flow", "--cell", "elman:activation=relu,start=identity", *FRESH, "--json")
     (one,) = json.loads(named.out)["models"]
     assert one["name"] == "elman:activation=relu,start=identity"
     assert one["stretch"] == pytest.approx(1)
 
 
 def test_runs_side_by_side(cli):
-    done = cli("anatomy", "writer", "judge", "--text", "the cat sees a dog", "--json")
+    done = cli("gradient-flow", "writer", "judge", "--text", "the cat sees a dog", "--json")
     assert done.code == 0
     found = json.loads(done.out)
     assert found["view"] == "gradient_flow" and found["model"] == "writer, judge"
@@ -46,34 +48,34 @@ def test_runs_side_by_side(cli):
 
 @pytest.mark.parametrize("run", ["attentive", "plain", "tagger", "judge", "writer"])
 def test_every_recurrent_run_can_be_looked_into(cli, run):
-    done = cli("anatomy", run, "--text", "the cat sees a dog")
+    done = cli("gradient-flow", run, "--text", "the cat sees a dog")
     assert done.code == 0 and f"{run}: state" in done.out
 
 
 def test_a_file_gives_medians(cli, files):
-    done = cli("anatomy", "tagger", "--file", str(files / "tags.conll"))
+    done = cli("gradient-flow", "tagger", "--file", str(files / "tags.conll"))
     assert done.code == 0 and "the median of the first 16 sequences" in done.out
 
 
 def test_pictures_are_saved(cli, tmp_path):
     for suffix in ("svg", "png", "json", "html"):
         path = tmp_path / f"memory.{suffix}"
-        done = cli("anatomy", "--cell", "gru", *FRESH, "-o", str(path))
+        done = cli("gradient-flow", "--cell", "gru", *FRESH, "-o", str(path))
         assert done.out == f"{path}\n" and path.stat().st_size > 500
     ElementTree.fromstring((tmp_path / "memory.svg").read_text())
     path = tmp_path / "gates.svg"
-    cli("anatomy", "tagger", "--gates", "--text", "the cat sees", "-o", str(path))
+    cli("gradient-flow", "tagger", "--gates", "--text", "the cat sees", "-o", str(path))
     ElementTree.fromstring(path.read_text())
 
 
 def test_gates_are_a_table(cli, files):
-    done = cli("anatomy", "attentive", "--gates", "--text", "the cat sees a dog")
+    done = cli("gradient-flow", "attentive", "--gates", "--text", "the cat sees a dog")
     heading, *rows = done.out.split("\n\n")[0].splitlines()
     assert heading.split()[:4] == ["layer", "direction", "gate", "mean"]
     assert len(rows) == 3 * 3, "three gates of the encoder's two directions and of the decoder"
     assert rows[0].split()[:4] == ["encoder", "1", "forward", "input"]
     given = ["writer", "writer", "--gates", "--file", str(files / "text.txt"), "--json"]
-    found = json.loads(cli("anatomy", *given).out)
+    found = json.loads(cli("gradient-flow", *given).out)
     assert found["notes"] == ["over 60 sequences"] and len(found["gates"]) == 6
     for gate in found["gates"]:
         assert 0 <= gate["open"] <= 1 and gate["open"] + gate["shut"] <= 1
@@ -113,12 +115,12 @@ def test_the_same_in_python(runs, files):
     ],
 )
 def test_what_cannot_be_looked_into(cli, arguments, code, text):
-    done = cli("anatomy", *arguments)
+    done = cli("gradient-flow", *arguments)
     assert done.code == code and text in done.err and not done.out
 
 
 def test_the_help_needs_no_torch():
-    program = "import sys; from seqloom.cli.main import main; main(['anatomy', '--help']); "
+    program = "import sys; from seqloom.cli.main import main; main(['gradient-flow', '--help']); "
     program += "sys.exit('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 0 and "--cell" in done.stdout

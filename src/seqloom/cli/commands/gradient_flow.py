@@ -1,4 +1,4 @@
-"""seqloom anatomy: gradient flow through time of recurrent layers, and gate statistics."""
+"""seqloom gradient-flow: gradient flow through time of recurrent layers, and gate statistics."""
 
 import argparse
 from functools import reduce
@@ -103,7 +103,10 @@ def _reject_contradictions(args: argparse.Namespace) -> None:
         raise UsageError(
             "U001",
             "both runs and --cell: choose one" if args.runs else "neither a run nor --cell",
-            help=['seqloom anatomy my-run --text "…"', "seqloom anatomy --cell elman --cell lstm"],
+            help=[
+                'seqloom gradient-flow my-run --text "…"',
+                "seqloom gradient-flow --cell elman --cell lstm",
+            ],
         )
     reads = [f"--{name}" for name in ("text", "file") if getattr(args, name) is not None]
     if args.runs and len(reads) != 1:
@@ -116,4 +119,6 @@ def _reject_contradictions(args: argparse.Namespace) -> None:
     wrong = only if args.runs else [*reads, *["--gates"] * args.gates]
     if wrong:
         kind = "untrained cells" if args.runs else "runs"
-        raise UsageError("U001", f"{wrong[0]} is for {kind} only", help=["seqloom anatomy --help"])
+        raise UsageError(
+            "U001", f"{wrong[0]} is for {kind} only", help=["seqloom gradient-flow --help"]
+        )

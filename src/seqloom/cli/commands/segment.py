@@ -1,4 +1,4 @@
-"""seqloom regimes: segmentation of a time series by a Gaussian HMM (Baum-Welch, Viterbi)."""
+"""seqloom segment: segmentation of a time series by a Gaussian HMM (Baum-Welch, Viterbi)."""
 
 import argparse
 import sys

@@ -1,4 +1,4 @@
-"""seqloom why: attribution of a prediction to its inputs (occlusion, gradients, attention)."""
+"""seqloom attribute: which inputs moved a prediction (occlusion, gradients, attention)."""
 
 import argparse
 import re

@@ -1,4 +1,4 @@
-"""seqloom regimes: segmentation of a file, pictures, JSON, a saved run, errors."""
+"""seqloom segment: segmentation of a file, pictures, JSON, a saved run, errors."""
 
 import json
 
@@ -23,7 +23,7 @@ def river(tmp_path):
 
 
 def test_states_stretches_and_a_sentence(river, capsys):
-    assert main(["regimes", str(river), "--states", "2", "--restarts", "2", "--json"]) == 0
+    assert main(["segment", str(river), "--states", "2", "--restarts", "2", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["view"] == "regimes" and found["names"] == ["level"]
     assert [round(state["mean"][0]) for state in found["states"]] == [5, 25]
@@ -36,7 +36,7 @@ def test_states_stretches_and_a_sentence(river, capsys):
 
 
 def test_tables_and_a_strip(river, capsys):
-    assert main(["regimes", str(river), "--states", "2", "--restarts", "1"]) == 0
+    assert main(["segment", str(river), "--states", "2", "--restarts", "1"]) == 0
     told = capsys.readouterr().out
     assert "level mean ± deviation" in told and "2016-09" in told
     strip = next(line for line in told.split("\n") if line.startswith("   state"))
@@ -46,7 +46,7 @@ def test_tables_and_a_strip(river, capsys):
 @pytest.mark.parametrize("end", ["svg", "png", "html"])
 def test_pictures(river, end, capsys):
     path = river.with_suffix(f".{end}")
-    assert main(["regimes", str(river), "--states", "2", "--restarts", "1", "-o", str(path)]) == 0
+    assert main(["segment", str(river), "--states", "2", "--restarts", "1", "-o", str(path)]) == 0
     assert capsys.readouterr().out.strip() == str(path)
     if end == "svg":
         drawn = path.read_text()
@@ -58,14 +58,14 @@ def test_pictures(river, end, capsys):
 def test_a_run_is_kept_and_forecasts(river, capsys):
     runs = str(river.parent / "runs")
     kept = ["--name", "river", "--runs-dir", runs, "--set", "task.horizon=3"]
-    assert main(["regimes", str(river), "--states", "2", *kept]) == 0
+    assert main(["segment", str(river), "--states", "2", *kept]) == 0
     assert main(["forecast", "river", str(river), "--runs-dir", runs, "--json"]) == 0
     last = capsys.readouterr().out.strip().split("\n")[-1]
     assert len(json.loads(last)["numbers"][0]["mean"]) == 3
 
 
 def refused(capsys, *given):
-    code = main(["regimes", *map(str, given)])
+    code = main(["segment", *map(str, given)])
     return code, capsys.readouterr().err
 
 

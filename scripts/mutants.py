@@ -269,7 +269,10 @@ class _Planter(ast.NodeVisitor):
                 self.plant(node.func, CALLED[name])
             case ast.Attribute(value=value, attr=name) if name in CALLED:
                 self.plant(node.func, f"{ast.unparse(value)}.{CALLED[name]}")
-        self.generic_visit(node)
+        parts = [node.func, *node.args, *node.keywords]
+        for part in parts:
+            if not (isinstance(part, ast.keyword) and part.arg == "strict"):  # it only raises
+                self.visit(part)
 
     def _drop(self, node: ast.stmt) -> None:
         self.plant(node, "pass")

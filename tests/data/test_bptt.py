@@ -65,3 +65,50 @@ def test_a_text_shorter_than_a_segment_is_refused_with_what_would_fit():
     BPTTLoader(items(50), 5, 10, 1, in_order=True)
     with pytest.raises(DataError, match="has 5 tokens; a stream needs 10"):
         BPTTLoader(items(5), 1, 10, 1, in_order=True)
+
+
+@pytest.mark.parametrize(("size", "length"), [(40, 5), (7, 3), (5, 5), (11, 10), (9, 1)])
+def test_shuffled_segments_begin_at_every_offset_and_leave_out_less_than_one(size, length):
+    """After an offset below one segment, as many segments as fit: in time each offset comes."""
+    segments, offsets = BPTTLoader(items(size), 1, length, 2, in_order=False), set()
+    for epoch in range(150):
+        starts = sorted(int(start) for which in segments.epoch(epoch) for start in which.starts)
+        offsets.add(starts[0])
+        assert starts == list(range(starts[0], size - length + 1, length))
+        assert all(which.length == length for which in segments.epoch(epoch))
+    assert offsets == set(range(min(length, size - length + 1)))
+
+
+@pytest.mark.parametrize("streams", [1, 2, 3, 7])
+def test_shuffled_rows_fill_their_batches(streams):
+    segments = BPTTLoader(items(60), streams, 4, 1, in_order=False)
+    sizes = [len(which.starts) for which in segments.epoch(3)]
+    assert set(sizes[:-1]) <= {streams} and 1 <= sizes[-1] <= streams
+
+
+@pytest.mark.parametrize("length", [1, 2, 5, 10, 11, 12, 50])
+@pytest.mark.parametrize("lengths", [(11,), (1,) * 11, (5, 5, 1), (0, 10, 0, 1), (3, 8)])
+def test_one_stream_cuts_wherever_items_end(lengths, length):
+    """All segments but the last have the length that was asked for, and each goes on exactly."""
+    batches = list(one_stream(items(*lengths), length))
+    found = [batch.target.values.tolist() for batch in batches]
+    wanted = [list(range(4, 15))[start : start + length] for start in range(0, 11, length)]
+    assert found == [[row] for row in wanted]
+    before = [token for batch in batches for token in batch.source.values[0].tolist()]
+    assert before == [BEGIN, *range(4, 14)]
+    assert [batch.source.lengths.tolist() for batch in batches] == [[len(row)] for row in wanted]
+
+
+def test_of_no_text_there_is_no_segment():
+    assert list(one_stream([], 4)) == []
+
+
+def test_a_digest_tells_other_segments():
+    """What a checkpoint compares: the same text and options, or others."""
+    made = {"batch_size": 2, "length": 4, "seed": 1, "in_order": True}
+    same = BPTTLoader(items(9, 31), **made).digest()
+    assert BPTTLoader(items(40), **made).digest() == same, "where lines end makes no difference"
+    changes = {"batch_size": 3, "length": 5, "seed": 2, "in_order": False}
+    others = [BPTTLoader(items(40), **made | {key: new}) for key, new in changes.items()]
+    others.append(BPTTLoader(items(41), **made))
+    assert len({same, *(other.digest() for other in others)}) == 6

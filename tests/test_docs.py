@@ -1,5 +1,7 @@
 """What the documents say is so: every block runs, every link leads somewhere, every command exists."""
 
+import ast
+import importlib
 import importlib.util
 import os
 import re
@@ -204,7 +206,13 @@ def walked(request, tmp_path):
 
 def test_walk_throughs_apply(walked):
     word, folder = walked
-    assert any(word in path.stem for path in (folder / "src").rglob("*.py"))
+    (added,) = [p for p in (folder / "src").rglob("*.py") if word in p.stem]
+    for node in ast.walk(ast.parse(added.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            place = added.relative_to(folder / "src").parent.parts
+            place = ".".join([*place[: len(place) - node.level + 1], *node.module.split(".")])
+            module = importlib.import_module(place)
+            assert all(hasattr(module, alias.name) for alias in node.names), place
 
 
 @pytest.mark.slow

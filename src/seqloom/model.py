@@ -418,6 +418,15 @@ class LimitedContext(Protocol):
 
 
 @runtime_checkable
+class UnknownTokens(Protocol):
+    """Learns to read unknown tokens from those that training has only once."""
+
+    def find_singletons(self, sources: Sequence[np.ndarray]) -> None:
+        """Find the tokens that these encoded training sources have once; before training."""
+        ...
+
+
+@runtime_checkable
 class PretrainedEmbeddings(Protocol):
     """Can start from pretrained embeddings."""
 

@@ -4,15 +4,17 @@ import numpy as np
 import pytest
 import torch
 
+import seqloom
 from seqloom.batch import Batch, Sequences
 from seqloom.cli.main import main
 from seqloom.errors import ModelError
+from seqloom.models import MODELS
 from seqloom.models.recurrent import Recurrent
 from seqloom.nn.embedding import word_embedding
 from seqloom.nn.token_options import TokenOptions
 from seqloom.runs.run import load
 from seqloom.runs.train import train
-from seqloom.signature import Form, Signature, Tokens
+from seqloom.signature import UNKNOWN, Columns, Form, Labels, Letters, Signature, Tokens
 
 SIGNATURE = Signature(Form.NEXT, Tokens(30), Tokens(30))
 TEXT = Sequences.pad([np.random.default_rng(1).integers(4, 30, n) for n in (9, 5)])
@@ -77,6 +79,86 @@ def test_symbol_dropout_drops_kinds_not_places():
     assert not (model.input(torch.tensor([[4, 5, 6]]))[0] == 0).all(1).any()
 
 
+SINGLETONS = [np.array([4, 5, 5, 7]), np.array([6, 2, 4, 9])]  # 6, 7 and 9 are there once; 2 is END
+
+
+def trained_rows(layer, tokens):
+    """The rows of the embedding that have a gradient after reading these tokens."""
+    layer.table.weight.grad = None
+    layer(torch.tensor([tokens])).sum().backward()
+    return layer.table.weight.grad.abs().sum(1).nonzero()[:, 0].tolist()
+
+
+def test_what_training_has_once_is_read_as_unknown():
+    model = reader(unknown_rate=1.0)
+    assert trained_rows(model.input, [4, 5, 6, 7, 9, 2]) == [2, 4, 5, 6, 7, 9]
+    model.find_singletons(SINGLETONS)
+    assert trained_rows(model.input, [4, 5, 6, 7, 9, 2]) == [2, UNKNOWN, 4, 5]
+    model.eval()
+    assert trained_rows(model.input, [4, 5, 6, 7, 9, 2]) == [2, 4, 5, 6, 7, 9]
+
+
+def test_a_singleton_is_read_as_unknown_at_the_rate():
+    model = reader(unknown_rate=0.25)
+    model.find_singletons(SINGLETONS)
+    vectors = model.input(torch.full((100, 40), 7))
+    is_unknown = (vectors == model.input.table.weight[UNKNOWN]).all(-1)
+    assert is_unknown.float().mean().item() == pytest.approx(0.25, abs=0.03)  # 4 deviations
+
+
+@pytest.mark.parametrize(
+    ("token_options", "sources"),
+    [
+        ({"unknown_rate": 0.0}, SINGLETONS),
+        ({"freeze_embeddings": True}, SINGLETONS),  # an unknown embedding that cannot learn
+        ({}, [*SINGLETONS, np.array([UNKNOWN])]),  # one that learns anyhow
+        ({}, [np.array([4, 4, 2])]),
+    ],
+)
+def test_singletons_are_read_as_they_are_where_it_has_no_use(token_options, sources):
+    model = reader(**token_options)
+    model.find_singletons(sources)
+    assert model.input.singletons is None
+
+
+def test_numbered_unknown_tokens_are_unknown_ones_that_train():
+    signature = Signature(Form.TRANSDUCE, Tokens(10, 3), Tokens(10, 3))
+    model = MODELS["encoder-decoder"](signature, embedding_size=8, hidden_size=8)
+    model.find_singletons(SINGLETONS)
+    assert model.source_input.singletons.nonzero()[:, 0].tolist() == [6, 7, 9]
+    model.find_singletons([*SINGLETONS, np.array([11])])
+    assert model.source_input.singletons is None
+
+
+def test_singletons_of_the_word_column_count():
+    """Beside the word there are its characters and features."""
+    space = Columns((Tokens(10), Letters(6, 2)))
+    model = Recurrent(Signature(Form.EACH, space, Labels(3)), embedding_size=8, hidden_size=8)
+    model.find_singletons([np.stack([row, row % 6, row % 5], axis=1) for row in SINGLETONS])
+    assert model.input.words.singletons.nonzero()[:, 0].tolist() == [6, 7, 9]
+
+
+def test_training_trains_the_embedding_of_unknown_words(tmp_path):
+    """Without an option: a new word is no noise afterwards."""
+    rows = [f"word{row} {'good' if row % 2 else 'bad'},{row % 2}" for row in range(40)]
+    (tmp_path / "rare.csv").write_text("\n".join(["text,label", *rows]) + "\n")
+    settings = {"task.min_frequency": 1, "training.max_steps": 3, "model.embedding_size": 4}
+    settings |= {"model.hidden_size": 4, "training.probes": 0}
+    last = {}
+    for rate in (0.0, 0.5):
+        settings["model.unknown_rate"] = rate
+        run = seqloom.train(
+            "classify",
+            tmp_path / "rare.csv",
+            model="recurrent",
+            runs=tmp_path,
+            name=f"rate-{int(10 * rate)}",
+            settings=settings,
+        )
+        last[rate] = run.model.input.table.weight[UNKNOWN].detach().clone()
+    assert not torch.equal(last[0.0], last[0.5])
+
+
 @pytest.mark.parametrize(
     ("token_options", "says"),
     [
@@ -87,6 +169,8 @@ def test_symbol_dropout_drops_kinds_not_places():
         ({"adaptive_softmax": (29,)}, "30 tokens"),
         ({"adaptive_softmax": (8, 16)}, "at least 16"),
         ({"word_dropout": 1.0}, "word_dropout must be in"),
+        ({"unknown_rate": 1.5}, r"unknown_rate must be in \[0, 1\]"),
+        ({"unknown_rate": float("nan")}, r"unknown_rate must be in \[0, 1\]"),
         ({"spread": -0.1}, "spread must not be negative"),
     ],
 )

@@ -170,6 +170,11 @@ def test_a_stop_in_the_middle_of_an_epoch_is_exact(data, make, last):
 FAMILIES = {
     "hmm": ({"name": "language"}, {"name": "hmm", "states": 3, "restarts": 2}, {"epochs": 3}),
     "ngram": ({"name": "language"}, {"name": "ngram"}, {}),
+    "singletons": (  # words that are read as unknown at random
+        {"name": "classify", "min_frequency": 1},
+        {"name": "recurrent", "embedding_size": 4, "hidden_size": 4},
+        {"max_steps": 8, "evaluate_steps": 2, "learning_rate": 0.05, "batch_size": 8},
+    ),
     "network": (
         {"name": "forecast", "horizon": 4, "period": 1},
         {"name": "recurrent", "embedding_size": 4, "hidden_size": 4, "dropout": 0.2},
@@ -190,7 +195,9 @@ def family(data: Path, name: str) -> Recipe:
     rng = np.random.default_rng(5)
     values = [f"{value:.4f}" for value in rng.standard_normal(80).cumsum()]
     (data / "series.csv").write_text("\n".join(["value", *values]) + "\n")
-    file = "text.txt" if task["name"] == "language" else "series.csv"
+    rows = [f"word{row} {'good' if row % 2 else 'bad'},{row % 2}" for row in range(40)]
+    (data / "rare.csv").write_text("\n".join(["text,label", *rows]) + "\n")
+    file = {"language": "text.txt", "classify": "rare.csv", "forecast": "series.csv"}[task["name"]]
     return Recipe({"train": str(data / file)}, task, model, {"probes": 0, **training})
 
 

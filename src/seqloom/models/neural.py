@@ -1,7 +1,7 @@
 """Base class of neural models: torch modules trained by gradient descent."""
 
 from abc import ABC
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from ..batch import Batch, Sequences
 from ..errors import ModelError
 from ..model import Model, Weights
+from ..nn.embedding import word_embedding
 from ..nn.rnn import RNN
 from ..signature import SOURCE_SPACES, Signature
 
@@ -47,6 +48,10 @@ class Neural(nn.Module, Model, ABC):
         """The layer that gives one embedding for each input token; None if there is none."""
         modules = self._modules
         return modules.get("source_input", modules.get("input"))
+
+    def find_singletons(self, sources: Sequence[np.ndarray]) -> None:
+        if words := word_embedding(self._modules.get("source_input", self._modules.get("input"))):
+            words.find_singletons(tokens[:, 0] if tokens.ndim > 1 else tokens for tokens in sources)
 
     def class_log_probs(self, source: Sequences) -> Float[Tensor, "batch position classes"]:
         """Log-probabilities of all labels at each position; real-valued outputs as they are."""

@@ -3,8 +3,11 @@
 Here the NumPy arrays of a batch become tensors.
 """
 
+from collections.abc import Iterable
+
+import numpy as np
 import torch
-from jaxtyping import Float, Int, Shaped
+from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor, nn
 
 from ..batch import Sequences
@@ -34,6 +37,8 @@ class Embedding(nn.Module):
         self.unknowns = unknowns
         self.table = nn.Embedding(size, width, padding_idx=PAD)
         self.dropout, self.word_dropout = SequenceDropout(dropout), token_options.word_dropout
+        self.unknown_rate = token_options.unknown_rate
+        self.singletons: Bool[Tensor, " size"] | None = None  # in training, see `find_singletons`
         # Tied to the output, the embeddings are also its weights: torch's N(0, 1) is too large.
         if token_options.spread or token_options.tie_embeddings:
             nn.init.normal_(self.table.weight, std=token_options.spread or width**-0.5)
@@ -43,12 +48,31 @@ class Embedding(nn.Module):
     def forward(self, tokens: Int[Tensor, "*shape"]) -> Float[Tensor, "*shape width"]:
         if self.unknowns:
             tokens = replace_unknown(tokens, self.table.num_embeddings)
+        if self.training and self.singletons is not None:
+            sampled = torch.rand(tokens.shape) < self.unknown_rate
+            tokens = tokens.masked_fill(self.singletons[tokens] & sampled, UNKNOWN)
         vectors = self.table(tokens)
         if self.training and self.word_dropout:
             # By word type: all occurrences of a word are dropped together (Gal & Ghahramani, 2016).
             kept = torch.rand(self.table.num_embeddings) >= self.word_dropout
             vectors = vectors * (kept / (1 - self.word_dropout))[tokens][..., None]
         return self.dropout(vectors)
+
+    def find_singletons(self, sources: Iterable[Int[np.ndarray, " time"]]) -> None:
+        """Find the tokens that these training sequences have once, to be read as unknown at times.
+
+        Only where none of them is unknown: the embedding of unknown tokens has no gradient then,
+        and a new word would be read as noise.
+        """
+        size = self.table.num_embeddings
+        ids = np.concatenate([np.zeros(0, dtype=np.int64), *sources])
+        counts = np.bincount(ids, minlength=size)
+        known, unknown = np.split(counts, [size])
+        singletons = known == 1
+        singletons[: UNKNOWN + 1] = False
+        is_trained = known[UNKNOWN] > 0 or unknown.any() or not self.table.weight.requires_grad
+        is_needed = self.unknown_rate > 0 and singletons.any() and not is_trained
+        self.singletons = torch.from_numpy(singletons) if is_needed else None
 
 
 class VectorInput(nn.Module):
@@ -149,7 +173,7 @@ def _column_embedding(
     return CharEncoder(token_options.letters, part.size, width) if width else nn.Identity()
 
 
-def word_embedding(layer: nn.Module) -> Embedding | None:
+def word_embedding(layer: nn.Module | None) -> Embedding | None:
     """The word or token embedding of an input layer, if it has one."""
     if isinstance(layer, ConcatenatedEmbedding):
         return layer.words

@@ -18,6 +18,9 @@ class TokenOptions:
         freeze_embeddings: Keep the embeddings fixed in training.
         spread: Standard deviation of the initial embeddings, as 0.1; 0 is the default of the
             model.
+        unknown_rate: Probability that a token which training has only once is read as unknown, in
+            training, so that the embedding of unknown tokens is trained (Dyer et al., 2015). It
+            counts where no other training token is unknown, as with min_frequency = 1.
         word_dropout: Word dropout rate: the fraction of the vocabulary whose embeddings are zero
             in training, sampled for each batch (Gal & Ghahramani, 2016).
         adaptive_softmax: Adaptive softmax (Grave et al., 2017) for large vocabularies: the cutoffs
@@ -35,6 +38,7 @@ class TokenOptions:
     pretrained_embeddings: str = ""
     freeze_embeddings: bool = False
     spread: float = 0.0
+    unknown_rate: float = 0.25
     word_dropout: float = 0.0
     adaptive_softmax: tuple[int, ...] = ()
     letters: CharEncoderName = "none"
@@ -45,6 +49,12 @@ class TokenOptions:
     def __post_init__(self) -> None:
         if not 0 <= self.word_dropout < 1:
             raise ModelError("M124", f"word_dropout must be in [0, 1) (got {self.word_dropout:g})")
+        if not 0 <= self.unknown_rate <= 1:
+            raise ModelError(
+                "M124",
+                f"unknown_rate must be in [0, 1] (got {self.unknown_rate:g})",
+                help=["--set model.unknown_rate=0   leaves the unknown embedding as it starts"],
+            )
         if self.spread < 0:
             raise ModelError("M124", f"spread must not be negative (got {self.spread:g})")
         if self.tie_embeddings and self.adaptive_softmax:

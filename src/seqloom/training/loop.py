@@ -18,7 +18,15 @@ from ..data.loading.windows import WindowLoader
 from ..errors import ModelError, TrainingError, UsageError
 from ..evaluation.evaluate import evaluate, evenly_spaced, require_stateful
 from ..metrics import METRICS
-from ..model import EMTrained, GradientTrained, LookBackWindow, Model, Search, StatisticsTrained
+from ..model import (
+    EMTrained,
+    GradientTrained,
+    LookBackWindow,
+    Model,
+    Search,
+    StatisticsTrained,
+    UnknownTokens,
+)
 from ..signature import Form, Series
 from ..task import Task
 from .closed_form import ClosedForm
@@ -79,6 +87,8 @@ def make_learner(
     if not isinstance(model, GradientTrained):
         raise _learns_nothing(model)
     items = list(encoded)
+    if isinstance(model, UnknownTokens):
+        model.find_singletons([item.source for item in items])
     gradient = import_module(
         ".gradient_descent", __package__
     )  # torch is imported only where it is needed

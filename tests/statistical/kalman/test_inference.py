@@ -1,5 +1,7 @@
 """Kalman filter and smoother: by brute force, against statsmodels, and compiled against reference."""
 
+import functools
+import operator
 import warnings
 
 import numpy as np
@@ -10,8 +12,10 @@ from statsmodels.tsa.statespace.kalman_smoother import KalmanSmoother
 
 from seqloom.errors import ModelError
 from seqloom.statistical.kalman import compiled, inference
-from seqloom.statistical.kalman.em import e_step, m_step
+from seqloom.statistical.kalman.compiled import kalman_smoother
+from seqloom.statistical.kalman.em import e_step, e_step_of_all, m_step
 from seqloom.statistical.kalman.fit import expected_moments, log_likelihood
+from seqloom.statistical.kalman.shared import shareable, shared_smoother
 from seqloom.statistical.kalman.simulate import simulate
 from seqloom.statistical.kalman.structure import (
     FreeMatrices,
@@ -407,3 +411,56 @@ def test_an_em_iteration_against_statsmodels():
         np.testing.assert_allclose(best[:, 0], wanted, rtol=1e-6)
         left = regression.targets - best @ regression.cross[:, :1].T
         np.testing.assert_allclose(np.diag(left) / regression.count, sizes, rtol=1e-6)
+
+
+def sums_of(moments):
+    """All numbers of expected moments, by name."""
+    parts = {name: getattr(moments, name) for name in ("transition", "observation")}
+    found = {name: value for name, value in vars(moments).items() if name not in parts}
+    return found | {
+        f"{name}.{key}": v for name, part in parts.items() for key, v in vars(part).items()
+    }
+
+
+@pytest.mark.parametrize("known", [0, 2])
+@pytest.mark.parametrize(("states", "diffuse"), [(1, 1), (3, 0), (3, 2), (4, 4)])
+@pytest.mark.parametrize(("width", "full"), [(1, True), (2, False), (2, True)])
+def test_series_that_share_their_covariances(states, diffuse, width, full, known):
+    """Long and short ones, one as long as another, and one with a missing value."""
+    shape = {"states": states, "diffuse": diffuse, "width": width, "full": full, "known": known}
+    model, *_ = random_model(states + 10 * diffuse, time=3, **shape)
+    rng, dataset = np.random.default_rng(1), []
+    lengths = [400, 390, 333, 401, 400, 250, 60, 5, 3, 300]
+    for length in lengths:
+        dataset.append((rng.normal(size=(length, width)), rng.normal(size=(length, known))))
+    dataset[5][0][17, 0] = np.nan
+    can_share = shareable(model, dataset)
+    assert can_share.tolist() == [number != 5 for number in range(len(lengths))]
+    complete = [
+        series for series, is_complete in zip(dataset, can_share, strict=True) if is_complete
+    ]
+    smooth, serves = shared_smoother(model, complete)
+    assert smooth is not None and serves.tolist()[:4] == [True] * 4 and not serves[6]
+    apart = [e_step(model, *series) for series in dataset]
+    expected = sums_of(functools.reduce(operator.add, apart))
+    for name, value in sums_of(e_step_of_all(model, dataset)).items():
+        np.testing.assert_allclose(value, expected[name], rtol=1e-7, atol=1e-6, err_msg=name)
+    served = [one for one, is_served in zip(complete, serves, strict=True) if is_served]
+    means = np.concatenate([kalman_smoother(model, *series).mean for series in served])
+    np.testing.assert_allclose(smooth.means, means, rtol=1e-7, atol=1e-8)
+
+
+def test_short_series_without_a_steady_stretch_share_nothing():
+    model, *_ = random_model(3, states=3, diffuse=2, width=1, known=0)
+    rng = np.random.default_rng(1)
+    dataset = [(rng.normal(size=(length, 1)), np.zeros((length, 0))) for length in (3, 4, 5, 6, 7)]
+    smooth, serves = shared_smoother(model, dataset)
+    assert smooth is None and not serves.any()
+    expected = sums_of(functools.reduce(operator.add, [e_step(model, *one) for one in dataset]))
+    for name, value in sums_of(e_step_of_all(model, dataset)).items():
+        np.testing.assert_allclose(value, expected[name], err_msg=name)
+
+
+def test_matrices_that_change_in_time_are_not_shared():
+    model, values, inputs = random_model(1, varies=True)
+    assert not shareable(model, [(np.nan_to_num(values), inputs)] * 8).any()

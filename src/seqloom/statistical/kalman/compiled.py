@@ -113,7 +113,7 @@ def kalman_smoother(
     With `lagged` also the lag-one covariances, which the E-step of EM needs.
     """
     data = model.filter_input(values, _no_inputs(values) if inputs is None else inputs)
-    filtered = _checked(kernels("filter").forward(data, 1))
+    filtered = checked(kernels("filter").forward(data, 1))
     out: SmootherOutput = kernels("smoother").backward(data, filtered, lagged)
     count = smooth_diffuse(data, filtered, out) if filtered.diffuse_steps else out.stored
     lag = Covariances(out.lag_covariances[:count], out.which[:-1]) if lagged else None
@@ -149,14 +149,15 @@ def observation_offsets(model: StateSpace, inputs: Inputs) -> Float[np.ndarray, 
 
 def _forward(model: StateSpace, values: Values, inputs: Inputs | None, keep: int) -> FilterOutput:
     data = model.filter_input(values, _no_inputs(values) if inputs is None else inputs)
-    return _checked(kernels("filter").forward(data, keep))
+    return checked(kernels("filter").forward(data, keep))
 
 
 def _no_inputs(values: Values) -> Inputs:
     return np.zeros((len(values), 0))
 
 
-def _checked(out: FilterOutput) -> FilterOutput:
+def checked(out: FilterOutput) -> FilterOutput:
+    """The output of the filter, or an error if an innovation variance was negative."""
     if out.is_positive:
         return out
     raise ModelError(

@@ -5,12 +5,15 @@ M-step regresses states on the states before them, and observations on states. B
 the same sums give the gradient of the log-likelihood: it equals that of the expected log p(x, z).
 """
 
+import operator
 from dataclasses import dataclass, fields, replace
+from functools import reduce
 
 import numpy as np
 from jaxtyping import Float
 
 from .compiled import Inputs, SmootherResult, Values, kalman_smoother
+from .shared import Dataset, SharedSmoother, shareable, shared_smoother
 from .system import InitialDistribution, StateSpace
 
 Square = Float[np.ndarray, "_ _"]
@@ -78,6 +81,51 @@ def e_step(model: StateSpace, values: Values, inputs: Inputs) -> ExpectedMoments
         second,
         transition,
         _observation_moments(smooth, model, values, inputs) if states else transition,
+    )
+
+
+def e_step_of_all(model: StateSpace, dataset: Dataset) -> ExpectedMoments:
+    """E-step over all series; those that can share their covariances do."""
+    if not dataset:
+        raise ValueError("no series")
+    found: list[ExpectedMoments] = []
+    can_share = shareable(model, dataset)
+    if can_share.any():
+        places = np.flatnonzero(can_share).tolist()
+        smooth, serves = shared_smoother(model, [dataset[place] for place in places])
+        can_share[places] = serves
+        if smooth is not None:
+            chosen = [
+                series for series, is_shared in zip(dataset, can_share, strict=True) if is_shared
+            ]
+            found.append(_shared_moments(model, smooth, chosen))
+    rest = (series for series, is_shared in zip(dataset, can_share, strict=True) if not is_shared)
+    return reduce(operator.add, [*found, *(e_step(model, *series) for series in rest)])
+
+
+def _shared_moments(model: StateSpace, smooth: SharedSmoother, dataset: Dataset) -> ExpectedMoments:
+    """The moments of complete series that share their covariances."""
+    means, states = smooth.means, model.states
+    values, inputs = (np.concatenate(parts) for parts in zip(*dataset, strict=True))
+    early, late, one = means[~smooth.last], means[~smooth.first], np.ones((len(means), 1))
+    before = np.concatenate([early, inputs[~smooth.first], one[: len(early)]], axis=1)
+    cross, regressors = late.T @ before, before.T @ before
+    cross[:, :states] += smooth.lag_covariances
+    regressors[:states, :states] += smooth.covariances - smooth.last_covariances
+    targets = late.T @ late + smooth.covariances - smooth.first_covariances
+    rows = np.concatenate([means, inputs, one], axis=1)
+    squares = rows.T @ rows
+    squares[:states, :states] += smooth.covariances
+    matrices = stacked(model)[1], model.observation_noise
+    observed = np.ones(model.width, dtype=bool)
+    first = means[smooth.first]
+    return ExpectedMoments(
+        smooth.log_likelihood,
+        float(len(dataset)),
+        first.sum(0),
+        first.T @ first + smooth.first_covariances,
+        RegressionMoments(float(len(early)), targets, cross, regressors),
+        _pattern_moments(values, rows, squares, observed, matrices),
     )
 
 

@@ -3,14 +3,15 @@
 BFGS is the quasi-Newton method of Broyden, Fletcher, Goldfarb and Shanno (1970).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
 from ...errors import ModelError
 from .compiled import log_likelihoods
-from .em import ExpectedMoments, e_step
-from .structure import Parameters, Square, Structure
+from .em import ExpectedMoments, e_step_of_all
+from .shared import Dataset
+from .structure import Parameters, Structure
 
 Objective = Callable[[Parameters], tuple[float, Parameters]]  # the value and the gradient
 LONGEST = 5.0  # the largest change of a parameter in one step
@@ -87,9 +88,6 @@ def _update_inverse_hessian(
     return found
 
 
-Dataset = Sequence[tuple[Square, Square]]  # the values and the inputs of each series
-
-
 def log_likelihood(structure: Structure, parameters: Parameters, dataset: Dataset) -> float:
     """Log-likelihood of all series."""
     model = structure.state_space(parameters)
@@ -100,13 +98,7 @@ def expected_moments(
     structure: Structure, parameters: Parameters, dataset: Dataset
 ) -> ExpectedMoments:
     """E-step over all series."""
-    model, total = structure.state_space(parameters), None
-    for series in dataset:
-        more = e_step(model, *series)
-        total = more if total is None else total + more
-    if total is None:
-        raise ValueError("no series")
-    return total
+    return e_step_of_all(structure.state_space(parameters), dataset)
 
 
 def maximum_likelihood(

@@ -12,8 +12,10 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch: tests run side by
 import pytest
 import torch
 
+from . import suggestions
 from .shapes import Calls
 
+suggestions.watch()
 torch.set_num_threads(1)
 # The whole stack is written down for every accelerator that is not there: milliseconds, every time.
 torch.manual_seed = torch.default_generator.manual_seed
@@ -28,6 +30,15 @@ def seeded():
     Calls.test += 1
     torch.manual_seed(0)
     random.seed(0)
+
+
+@pytest.fixture(autouse=True)
+def works_as_printed():
+    """Every command that a message suggests is one that the command line accepts."""
+    suggestions.heard.clear()
+    yield
+    wrong = [found for one in suggestions.heard if (found := suggestions.complaint(one))]
+    assert not wrong, "suggested, but not accepted: " + "; ".join(wrong)
 
 
 def sentences(count: int = 60) -> list[list[str]]:

@@ -5,34 +5,31 @@ The first Ctrl-C stops after the current step and saves a checkpoint; the second
 
 import contextlib
 import os
-import shlex
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from ..data.formats.parallel_names import files_of
-from ..data.options import Data
 from ..errors import TrainingError
 from ..evaluation.evaluate import Evaluation, evaluate
-from ..experiments.ladder import ladders
 from ..metrics import METRICS, MetricValue
-from ..model import EMTrained, GradientTrained, Search
+from ..model import Search
 from ..recipe import Recipe
 from ..runs.baseline import BaselineResult, compare_with_baseline
 from ..runs.card import best_evaluation, metrics_in
+from ..runs.names import run_argument
 from ..runs.record import Record, read_record
-from ..runs.run import RUNS, Run
+from ..runs.run import Run
 from ..runs.splits import unknown_label_note, with_known_labels
 from ..runs.train import Callback, new_run_folder, resume, train_into
 from ..training.events import Event
 from .loading import impossible_note
 from .progress import TrainingProgress, progress_for
+from .suggestions import improve
 from .terminal import duration, mark, plural, say
 
 STOPPING = "Stopping after this step… (Ctrl-C again to quit now without saving)"
@@ -194,7 +191,8 @@ class Outcome:
         lines += [f"  {title:<{room}}  {value}" for title, value in rows]
         if self.test is not None:
             count = len(self.test.examples)
-            lines.append(f"  on {count:,} held-out examples, 95 % confidence intervals in brackets")
+            examples = plural(count, "held-out example")
+            lines.append(f"  on {examples}, 95 % confidence intervals in brackets")
             lines += [f"  {note}" for note in impossible_note(self.test)]
         if self.baseline is not None:
             lines.append(f"  baseline: {self.baseline.words()}")
@@ -266,47 +264,6 @@ class Session:
             stop = SignalStop(progress.announce)
             with stop.listening(), _advised(folder):
                 yield stop, Callback(lambda event: _update(event, stop, progress), stop.should_stop)
-
-
-def run_argument(folder: Path) -> str:
-    """The name of a run as an argument of a command: its name, or the path of its folder."""
-    usual = Path(os.environ.get("SEQLOOM_RUNS") or RUNS)
-    return folder.name if folder.parent == usual else shlex.quote(str(folder))
-
-
-def improve(run: Run, record: Record) -> str:
-    """What to do about a model that is not better than the baseline, as a command."""
-    best, task = record.best or {}, run.recipe.task["name"]
-    is_gradual = isinstance(run.model, GradientTrained | EMTrained)
-    if is_gradual and best and best["step"] == record.events[-1]["step"]:
-        again = f"seqloom train --resume {run_argument(run.folder)}"
-        return f"it was still improving; train longer:  {again} {_longer(run.recipe, best)}"
-    if task in ladders() and run.recipe.data.get("train"):
-        given = " ".join(["seqloom ladder", task, *data_arguments(run.recipe)])
-        return f"try other models:  {given}"
-    return "try other models:  seqloom models"
-
-
-def _longer(recipe: Recipe, last: Mapping[str, Any]) -> str:
-    """The settings with which a finished run goes on: without its limit, or twice the passes."""
-    if recipe.training.get("max_steps"):
-        return "--set training.max_steps=0"
-    if recipe.training.get("max_time"):
-        return "--set training.max_time=''"
-    return f"--set training.epochs={2 * ceil(last['epoch'])}"
-
-
-def data_arguments(recipe: Recipe) -> list[str]:
-    """The training file of a recipe, and how it is read, as arguments of a command."""
-    usual, given = Data(), recipe.data
-    named = {name: given.get(name, "") for name in ("format", "encoding", "columns")}
-    read = [
-        f"--{name} {shlex.quote(str(value))}"
-        for name, value in named.items()
-        if value and value != getattr(usual, name)
-    ]
-    read += ["--skip-bad"] * bool(given.get("skip_bad"))
-    return [*map(shlex.quote, map(str, files_of(given["train"]))), *read]
 
 
 def training_failed(failed: Mapping[str, list[str]], command: str, folder: Path) -> TrainingError:

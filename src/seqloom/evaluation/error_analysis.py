@@ -1,7 +1,7 @@
 """Error analysis: most confident mistakes, and error rates by length, label and known tokens."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -144,6 +144,18 @@ _KNOWN = {
 }
 
 
+def mistake_metric(task: Task, measured: Iterable[str]) -> str | None:
+    """The first metric that says which predictions are mistakes; None where none are."""
+    if task.form in (Form.FORECAST, Form.NEXT):
+        return None
+    shares = (name for name in measured if METRICS[name].percent and METRICS[name].aim is None)
+    return next(shares, None)
+
+
+def _are_ratios(tallies: Iterable[Tally]) -> bool:
+    return all(isinstance(tally, Ratio) for tally in tallies)
+
+
 def _answered(score: Evaluation) -> Iterator[tuple[Any, ExamplePrediction]]:
     for example, answer in zip(score.examples, score.predictions, strict=True):
         if answer is not None:
@@ -161,20 +173,16 @@ def _is_wrong(task: Task, score: Evaluation) -> Callable[[int], bool]:
             "errors need predictions with a right answer; this is a language model",
             help=["seqloom score RUN --file FILE   shows the surprisal of each token"],
         )
-    names = [
-        name
-        for name, tallies in score.tallies.items()
-        if METRICS[name].percent
-        and METRICS[name].aim is None
-        and all(isinstance(tally, Ratio) for tally in tallies)
-    ]
-    if not names:
+    name = mistake_metric(
+        task, [name for name, tallies in score.tallies.items() if _are_ratios(tallies)]
+    )
+    if name is None:
         raise UsageError(
             "U110",
             "the predictions of this run are real numbers, which are neither right nor wrong",
             help=["seqloom evaluate RUN   shows how large their errors are"],
         )
-    tallies, lower = score.tallies[names[0]], METRICS[names[0]].lower_is_better
+    tallies, lower = score.tallies[name], METRICS[name].lower_is_better
     answered = list(_answered(score))
 
     def judge(number: int) -> bool:

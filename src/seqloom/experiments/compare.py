@@ -175,7 +175,7 @@ def _about(metric: Metric) -> dict[str, Any]:
 
 def too_few() -> UsageError:
     """The error for fewer than two runs."""
-    return UsageError("U010", "compare needs at least two runs", help=["seqloom runs lists them"])
+    return UsageError("U010", "compare needs at least two runs", help=["seqloom runs   lists them"])
 
 
 def _evaluated(run: Run, test_set: TestSet, search: Search, tell: Tell) -> Evaluation:

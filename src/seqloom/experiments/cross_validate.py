@@ -18,7 +18,8 @@ from typing import Any
 
 from ..errors import UsageError
 from ..recipe import Recipe
-from ..runs.run import EVENTS, RUNS
+from ..runs.names import RUNS
+from ..runs.run import EVENTS
 from ..runs.splits import FILES, Parts, count_repeats, read_parts
 from ..runs.train import recipe_by_name
 from ..task import Task

@@ -31,7 +31,7 @@ from ..config import as_strings
 from ..errors import UsageError, nearest, unknown
 from ..models import MODELS
 from ..recipe import SHIPPED, Recipe, Table
-from ..runs.run import RUNS
+from ..runs.names import RUNS
 from ..runs.splits import read_parts
 from ..training.checkpoints import locked, write_whole
 from ..training.options import Training

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import UsageError
+from ..runs.names import run_argument
 from ..runs.run import EVENTS
 from ..training.events import read_events
 from .results import RunResult, read_result
@@ -178,7 +179,7 @@ def queue_folder(name: str, stem: str, runs: Path, *, word: str, resume: str) ->
             raise UsageError(
                 "U009",
                 f"there is a folder called {name!r} already",
-                help=[f"{resume} {name}   resume {word}", "--name ANOTHER"],
+                help=[f"{resume} {run_argument(runs / name)}   resume {word}", "--name ANOTHER"],
             )
         return runs / name
     number = 1

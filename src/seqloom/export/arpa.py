@@ -7,7 +7,8 @@ from ..data.text.vocabulary import Vocabulary
 from ..errors import DataError, ModelError
 from ..models.ngram import NGram
 from ..recipe import Recipe
-from ..runs.run import RUNS, Run
+from ..runs.names import RUNS
+from ..runs.run import Run
 from ..runs.train import save_converted
 from ..signature import Form, Signature
 from ..statistical.ngram.arpa import format_arpa, read_arpa

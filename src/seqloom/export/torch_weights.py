@@ -11,7 +11,8 @@ from torch import Tensor, nn
 from ..errors import DataError, MachineError, ModelError, UsageError
 from ..model import Model
 from ..nn.rnn import RNN
-from ..runs.run import RUNS, TASK, Run
+from ..runs.names import RUNS
+from ..runs.run import TASK, Run
 from ..runs.split_record import copy_record
 from ..runs.train import save_converted
 from ..training.checkpoints import refuse_existing, unreadable, write_whole

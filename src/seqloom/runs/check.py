@@ -28,6 +28,7 @@ from ..recipe import Recipe
 from ..task import Task
 from ..tasks import TASKS
 from .infer_task import guess_task
+from .names import file_argument
 
 # Roles whose values come from a closed set.
 _LABELS = {"label", "tag"}
@@ -296,7 +297,7 @@ def _next(
         if value != default and not remedy.startswith(f"--{name}")
     ]
     given += ["--skip-bad"] * settings.skip_bad + [remedy] * bool(remedy)
-    file = shlex.quote(str(report.path))
+    file = file_argument(report.path)
     if error is not None:
         return " ".join(["seqloom check", file, *given]) if remedy else ""
     chosen = report.suggested | dict(options)

@@ -25,6 +25,7 @@ from ..errors import ModelError, SeqloomError, UsageError
 from ..recipe import Recipe
 from ..training.checkpoints import cannot_write, flush, locked, make_folder, write_whole
 from ..training.events import first_wrong_line
+from .names import run_argument
 from .run import CARD, EVENTS, RECIPE, TASK, WEIGHTS, load
 from .split_record import SPLIT, SplitRecord
 from .train import new_folder
@@ -47,7 +48,7 @@ def pack(folder: Path, file: IO[bytes], name: str = "") -> None:
             raise ModelError(
                 "M113",
                 f"{folder / part} is missing or damaged",
-                help=["train it first:  seqloom train --resume RUN"],
+                help=[f"train it first:  seqloom train --resume {run_argument(folder)}"],
             )
     name = name or folder.resolve().name
     with zipfile.ZipFile(file, "w") as archive:

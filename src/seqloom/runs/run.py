@@ -59,10 +59,10 @@ from ..training.events import read_events
 from ..views import AttributionView, GateStatisticsView, GradientFlowView, View
 from .compatibility import require_compatible
 from .file_predictions import FilePredictions, input_file, predict_file
+from .names import RUNS, run_argument
 from .split_record import parts_of_run, record_of_run, refuse_split_options
 from .splits import Parts, with_known_labels
 
-RUNS = Path("runs")
 WEIGHTS, CHECKPOINT = Path("weights.safetensors"), Path("checkpoint") / "last.safetensors"
 RECIPE, TASK, EVENTS, CARD = "recipe.toml", "task.json", "events.jsonl", "card.md"
 
@@ -497,7 +497,7 @@ def wrong_task(run: Run, verb: str) -> ModelError:
     return ModelError(
         "M110",
         f"{run.folder} is a {task} run; {verb!r} is for another task",
-        help=[f"seqloom {run.task.verb} {run.name} …"],
+        help=[f"seqloom {run.task.verb} {run_argument(run.folder)} …"],
     )
 
 

@@ -21,6 +21,7 @@ from ..data.options import Data
 from ..errors import DataError, ModelError, SeqloomError, UsageError
 from ..task import Task
 from ..training.checkpoints import load_arrays, save_arrays
+from .names import run_argument
 from .splits import FILES, Parts, file_parts, fingerprint, read_parts
 
 Hashes = UInt64[np.ndarray, " _"]
@@ -169,7 +170,7 @@ def parts_of_run(folder: Path, task: Task, data: Data, before: Mapping[str, str]
     if record is not None:
         parts = record.parts(task, data)
         if len(record.test) and not parts.test:
-            raise _all_gone(name, "test", len(record.test))
+            raise _all_gone(folder, "test", len(record.test))
     else:
         # Folds kept equal examples together then, whether overlap was allowed or not.
         parts = read_parts(task, replace(data, allow_overlap=False) if data.folds else data)
@@ -188,7 +189,7 @@ def parts_to_resume(folder: Path, task: Task, data: Data, before: Mapping[str, s
     """The parts of a run that is trained on: nothing that was held out is in training."""
     parts = parts_of_run(folder, task, data, before)
     if not parts.train:
-        raise _all_gone(folder.name, "validation", 0)
+        raise _all_gone(folder, "validation", 0)
     return parts
 
 
@@ -263,14 +264,14 @@ def _blocks_of(lines: Hashes, width: int) -> Hashes:
     return found
 
 
-def _all_gone(name: str, part: str, count: int) -> DataError:
+def _all_gone(folder: Path, part: str, count: int) -> DataError:
     number = f"{count:,} " * bool(count)
     return DataError(
         "D165",
-        f"none of the {number}{part} examples of {name} are in its data any more",
+        f"none of the {number}{part} examples of {folder.name} are in its data any more",
         notes=["Others may be examples that it was trained on."],
         help=[
-            f"seqloom evaluate {name} FILE   evaluates it on another file",
+            f"seqloom evaluate {run_argument(folder)} FILE   evaluates it on another file",
             "restore the data file, or train a new run",
         ],
     )

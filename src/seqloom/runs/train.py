@@ -38,13 +38,14 @@ from ..training.events import Event, EventLog, read_events
 from ..training.learner import Snapshot
 from ..training.loop import Trainer, fit, make_learner
 from .card import card
+from .names import RUNS, run_argument
 from .resume_checks import (
     GOOD_CHECKPOINT,
     last_checkpoint,
     refuse_task_options,
     require_same_model,
 )
-from .run import CARD, CHECKPOINT, EVENTS, RECIPE, RUNS, TASK, WEIGHTS, Run, load, read_task
+from .run import CARD, CHECKPOINT, EVENTS, RECIPE, TASK, WEIGHTS, Run, load, read_task
 from .split_record import SplitRecord, parts_to_resume, refuse_split_options
 from .splits import (
     FILES,
@@ -282,7 +283,7 @@ def _refuse_taken(folder: Path) -> None:
         raise UsageError(
             "U009",
             f"there is a run called {name!r} already",
-            help=[f"seqloom train --resume {name}   resume it", "--name ANOTHER"],
+            help=[f"seqloom train --resume {run_argument(folder)}   resume it", "--name ANOTHER"],
         )
 
 

@@ -128,7 +128,7 @@ class SecurityMiddleware:
             "a token is required",
             status=401,
             help=[
-                "open the URL that seqloom studio has printed",
+                "open the URL that the studio has printed",
                 "programs send the header  Authorization: Bearer TOKEN",
             ],
         )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...data.text.files import is_file
 from ...errors import UsageError
+from ...runs.names import run_argument
 from ...runs.record import to_json
 from ..loading import load_run
 from ..terminal import plural, say, show
@@ -105,7 +106,8 @@ def _from_arpa(args: argparse.Namespace) -> int:
     if not args.quiet:
         unit, order = new.recipe.task["tokens"], new.recipe.model["order"]
         say(f"{new.name} predicts {unit} by n-grams of order {order}.")
-        say(f"Next: seqloom evaluate {new.name} FILE    seqloom generate {new.name}")
+        name = run_argument(new.folder)
+        say(f"Next: seqloom generate {name}    seqloom evaluate {name} FILE")
     return 0
 
 
@@ -149,7 +151,8 @@ def _into_run(args: argparse.Namespace) -> int:
         ignored = _ignored_note(weights.others)
         say(f"{new.name} is {old.name} with the weights of {path.name}{ignored}.")
         say(f"note: {mismatch}")
-        say(f"Next: seqloom evaluate {new.name}    seqloom train --resume {new.name}")
+        name = run_argument(new.folder)
+        say(f"Next: seqloom evaluate {name}    seqloom train --resume {name}")
     return 0
 
 

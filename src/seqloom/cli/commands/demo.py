@@ -17,10 +17,11 @@ from ...examples import EXAMPLES, Example
 from ...examples.real import pronunciations
 from ...metrics import METRICS
 from ...recipe import Recipe
+from ...runs.names import RUNS, file_argument, run_argument
 from ...runs.record import read_record, to_json
-from ...runs.run import RECIPE, RUNS, Run, load
+from ...runs.run import RECIPE, Run, load
 from ...training.checkpoints import write_whole
-from ..session import Outcome, Session, run_argument, shown_interval
+from ..session import Outcome, Session, shown_interval
 from ..terminal import can_show, count, duration, mark, say, show, table, width
 
 
@@ -28,7 +29,8 @@ class BackgroundTraining:
     """A `seqloom train` in a subprocess; when stopped, it saves a checkpoint."""
 
     def __init__(self, recipe: Recipe, folder: Path, notes: Path) -> None:
-        self.name, self._log = folder.name, notes / f"{folder.name}.log"
+        self.name, self._folder = folder.name, folder
+        self._log = notes / f"{folder.name}.log"
         file = notes / f"{folder.name}.toml"
         write_whole(file, recipe.to_toml().encode())
         what = (
@@ -53,7 +55,7 @@ class BackgroundTraining:
                 "T140",
                 f"{self.name} could not be trained",
                 notes=messages[-6:],
-                help=[f"seqloom train --resume {self.name}   resumes it alone"],
+                help=[f"seqloom train --resume {run_argument(self._folder)}   resumes it alone"],
             )
 
     def stop(self) -> None:
@@ -378,7 +380,8 @@ def _seqloom() -> str:
 
 def _again(args: argparse.Namespace) -> str:
     """The command that resumes a demo that was stopped."""
-    return "seqloom demo" if args.runs_dir == RUNS else f"seqloom demo --runs-dir {args.runs_dir}"
+    runs = "" if args.runs_dir == RUNS else f" --runs-dir {file_argument(args.runs_dir)}"
+    return f"seqloom demo{runs}"
 
 
 def _indented(lines: list[str]) -> list[str]:

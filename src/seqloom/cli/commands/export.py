@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from ...errors import UsageError
+from ...runs.names import file_argument
 from ...runs.record import to_json
 from ...runs.run import find
 from ..loading import load_run
@@ -51,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     show(str(args.output))
     if not args.quiet and kind == ZIP:
         say(f"sha256 {facts['sha256']}")
-        say(f"seqloom import {args.output}   imports it on any computer")
+        say(f"Next: seqloom import {file_argument(args.output)}   imports it on any computer")
     elif not args.quiet:
         say(f'ctranslate2.Translator("{args.output}", compute_type="int8")')
         say("  .translate_batch([TOKENS, …])   lists of tokens without </s>; float32 by default")

@@ -15,10 +15,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Import the run, and print its folder and the next command."""
+    from ...runs.names import run_argument
     from ...runs.package import unpack
 
     imported = unpack(args.file, args.runs_dir, args.name)
     show(to_json({"path": str(imported), "from": str(args.file)}) if args.json else str(imported))
     if not args.json and not args.quiet:
-        say(f"seqloom show {imported.name}   shows all about it")
+        say(f"Next: seqloom show {run_argument(imported)}   shows all about it")
     return 0

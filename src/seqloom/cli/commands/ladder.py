@@ -11,13 +11,14 @@ from ...experiments.ladder import find_ladder, ladder_of, ladders, prepare, trai
 from ...experiments.queue import QueueCallback
 from ...experiments.results import LadderResult, RunResult
 from ...metrics import METRICS
+from ...runs.names import run_argument
 from ...runs.record import shown_bytes, to_json
-from ...tasks import TASKS
 from ...training.events import Event
 from ..arguments import add_data_options, add_file, add_split_files, data_settings, split_settings
 from ..loading import say_notes
 from ..progress_ladder import progress_for
-from ..session import SignalStop, run_argument, shown_interval, training_failed
+from ..session import SignalStop, shown_interval, training_failed
+from ..suggestions import folder_arguments, prediction_with
 from ..terminal import count, duration, mark, plural, say, show, table
 
 STOPPING = "Stopping after this step… (Ctrl-C again to quit at once)"
@@ -173,7 +174,7 @@ def _say_next(came: LadderResult) -> None:
     best = came.best()
     if best is None:
         return
-    say(f"Next: seqloom {TASKS[came.task].verb} {run_argument(best.folder)}")
+    say(f"Next: {prediction_with(best.folder)}")
     others = [rung.folder for rung in came.rungs if rung is not best][-1:]
     if others:
-        say(f"      seqloom compare {run_argument(best.folder)} {run_argument(others[0])}")
+        say(f"      seqloom compare {folder_arguments([best.folder, others[0]])}")

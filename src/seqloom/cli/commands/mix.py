@@ -7,7 +7,7 @@ from ...experiments.ensemble import MixtureResult, mix_runs
 from ...runs.record import to_json
 from ...runs.run import Run
 from ..loading import ProgressLine, load_run, say_notes
-from ..session import run_argument
+from ..suggestions import folder_arguments, prediction_command
 from ..terminal import plural, say, show, table
 
 
@@ -41,8 +41,8 @@ def run(args: argparse.Namespace) -> int:
         show(str(made.run.folder))
     else:
         show("\n".join(_lines(made, first, second)))
-        say(f"Next: seqloom {made.run.task.verb} {run_argument(made.run.folder)}")
-        three = " ".join(run_argument(run.folder) for run in (first, second, made.run))
+        say(f"Next: {prediction_command(made.run.folder, made.run.recipe, made.run.task)}")
+        three = folder_arguments([run.folder for run in (first, second, made.run)])
         say(f"      seqloom compare {three}")
     return 0
 

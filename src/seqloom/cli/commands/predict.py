@@ -24,6 +24,7 @@ from ...model import Search
 from ...prediction import SearchTree
 from ...runs.answer import answer_as_dict, as_dict, has_labels, has_probability
 from ...runs.file_predictions import FilePredictions, predict_file
+from ...runs.names import file_argument
 from ...runs.record import to_json
 from ...runs.run import Run, wrong_task
 from ...signature import END, UNKNOWN, Columns, Form, Tokens
@@ -300,7 +301,9 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(
             "U318",
             f"a file of series needs {run.task.verb}; predict reads one typed series per line",
-            help=[f"seqloom {run.task.verb} {args.run} {args.inputs[0]}"],
+            help=[
+                f"seqloom {run.task.verb} {file_argument(args.run)} {file_argument(args.inputs[0])}"
+            ],
         )
     search = replace(_constrained(run, search, args), probabilities=has_labels(run.task))
     search.validate_for(run.model.signature)

@@ -84,4 +84,4 @@ def _say_none(folder: Path, task: str | None, records: list[Record]) -> None:
         others = sorted({record.task for record in records})
         say(f"No runs of {task} in {folder}; there are runs of: {', '.join(others)}")
     else:
-        say(f"No runs in {folder} yet.\nNext: seqloom demo, or  seqloom train TASK FILE")
+        say(f"No runs in {folder} yet.\nNext: seqloom demo   or  seqloom train TASK FILE")

@@ -75,9 +75,11 @@ def _recipe(args: argparse.Namespace) -> Recipe:
 def _kept(recipe: Recipe, args: argparse.Namespace) -> "GaussianHMM":
     """The model of a new run, trained on the training part of the series."""
     from ..session import Session
+    from ..suggestions import prediction_command
 
     outcome = Session(Path(args.runs_dir), quiet=args.quiet).train(recipe, args.name)
-    say(f"saved as {outcome.run.name}:  seqloom forecast {outcome.run.name} {args.file}")
+    run = outcome.run
+    say(f"saved as {run.name}:  {prediction_command(run.folder, run.recipe, run.task)}")
     return cast("GaussianHMM", outcome.run.model)
 
 

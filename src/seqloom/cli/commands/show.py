@@ -9,11 +9,13 @@ from typing import Any
 from ...config import with_defaults
 from ...metrics import METRICS
 from ...runs.card import metrics_in
+from ...runs.names import run_argument
 from ...runs.record import Record, read_record, shown_bytes, shown_metric, to_json
 from ...runs.run import CARD, find
 from ...runs.splits import FILES
 from ...tasks import TASKS
 from ...training.options import Training
+from ..suggestions import prediction_with
 from ..terminal import can_show, duration, mark, plural, say, show, table, width
 
 MOST_EVALUATIONS = 12
@@ -148,8 +150,8 @@ def _card(record: Record) -> str | None:
 def _say_next(record: Record) -> None:
     if record.state in ("stopped", "vanished"):
         why = "its process was killed" if record.state == "vanished" else "it was stopped"
-        say(f"Next: seqloom train --resume {record.name}   ({why})")
+        say(f"Next: seqloom train --resume {run_argument(record.folder)}   ({why})")
         return
     if record.state == "finished" and record.task in list(TASKS):  # a file is not run for its verb
-        verb = TASKS[record.task].verb
-        say(f"Next: seqloom {verb} {record.name} …    seqloom evaluate {record.name} FILE")
+        say(f"Next: {prediction_with(record.folder)}")
+        say(f"      seqloom evaluate {run_argument(record.folder)}")

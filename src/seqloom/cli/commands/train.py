@@ -3,7 +3,6 @@
 import argparse
 import sys
 from pathlib import Path
-from shlex import quote
 from typing import Any
 
 from ...config import with_defaults
@@ -13,19 +12,19 @@ from ...errors import UsageError, nearest
 from ...experiments.cross_validate import PLAN, folder_of_folds, newest_folds
 from ...metrics import METRICS
 from ...recipe import Recipe, shipped
+from ...runs.names import file_argument
 from ...runs.record import to_json
 from ...runs.run import RECIPE, find, run_folders
 from ...runs.train import recipe_by_name
-from ...signature import Form
-from ...task import Task
 from ...tasks import TASKS
 from ..arguments import add_data_options, add_file, add_split_files, data_settings, split_settings
 from ..loading import say_notes
-from ..session import Outcome, Session, run_argument, shown_interval
-from ..terminal import count, duration, heading, plural, say, show, table, visible
+from ..session import Outcome, Session, shown_interval
+from ..suggestions import folder_arguments, prediction_command
+from ..terminal import count, duration, heading, plural, say, show, table
 from .train_folds import add_repetitions, repetitions_from, resume_repeatedly, train_repeatedly
 
-LONGEST_EXAMPLE = 40
+EXAMPLES = 20  # of the test set, of which the shortest is suggested as an input
 MOST_METRICS = 2  # so that the names of runs fit
 
 
@@ -210,8 +209,8 @@ def _known_recipe(name: str, file: str) -> Recipe:
             "U001",
             f"{name} is not a recipe: give the task first",
             help=[
-                f"seqloom train TASK {quote(name)}   TASK is one of: {', '.join(TASKS)}",
-                f"seqloom check {quote(name)}   suggests a task",
+                f"seqloom train TASK {file_argument(name)}   TASK is one of: {', '.join(TASKS)}",
+                f"seqloom check {file_argument(name)}   suggests a task",
             ],
         )
     near = nearest(name, [*TASKS, *shipped()])
@@ -290,22 +289,8 @@ def _compared(outcomes: list[Outcome]) -> list[str]:
 
 def _say_next(outcomes: list[Outcome]) -> None:
     """Print the commands to try next."""
-    runs = [run_argument(outcome.run.folder) for outcome in outcomes]
-    say(f"Next: seqloom {outcomes[-1].run.task.verb} {runs[-1]}{_question(outcomes[-1])}")
-    if len(outcomes) > 1:
-        say(f"      seqloom compare {' '.join(runs)}")
-    else:
-        say(f"      seqloom show {runs[-1]}")
-
-
-def _question(outcome: Outcome) -> str:
-    """A short example of the test set, as an argument."""
-    task: Task = outcome.run.task
-    if task.form is Form.FORECAST:
-        return f" {quote(str(outcome.run.recipe.data['train']))}"
-    if task.form is Form.NEXT or outcome.test is None:
-        return "" if task.form is Form.NEXT else ' "…"'
-    shown = [task.show_question(example) for example in outcome.test.examples[:20]]
-    shortest = min(shown, key=len)
-    is_handy = len(shortest) <= LONGEST_EXAMPLE and visible(shortest) == shortest
-    return f" {quote(shortest)}" if is_handy else ' "…"'
+    last, folders = outcomes[-1], [outcome.run.folder for outcome in outcomes]
+    tested = last.test.examples[:EXAMPLES] if last.test else ()
+    say(f"Next: {prediction_command(last.run.folder, last.run.recipe, last.run.task, tested)}")
+    what = "compare" if len(folders) > 1 else "show"
+    say(f"      seqloom {what} {folder_arguments(folders)}")

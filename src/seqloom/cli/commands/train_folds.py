@@ -8,17 +8,21 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import UsageError
+from ...evaluation.error_analysis import mistake_metric
 from ...experiments.cross_validate import Repetitions, prepare, run_folds
 from ...experiments.queue import QueueCallback
 from ...experiments.results import CrossValidationResult, RunResult
 from ...metrics import METRICS, MetricValue
 from ...metrics.bootstrap import Mean
 from ...recipe import Recipe
+from ...runs.names import run_argument
 from ...runs.record import to_json
+from ...runs.run import RECIPE
 from ...training.events import Event
 from ..loading import say_notes
 from ..progress_ladder import progress_for
-from ..session import SignalStop, run_argument, shown_interval, training_failed
+from ..session import SignalStop, shown_interval, training_failed
+from ..suggestions import prediction_with
 from ..terminal import duration, heading, plural, say, show, table
 
 STOPPING = "Stopping after this step… (Ctrl-C again to quit at once)"
@@ -99,8 +103,17 @@ def _fold(folder: Path, args: argparse.Namespace) -> int:
     if came.failed:
         raise training_failed(came.failed, "train", came.folder)
     if not (args.json or args.quiet):
-        say(f"Next: seqloom errors {run_argument(came.runs[0].folder)}")
+        say(f"Next: {_next(came.runs[0])}")
     return 0
+
+
+def _next(run: RunResult) -> str:
+    """The command that lists the errors of a run, or uses it where none can be listed."""
+    task = Recipe.read(run.folder / RECIPE).build_task()
+    is_listed = mistake_metric(task, run.measured) is not None
+    return (
+        f"seqloom errors {run_argument(run.folder)}" if is_listed else prediction_with(run.folder)
+    )
 
 
 def _progress(folder: Path, quiet: bool) -> Any:

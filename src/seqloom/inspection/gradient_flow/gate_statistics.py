@@ -47,7 +47,7 @@ def gate_statistics(model: Model, batches: Sequence[Batch], name: str) -> GateSt
         raise ModelError(
             "M114",
             f"{name} has no gates",
-            help=["cells with gates: seqloom explain recurrent lists them"],
+            help=["seqloom explain recurrent   lists the cells, of which most have gates"],
         )
     stacks = {_layer_of(path)[0] for path, _ in counts}
     gates = [

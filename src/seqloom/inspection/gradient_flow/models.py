@@ -99,7 +99,7 @@ def _choose(model: Model, name: str, number: int) -> _ChosenLayer:
         raise ModelError(
             "M125",
             f"{name} has no recurrent layer, so no gradient goes through time in it",
-            help=["choose a run of a recurrent model: seqloom models lists them"],
+            help=["choose a run of a recurrent model", "seqloom runs   lists the runs"],
         )
     layers = [layer for layer in stack.layers if isinstance(layer, RNNLayer)]
     if not 0 <= number <= len(layers):

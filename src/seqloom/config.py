@@ -20,11 +20,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, is_dataclass, replace
 from functools import cache
 from importlib import import_module
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from traceback import extract_tb
+from types import ModuleType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
-from .errors import UsageError, nearest, unknown
+from .errors import Place, UsageError, nearest, unknown
 
 NAMES: dict[Any, str] = {
     int: "a whole number",
@@ -244,17 +245,34 @@ class Registry(Mapping[str, type[T]]):
 def _from_file(name: str) -> type[T]:
     """A class from a user's Python file, as named in a recipe."""
     file, kind = name.rsplit(":", 1)
-    spec = None
-    with contextlib.suppress(OSError, ValueError):  # too long for a name, or with a NUL character
-        spec = spec_from_file_location(Path(file).stem, file) if Path(file).is_file() else None
-    if spec is None or spec.loader is None:
-        raise UsageError("U003", f"cannot find the Python file {_shown(file)}")
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
+    try:
+        source = Path(file).read_bytes()
+    except (OSError, ValueError) as error:  # gone, too long for a name, or with a NUL character
+        raise UsageError("U003", f"cannot find the Python file {_shown(file)}") from error
+    module = ModuleType(Path(file).stem)
+    module.__file__ = file
+    try:  # from its source, never from a cache of bytecode, which could be of other source
+        exec(compile(source, file, "exec"), module.__dict__)  # noqa: S102 - the user's own file
+    except Exception as error:
+        raise _failed(file, error) from error
     if not isinstance(getattr(module, kind, None), type):
         raise UsageError("U003", f"{file} has no class {kind!r}")
     found: type[T] = getattr(module, kind)
     return found
+
+
+def _failed(file: str, error: Exception) -> UsageError:
+    """The error for a Python file that cannot be run, with its line."""
+    lines = [one.lineno for one in extract_tb(error.__traceback__) if one.filename == file]
+    line = error.lineno if isinstance(error, SyntaxError) else lines[-1] if lines else None
+    return UsageError(
+        "U003",
+        f"{file} cannot be run: {type(error).__name__}: {error}",
+        place=Place(file, line),
+        help=["a file that imports others of yours: add their folder to PYTHONPATH"]
+        if isinstance(error, ImportError)
+        else (),
+    )
 
 
 MAX_DEPTH = 32  # of tables and lists in each other; a recipe needs three

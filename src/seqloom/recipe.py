@@ -12,7 +12,7 @@ import math
 import re
 import tomllib
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -66,7 +66,9 @@ class Recipe:
         except ValueError as error:
             raise UsageError("U004", f"{path} is not a TOML file: {error}") from error
         recipe = cls.of_tables(tables, str(path))
-        return recipe.with_files(lambda name: path.parent / name)
+        return recipe.with_files(lambda name: path.parent / name).with_code(
+            lambda file: path.parent / file if (path.parent / file).is_file() else file
+        )
 
     @classmethod
     def of_tables(cls, tables: Mapping[str, Any], file: str) -> "Recipe":
@@ -99,7 +101,7 @@ class Recipe:
     @property
     def model_name(self) -> str:
         """The name of the model, or the shortcut by which it was chosen, such as lstm."""
-        return self.shortcut or str(self.model.get("name", ""))
+        return self.shortcut or without_folder(str(self.model.get("name", "")))
 
     def with_settings(self, settings: Mapping[str, Any]) -> "Recipe":
         """The recipe with `table.key` settings applied."""
@@ -124,6 +126,19 @@ class Recipe:
                     require_possible_name(file)
                     tables[table][name] = name_of([place(str(one)) for one in files_of(file)])
         return self._with(tables)
+
+    def code_files(self) -> list[Path]:
+        """The Python files of the user that have the task, the model, or a part of a model."""
+        return [Path(name.rpartition(":")[0]) for name in _classes_in_files(self)]
+
+    def with_code(self, place: Callable[[Path], Path]) -> "Recipe":
+        """The recipe with every Python file mapped by `place`."""
+        return replace(self, task=_with_code(self.task, place), model=_with_code(self.model, place))
+
+    def summary(self) -> str:
+        """The model and the task in one sentence."""
+        model, task = (without_folder(str(table["name"])) for table in (self.model, self.task))
+        return f"Model {model}, task {task}."
 
     def _with(self, tables: Mapping[str, Table]) -> "Recipe":
         """The recipe with these tables."""
@@ -199,7 +214,7 @@ def _new_model(table: Table, notes: list[str]) -> Table:
     """A [model] table, and those of its component models, under current names."""
     table = {k: _new_model(v, notes) if isinstance(v, dict) else v for k, v in table.items()}
     name = str(table.get("name", ""))
-    if ".py:" in name:  # a user-defined class has its own options
+    if CODE in name:  # a user-defined class has its own options
         return table
     for rule in _old_names()["models"]:
         where = rule.get("where", {})
@@ -293,6 +308,37 @@ def _signature_of(task: Table) -> Signature:
 def shipped() -> dict[str, Path]:
     """The recipes shipped with Seqloom, by name."""
     return {path.stem: path for path in sorted(SHIPPED.glob("*.toml"))}
+
+
+CODE = ".py:"  # a name with it is a class in a Python file: model.py:Model
+
+
+def without_folder(name: str) -> str:
+    """A name of a task or model; of a class in a Python file without the folder of the file."""
+    return Path(name).name if CODE in name else name
+
+
+def _classes_in_files(recipe: Recipe) -> list[str]:
+    """The names of all classes in Python files, each once."""
+    names = [name for table in (recipe.task, recipe.model) for name in _names(table)]
+    return list(dict.fromkeys(name for name in names if CODE in name))
+
+
+def _names(table: Table) -> Iterator[str]:
+    """The name of a table, and those of the tables in it."""
+    if isinstance(name := table.get("name"), str):
+        yield name
+    for value in table.values():
+        if isinstance(value, dict):
+            yield from _names(value)
+
+
+def _with_code(table: Table, place: Callable[[Path], Path]) -> Table:
+    found = {key: _with_code(v, place) if isinstance(v, dict) else v for key, v in table.items()}
+    if isinstance(name := table.get("name"), str) and CODE in name:
+        file, _, kind = name.rpartition(":")
+        found["name"] = f"{place(Path(file))}:{kind}"
+    return found
 
 
 def _find(what: str, table: Table, choices: Any) -> Any:

@@ -60,7 +60,7 @@ def test_a_running_run_tells_how_far_it_is(copy, capsys):
         assert main(["runs", "--runs-dir", str(copy.parent)]) == 0
     assert "running 52 %" in capsys.readouterr().out
     assert main(["show", "tagger", "--runs-dir", str(copy.parent)]) == 0
-    assert "seqloom train --resume tagger" in capsys.readouterr().err
+    assert f"seqloom train --resume {copy} " in capsys.readouterr().err
 
 
 def test_show_tells_all_about_a_run(cli, runs):
@@ -68,7 +68,7 @@ def test_show_tells_all_about_a_run(cli, runs):
     for text in ("translate with encoder-decoder · finished", "32 train · 2 valid · 8 test", "attention additive",
                  "parameters", "step  epoch  BLEU  chrF  tokenised BLEU  sequence error rate", "★", "card.md"):  # fmt: skip
         assert text in done.out, text
-    assert "seqloom translate attentive" in done.err
+    assert f"seqloom translate {runs}/attentive" in done.err
     found = json.loads(cli("show", "counts", "--json").out)
     assert found["learned"] > 0, "a counting model has its numbers only after it has counted"
     assert found["settings"]["model.order"] == 5 and found["evaluations"]

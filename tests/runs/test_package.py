@@ -83,7 +83,7 @@ def hostile(parts):
     yield {name: content for name, content in parts.items() if "task" not in name}, "task.json"
     yield parts | {"counts/weights.safetensors": weights[: len(weights) // 2]}, "weights"
     yield parts | {"counts/task.json": b"[" * 100_000}, "task.json"
-    yield parts | {"counts/recipe.toml": recipe}, "evil.py:Model"
+    yield parts | {"counts/recipe.toml": recipe}, "evil.py"
     for line in (
         b"null",
         b'{"kind": "train", "step": "2"}',

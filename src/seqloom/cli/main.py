@@ -234,6 +234,14 @@ def add_global_options(parser: argparse.ArgumentParser) -> None:
         default=Path(os.environ.get("SEQLOOM_RUNS") or "runs"),
         help="folder of all runs (default: $SEQLOOM_RUNS, or else runs)",
     )
+    group.add_argument(
+        "--allow-code",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE.py",
+        help="allow this Python file of an imported run to be run, now and later",
+    )
 
 
 def help_text() -> str:
@@ -245,7 +253,7 @@ def help_text() -> str:
     for group, names in GROUPS.items():
         lines += ["", f"{group}:"]
         lines += [f"  {name:<{width}}  {COMMANDS[name].help}" for name in names]
-    lines += ["", "Global options: --json  --quiet  --debug  --runs-dir DIR"]
+    lines += ["", "Global options: --json  --quiet  --debug  --runs-dir DIR  --allow-code FILE.py"]
     lines += ["Help on one command: seqloom COMMAND --help"]
     return "\n".join(lines)
 
@@ -271,7 +279,13 @@ def _run(arguments: list[str]) -> int:
     module.add_arguments(parser)
     add_global_options(parser)
     parser.set_defaults(command=name, verb=name)
-    code: int = module.run(parser.parse(rest))
+    args = parser.parse(rest)
+    if args.allow_code:
+        from ..runs.code import allow_code
+
+        for file in args.allow_code:
+            allow_code(file)
+    code: int = module.run(args)
     return code
 
 
@@ -316,7 +330,7 @@ def _split_command(arguments: list[str]) -> tuple[str | None, list[str]]:
     """The command, and all other arguments: global options may come before it too."""
     index = 0
     while index < len(arguments) and arguments[index].startswith("-"):
-        index += 2 if arguments[index] == "--runs-dir" else 1
+        index += 2 if arguments[index] in ("--runs-dir", "--allow-code") else 1
     if index >= len(arguments):
         return None, arguments
     return arguments[index], arguments[:index] + arguments[index + 1 :]

@@ -11,9 +11,10 @@ from ..data.options import Data
 from ..experiments.ladder import ladders
 from ..model import EMTrained, GradientTrained
 from ..recipe import Recipe
-from ..runs.names import file_argument, run_argument
+from ..runs.code import run_task
+from ..runs.names import RECIPE, file_argument, run_argument
 from ..runs.record import Record
-from ..runs.run import RECIPE, Run
+from ..runs.run import Run
 from ..signature import Columns, Form, Tokens
 from ..task import Task
 from .inputs import is_file
@@ -40,8 +41,7 @@ def prediction_command(
 
 def prediction_with(folder: Path) -> str:
     """The command that uses the run of a folder, on its own file."""
-    recipe = Recipe.read(folder / RECIPE)
-    return prediction_command(folder, recipe, recipe.build_task())
+    return prediction_command(folder, Recipe.read(folder / RECIPE), run_task(folder))
 
 
 def improve(run: Run, record: Record) -> str:

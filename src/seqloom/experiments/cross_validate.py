@@ -122,9 +122,8 @@ def prepare(recipe: Recipe, repetitions: Repetitions, name: str, runs: Path) -> 
             help=["--repeat 5   trains with five random seeds"],
         )
     recipes = {
-        run: one.with_files(
-            lambda path: Path(path).resolve()
-        )  # recipes are saved in another folder
+        # recipes are saved in another folder
+        run: one.with_files(lambda path: Path(path).resolve()).with_code(Path.resolve)
         for run, one in repetitions.recipes(recipe).items()
     }
     task = recipe.build_task()

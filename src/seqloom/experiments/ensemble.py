@@ -26,8 +26,8 @@ from ..model import Search, State
 from ..models.mixture import Mixture
 from ..recipe import Recipe
 from ..runs.compatibility import generates_tokens, have_same_task, have_same_vocabulary, task_notes
-from ..runs.names import RUNS
-from ..runs.run import CARD, EVENTS, RECIPE, TASK, WEIGHTS, Run, load, read_task
+from ..runs.names import RECIPE, RUNS
+from ..runs.run import CARD, EVENTS, TASK, WEIGHTS, Run, load, read_task
 from ..runs.split_record import copy_record
 from ..runs.train import new_folder
 from ..signature import BEGIN, Form

@@ -202,9 +202,11 @@ def prepare(  # noqa: PLR0913, PLR0917 - the options of a ladder
     found, missing = without_missing(ladder_of(task))
     found = found.select(models)
     recipes = {
-        rung.name: found.recipe(rung, {"train": str(file)}, settings).with_files(
+        rung.name: found.recipe(rung, {"train": str(file)}, settings)
+        .with_files(
             lambda path: Path(path).resolve()  # recipes are saved in another folder
         )
+        .with_code(Path.resolve)
         for rung in found.rungs
     }
     lowest = next(iter(recipes.values()))

@@ -23,7 +23,8 @@ from ..errors import DataError, SeqloomError
 from ..evaluation.evaluate import evaluate
 from ..model import Search
 from ..recipe import Recipe
-from ..runs.run import EVENTS, RECIPE, WEIGHTS, Run, load
+from ..runs.names import RECIPE
+from ..runs.run import EVENTS, WEIGHTS, Run, load
 from ..runs.splits import with_known_labels
 from ..runs.train import Callback, resume, train
 from ..training.checkpoints import save_arrays

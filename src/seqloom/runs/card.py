@@ -3,6 +3,7 @@
 from typing import Any
 
 from ..metrics import METRICS
+from .code import digest_of
 from .run import Run
 from .splits import Parts
 
@@ -10,7 +11,7 @@ from .splits import Parts
 def card(run: Run, parts: Parts) -> str:
     """The model card as Markdown."""
     recipe, events = run.recipe, run.events()
-    lines = [f"# {run.name}", "", f"Model {recipe.model['name']}, task {recipe.task['name']}.", ""]
+    lines = [f"# {run.name}", "", recipe.summary(), ""]
     lines += ["## Data", ""]
     lines += [
         f"- {name}: {len(getattr(parts, name)):,} examples" for name in ("train", "valid", "test")
@@ -18,6 +19,9 @@ def card(run: Run, parts: Parts) -> str:
     lines += [f"- {note}" for note in parts.notes]
     lines += ["", "## Model", "", f"{run.model.num_parameters():,} parameters. Settings:", ""]
     lines += [f"- {key} = {value!r}" for key, value in recipe.model.items() if key != "name"]
+    if files := recipe.code_files():
+        lines += ["", "Its own code, which lies in the folder of the run:", ""]
+        lines += [f"- {file.name}, sha256 {digest_of(file)}" for file in files]
     if found := best_evaluation(events):
         metrics, at = metrics_in(found), f"at step {found['step']:,}"
         shown = [f"- {METRICS[k].title}: {METRICS[k].show(v)}" for k, v in metrics.items()]

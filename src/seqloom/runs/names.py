@@ -1,10 +1,11 @@
-"""Names of runs and files, as arguments of the commands that messages suggest."""
+"""Names of runs and files, and as arguments of the commands that messages suggest."""
 
 import os
 from pathlib import Path
 from shlex import quote
 
 RUNS = Path("runs")
+RECIPE = "recipe.toml"  # the file of a run folder without which it is none
 
 
 def run_argument(folder: Path) -> str:

@@ -22,19 +22,27 @@ from ..cancellation import check_cancelled
 from ..config import parse_toml
 from ..data.text.files import is_file
 from ..errors import ModelError, SeqloomError, UsageError
-from ..recipe import Recipe
-from ..training.checkpoints import cannot_write, flush, locked, make_folder, write_whole
+from ..recipe import CODE, Recipe
+from ..training.checkpoints import (
+    cannot_write,
+    flush,
+    load_arrays,
+    locked,
+    make_folder,
+    write_whole,
+)
 from ..training.events import first_wrong_line
-from .names import run_argument
-from .run import CARD, EVENTS, RECIPE, TASK, WEIGHTS, load
+from .names import RECIPE, run_argument
+from .run import CARD, EVENTS, TASK, WEIGHTS, load, read_task
 from .split_record import SPLIT, SplitRecord
 from .train import new_folder
 
 REQUIRED, OPTIONAL = (RECIPE, TASK, WEIGHTS.name), (EVENTS, CARD, SPLIT.name)
+PYTHON = ".py"
 TIMESTAMP = (1980, 1, 1, 0, 0, 0)  # constant, so that the same run gives the same bytes
 FILE_MODE = 0o644 << 16
 CHUNK_BYTES = 1 << 20
-CODE = ".py:"  # part of a name that refers to a class in a Python file
+MAX_CODE_BYTES = 1 << 20
 # What zipfile raises for damage, an unknown compression method and a password.
 UNREADABLE = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError)
 MAX_BYTES = {WEIGHTS.name: 16 << 30}  # bytes; guards against zip bombs
@@ -52,8 +60,10 @@ def pack(folder: Path, file: IO[bytes], name: str = "") -> None:
             )
     name = name or folder.resolve().name
     with zipfile.ZipFile(file, "w") as archive:
-        recipe = Recipe.read(folder / RECIPE).with_files(lambda path: Path(Path(path).name))
-        archive.writestr(_entry(f"{name}/{RECIPE}"), recipe.to_toml())
+        recipe = Recipe.read(folder / RECIPE)
+        archive.writestr(_entry(f"{name}/{RECIPE}"), _without_folders(recipe).to_toml())
+        for code in recipe.code_files():
+            _copy(code, archive, f"{name}/{code.name}")
         for part in (*REQUIRED[1:], *OPTIONAL):
             if (folder / part).is_file():
                 _copy(folder / part, archive, f"{name}/{part}")
@@ -112,7 +122,8 @@ def _parts(archive: zipfile.ZipFile, file: Path) -> dict[str, zipfile.ZipInfo]:
         if entry.is_dir():
             continue
         path = PurePosixPath(entry.filename)
-        if len(path.parts) != 2 or path.name not in (*REQUIRED, *OPTIONAL) or path.name in found:  # noqa: PLR2004
+        is_part = path.name in (*REQUIRED, *OPTIONAL) or path.suffix == PYTHON
+        if len(path.parts) != 2 or not is_part or path.name in found:  # noqa: PLR2004
             raise _not_a_run(file, f"it holds {entry.filename!r}, which is no part of a run")
         folders.add(path.parts[0])
         found[path.name] = entry
@@ -124,7 +135,8 @@ def _parts(archive: zipfile.ZipFile, file: Path) -> dict[str, zipfile.ZipInfo]:
 
 def _write(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, path: Path, file: Path) -> None:
     """Extract a file of the run, up to its size limit."""
-    left = MAX_BYTES.get(path.name, MAX_OTHER_BYTES)
+    most = MAX_CODE_BYTES if path.suffix == PYTHON else MAX_OTHER_BYTES
+    left = MAX_BYTES.get(path.name, most)
     with archive.open(entry) as source, path.open("wb") as into:
         while chunk := source.read(CHUNK_BYTES):
             left -= len(chunk)
@@ -136,20 +148,35 @@ def _write(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, path: Path, file: P
 
 
 def _validate(folder: Path, file: Path) -> None:
-    """Load the run once; classes in Python files are rejected, never imported."""
+    """Read every file once. Python files are never run here: who wants their code allows it."""
     try:
-        recipe = Recipe.read(folder / RECIPE)
-        for value in _texts([recipe.data, recipe.task, recipe.model, recipe.training]):
-            if CODE in value:
-                raise _not_a_run(file, f"it needs the code of {value}, which is not in the file")
+        has_code = _check_code(folder, file)
         _check_events(folder / EVENTS, file)
-        load(folder)
+        if has_code:
+            read_task(folder)
+            load_arrays(folder / WEIGHTS)
+        else:
+            load(folder)
         _forget_folders(folder / RECIPE)
         SplitRecord.read(folder)
     except SeqloomError as error:
         if error.code == "U052":
             raise
         raise _not_a_run(file, str(error.problem)) from error
+
+
+def _check_code(folder: Path, file: Path) -> bool:
+    """Whether the run has Python files; those in it must be those that its recipe names."""
+    recipe = Recipe.read(folder / RECIPE)
+    named, found = set(recipe.code_files()), set(folder.glob(f"*{PYTHON}"))
+    for value in _texts([recipe.data, recipe.task, recipe.model, recipe.training]):
+        if CODE in value and Path(value.rpartition(":")[0]) not in named:
+            raise _not_a_run(file, f"it needs the code of {value}, which is not in the file")
+    if missing := sorted(named - found):
+        raise _not_a_run(file, f"it needs the code of {missing[0]}, which is not in the file")
+    if unused := sorted(found - named):
+        raise _not_a_run(file, f"it holds {unused[0].name!r}, which is no part of a run")
+    return bool(found)
 
 
 def _check_events(path: Path, file: Path) -> None:
@@ -165,8 +192,14 @@ def _forget_folders(path: Path) -> None:
     archive from somebody else must not choose files of this machine.
     """
     tables = parse_toml(path.read_text(encoding="utf-8-sig"))
-    recipe = Recipe.of_tables(tables, str(path)).with_files(lambda name: Path(Path(name).name))
-    write_whole(path, recipe.to_toml().encode())
+    recipe = Recipe.of_tables(tables, str(path))
+    write_whole(path, _without_folders(recipe).to_toml().encode())
+
+
+def _without_folders(recipe: Recipe) -> Recipe:
+    """The recipe with the names of its files alone."""
+    recipe = recipe.with_files(lambda name: Path(Path(name).name))
+    return recipe.with_code(lambda code: Path(code.name))
 
 
 def _texts(table: object) -> Iterator[str]:

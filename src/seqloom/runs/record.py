@@ -17,10 +17,11 @@ from safetensors import SafetensorError, safe_open
 
 from ..errors import SeqloomError
 from ..metrics import METRICS
-from ..recipe import TABLES, Recipe
+from ..recipe import TABLES, Recipe, without_folder
 from ..training.events import read_events
 from .card import best_evaluation, metrics_in
-from .run import EVENTS, RECIPE, WEIGHTS
+from .names import RECIPE
+from .run import EVENTS, WEIGHTS
 
 State = Literal["running", "finished", "stopped", "diverged", "vanished", "damaged"]
 _STATES: dict[str, State] = {"stopped": "stopped", "diverged": "diverged"}
@@ -44,12 +45,12 @@ class Record:
     @property
     def task(self) -> str:
         """The name of its task."""
-        return str(self.recipe.task.get("name", "?"))
+        return without_folder(str(self.recipe.task.get("name", "?")))
 
     @property
     def model(self) -> str:
         """The name of its model."""
-        return str(self.recipe.model.get("name", "?"))
+        return without_folder(str(self.recipe.model.get("name", "?")))
 
     @cached_property
     def start(self) -> dict[str, Any]:

@@ -10,6 +10,7 @@ checkpoint/              the state from which training resumes exactly
 events.jsonl             the event log of training, one JSON object per line
 probes/                  training snapshots: views of a few validation examples at some steps
 card.md                  the model card
+model.py                 the user's own code, of a model or task that a Python file has
 """
 
 import json
@@ -57,14 +58,15 @@ from ..tasks.music import Music
 from ..training.checkpoints import load_arrays
 from ..training.events import read_events
 from ..views import AttributionView, GateStatisticsView, GradientFlowView, View
+from .code import run_recipe
 from .compatibility import require_compatible
 from .file_predictions import FilePredictions, input_file, predict_file
-from .names import RUNS, run_argument
+from .names import RECIPE, RUNS, run_argument
 from .split_record import parts_of_run, record_of_run, refuse_split_options
 from .splits import Parts, with_known_labels
 
 WEIGHTS, CHECKPOINT = Path("weights.safetensors"), Path("checkpoint") / "last.safetensors"
-RECIPE, TASK, EVENTS, CARD = "recipe.toml", "task.json", "events.jsonl", "card.md"
+TASK, EVENTS, CARD = "task.json", "events.jsonl", "card.md"
 
 
 @dataclass(frozen=True)
@@ -432,7 +434,7 @@ class Run:
 def load(folder: str | Path) -> Run:
     """Load a trained run from its folder, or by its name in `runs/`."""
     folder = find(str(folder))
-    recipe = Recipe.read(folder / RECIPE)
+    recipe = run_recipe(folder)
     task = recipe.build_task()
     task.restore(read_task(folder)["codecs"])
     with recipe.model_kind().kept_random_state():  # a program goes on with its random numbers

@@ -20,7 +20,7 @@ from ..errors import SeqloomError, TrainingError, UsageError
 from ..evaluation.conformal import fit_interval_calibration, forget_interval_calibration
 from ..inspection.training_snapshots import SnapshotWriter, delete_after
 from ..model import Model, PretrainedEmbeddings
-from ..recipe import Recipe, shipped, simplest_model
+from ..recipe import Recipe, shipped, simplest_model, without_folder
 from ..task import Task
 from ..tasks import TASKS
 from ..training.checkpoints import (
@@ -38,14 +38,15 @@ from ..training.events import Event, EventLog, read_events
 from ..training.learner import Snapshot
 from ..training.loop import Trainer, fit, make_learner
 from .card import card
-from .names import RUNS, run_argument
+from .code import keep_code, run_recipe
+from .names import RECIPE, RUNS, run_argument
 from .resume_checks import (
     GOOD_CHECKPOINT,
     last_checkpoint,
     refuse_task_options,
     require_same_model,
 )
-from .run import CARD, CHECKPOINT, EVENTS, RECIPE, TASK, WEIGHTS, Run, load, read_task
+from .run import CARD, CHECKPOINT, EVENTS, TASK, WEIGHTS, Run, load, read_task
 from .split_record import SplitRecord, parts_to_resume, refuse_split_options
 from .splits import (
     FILES,
@@ -98,7 +99,7 @@ def train_into(folder: Path, recipe: Recipe, callback: Callback | None = None) -
     training.begin()
     save_task(folder, task, fingerprint(task, recipe.build_data()))
     SplitRecord.of(task, parts, training.train.examples).save(folder)
-    write_whole(folder / RECIPE, recipe.to_toml().encode())
+    write_whole(folder / RECIPE, keep_code(folder, recipe).to_toml().encode())
     return training.run()
 
 
@@ -121,7 +122,7 @@ def resume(
     in the folder changes.
     """
     with locked(folder):
-        recipe = before = Recipe.read(folder / RECIPE)
+        recipe = before = run_recipe(folder)
         saved = read_task(folder)
         if settings:
             refuse_split_options(settings, folder.name)
@@ -137,7 +138,7 @@ def resume(
         training = _Training(folder, recipe, task, parts, callback or Callback())
         training.resume()
         if settings:
-            write_whole(folder / RECIPE, recipe.to_toml().encode())
+            write_whole(folder / RECIPE, keep_code(folder, recipe).to_toml().encode())
         if data_changed and (record := SplitRecord.read(folder)) is not None:
             record.with_training(task, training.train.examples).save(folder)
         return training.run()
@@ -155,11 +156,11 @@ def save_converted(  # noqa: PLR0913 - two of them only say where
         with contextlib.closing(EventLog(folder / EVENTS)) as log:
             log.append(Event("start", 0, facts))
             log.append(Event("end", 0, {"reason": "converted"}))
-        summary = f"Model {recipe.model['name']}, task {recipe.task['name']}."
+        summary = recipe.summary()
         origin = f"Made by seqloom convert: {note}.\nNeither trained nor evaluated since."
         write_whole(folder / CARD, f"# {folder.name}\n\n{summary}\n\n{origin}\n".encode())
         # Last, because a folder with a recipe is a run.
-        write_whole(folder / RECIPE, recipe.to_toml().encode())
+        write_whole(folder / RECIPE, keep_code(folder, recipe).to_toml().encode())
     return load(folder)
 
 
@@ -167,8 +168,8 @@ def _facts(recipe: Recipe, model: Model) -> dict[str, Any]:
     """The facts of a start event: model, task, parameters, versions."""
     facts = {
         "size": model.num_parameters(),
-        "model": recipe.model["name"],
-        "task": recipe.task["name"],
+        "model": without_folder(recipe.model["name"]),
+        "task": without_folder(recipe.task["name"]),
     }
     return facts | {"seqloom": version("seqloom"), "python": platform.python_version()}
 
@@ -432,7 +433,7 @@ def _data_warnings(task: Task, parts: Parts) -> list[str]:
 
 def _with_absolute_paths(recipe: Recipe) -> Recipe:
     """The recipe with absolute paths, so that a run can be resumed from any folder."""
-    return recipe.with_files(lambda name: Path(name).resolve())
+    return recipe.with_files(lambda name: Path(name).resolve()).with_code(Path.resolve)
 
 
 def _is_converted(folder: Path) -> bool:

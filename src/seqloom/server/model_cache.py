@@ -9,7 +9,8 @@ from pathlib import Path
 
 from ..cancellation import check_cancelled
 from ..errors import StudioError
-from ..runs.run import RECIPE, WEIGHTS, Run, load
+from ..runs.names import RECIPE
+from ..runs.run import WEIGHTS, Run, load
 
 Stamp = tuple[int, ...]
 POLL_SECONDS = 0.1

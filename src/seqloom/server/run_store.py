@@ -16,8 +16,9 @@ from typing import Any, Literal
 from ..errors import UsageError, nearest, unknown
 from ..metrics import METRICS
 from ..recipe import Recipe
+from ..runs.names import RECIPE
 from ..runs.record import SEPARATOR, Record, all_runs, is_locked, read_record, state_of
-from ..runs.run import EVENTS, RECIPE, WEIGHTS
+from ..runs.run import EVENTS, WEIGHTS
 from .jobs import Jobs, JobStep
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from ..errors import StudioError, UsageError
 from ..recipe import Recipe
+from ..runs.code import run_recipe
 from ..runs.package import rename as rename_folder
 from ..runs.record import SEPARATOR
-from ..runs.run import RECIPE
 from ..runs.train import new_folder
 from ..training.checkpoints import cannot_write
 from .jobs import TrainingRequest, interrupt, lock_owner
@@ -53,7 +53,7 @@ def _start(studio: Studio, recipes: Sequence[Recipe], names: list[str]) -> dict[
 def resume(studio: Studio, name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Resume a run from its last checkpoint."""
     folder = studio.run_store.folder(name)
-    recipe = Recipe.read(folder / RECIPE)
+    recipe = run_recipe(folder)
     if settings:
         changed = with_known_files(studio, recipe.with_settings(settings))
         for table in ("task", "model"):

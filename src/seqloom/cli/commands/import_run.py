@@ -15,11 +15,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Import the run, and print its folder and the next command."""
-    from ...runs.names import run_argument
+    from ...recipe import Recipe
+    from ...runs.names import RECIPE, run_argument
     from ...runs.package import unpack
 
     imported = unpack(args.file, args.runs_dir, args.name)
     show(to_json({"path": str(imported), "from": str(args.file)}) if args.json else str(imported))
     if not args.json and not args.quiet:
+        for file in Recipe.read(imported / RECIPE).code_files():
+            say(f"note: it has code of its own, which has not been run: {file}")
         say(f"Next: seqloom show {run_argument(imported)}   shows all about it")
     return 0

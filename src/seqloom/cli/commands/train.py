@@ -12,9 +12,10 @@ from ...errors import UsageError, nearest
 from ...experiments.cross_validate import PLAN, folder_of_folds, newest_folds
 from ...metrics import METRICS
 from ...recipe import Recipe, shipped
-from ...runs.names import file_argument
+from ...runs.code import run_recipe
+from ...runs.names import RECIPE, file_argument
 from ...runs.record import to_json
-from ...runs.run import RECIPE, find, run_folders
+from ...runs.run import find, run_folders
 from ...runs.train import recipe_by_name
 from ...tasks import TASKS
 from ..arguments import add_data_options, add_file, add_split_files, data_settings, split_settings
@@ -151,7 +152,7 @@ def _resume(args: argparse.Namespace) -> int:
         return resume_repeatedly(repeated, settings, args)
     folder = find(args.resume, args.runs_dir) if args.resume else _newest(args.runs_dir)
     if args.dry_run:
-        recipe = Recipe.read(folder / "recipe.toml")
+        recipe = run_recipe(folder)
         show(recipe.with_settings(settings).checked().to_toml().rstrip())
         return 0
     session = Session(args.runs_dir, quiet=args.quiet)

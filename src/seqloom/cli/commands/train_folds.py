@@ -15,9 +15,9 @@ from ...experiments.results import CrossValidationResult, RunResult
 from ...metrics import METRICS, MetricValue
 from ...metrics.bootstrap import Mean
 from ...recipe import Recipe
+from ...runs.code import run_task
 from ...runs.names import run_argument
 from ...runs.record import to_json
-from ...runs.run import RECIPE
 from ...training.events import Event
 from ..loading import say_notes
 from ..progress_ladder import progress_for
@@ -109,8 +109,7 @@ def _fold(folder: Path, args: argparse.Namespace) -> int:
 
 def _next(run: RunResult) -> str:
     """The command that lists the errors of a run, or uses it where none can be listed."""
-    task = Recipe.read(run.folder / RECIPE).build_task()
-    is_listed = mistake_metric(task, run.measured) is not None
+    is_listed = mistake_metric(run_task(run.folder), run.measured) is not None
     return (
         f"seqloom errors {run_argument(run.folder)}" if is_listed else prediction_with(run.folder)
     )

@@ -13,8 +13,9 @@ from ...errors import SeqloomError
 from ...experiments.results import RESULT, read_result
 from ...recipe import TABLES, Recipe
 from ...runs.card import metrics_in
+from ...runs.names import RECIPE
 from ...runs.record import Record
-from ...runs.run import CHECKPOINT, EVENTS, RECIPE
+from ...runs.run import CHECKPOINT, EVENTS
 from ..event_stream import sse_frames
 from ..jobs import JobStep
 from ..problems import problem_of_dict

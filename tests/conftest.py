@@ -37,7 +37,7 @@ def works_as_printed():
     """Every command that a message suggests is one that the command line accepts."""
     suggestions.heard.clear()
     yield
-    wrong = [found for one in suggestions.heard if (found := suggestions.complaint(one))]
+    wrong = [found for one in [*suggestions.heard] if (found := suggestions.complaint(one))]
     assert not wrong, "suggested, but not accepted: " + "; ".join(wrong)
 
 

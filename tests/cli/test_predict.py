@@ -166,7 +166,7 @@ def test_bytes_that_are_no_text_name_their_line(cli, type_in, tmp_path):
     ("arguments", "code", "text"),
     [
         (["translate", "tagger", "x"], 4, "error[M110]"),
-        (["translate", "tagger", "x"], 4, "help: seqloom tag tagger"),
+        (["translate", "tagger", "x"], 4, "help: seqloom tag /"),
         (["predict", "tagger", ""], 3, "input 1 is empty"),
         (["predict", "tagger", "x", "-f", "y"], 2, "choose one"),
         (["predict", "tagger", "-f", "nothing.txt"], 3, "error[D001]"),

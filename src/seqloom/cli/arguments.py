@@ -8,6 +8,12 @@ from ..data.formats.parallel_names import name_of
 from ..data.options import Data
 from ..errors import UsageError
 from ..model import Search
+from ..runs.names import run_name
+
+
+def add_name(parser: argparse.ArgumentParser, help: str, *options: str) -> None:
+    """Add --name of a new run: a name that no run can have is refused before a file is read."""
+    parser.add_argument(*options, "--name", type=run_name, default="", metavar="NAME", help=help)
 
 
 def add_data_options(parser: argparse.ArgumentParser) -> None:

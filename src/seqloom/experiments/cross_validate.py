@@ -10,7 +10,6 @@ table.json           the results
 """
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +17,7 @@ from typing import Any
 
 from ..errors import UsageError
 from ..recipe import Recipe
-from ..runs.names import RUNS
+from ..runs.names import RUNS, model_stem, run_name
 from ..runs.run import EVENTS
 from ..runs.splits import FILES, Parts, count_repeats, read_parts
 from ..runs.train import recipe_by_name
@@ -106,6 +105,7 @@ def cross_validate(  # noqa: PLR0913 - keyword-only but for the first two
     all runs are evaluated on the same test set. Rows with equal values in the column `group` stay
     in one fold; with `in_time`, each fold is predicted from the rows before it.
     """
+    run_name(name)  # a wrong one is refused before a file is read
     recipe = what if isinstance(what, Recipe) else recipe_by_name(str(what), str(file), settings)
     recipe = recipe.with_model(model) if model else recipe
     recipe = recipe.with_settings(settings or {}).checked()
@@ -121,6 +121,10 @@ def prepare(recipe: Recipe, repetitions: Repetitions, name: str, runs: Path) -> 
             f"--repeat {repetitions.repeat}: there is nothing to train",
             help=["--repeat 5   trains with five random seeds"],
         )
+    stem, kind = model_stem(recipe.model_name), "folds" if repetitions.folds else "seeds"
+    folder = queue_folder(
+        name, f"{stem}-{kind}", runs, word=f"a folder of {kind}", resume="seqloom train --resume"
+    )
     recipes = {
         # recipes are saved in another folder
         run: one.with_files(lambda path: Path(path).resolve()).with_code(Path.resolve)
@@ -138,19 +142,13 @@ def prepare(recipe: Recipe, repetitions: Repetitions, name: str, runs: Path) -> 
             "a single run cannot be averaged: set folds or repeat",
             help=["--folds 5   or --repeat 5", "leave both out to train once"],
         )
-    model = recipe.model_name
-    kind = "folds" if repetitions.folds else "seeds"
-    stem = re.sub(r"[^a-z0-9]+", "-", Path(model).stem.lower()).strip("-")
-    folder = queue_folder(
-        name, f"{stem}-{kind}", runs, word=f"a folder of {kind}", resume="seqloom train --resume"
-    )
     for run, one in recipes.items():
         write_whole(folder / RECIPES / f"{run}.toml", one.to_toml().encode())
     task_name, runs_of_plan = str(recipe.task["name"]), list(recipes)
     metric, counts = task.primary_metric, (repetitions.folds, repetitions.repeat)
     in_time = repetitions.in_time
     notes = _repeats_note(task, recipe, parts, in_time) if repetitions.folds else []
-    plan = CrossValidationPlan(task_name, model, metric, *counts, runs_of_plan, notes)
+    plan = CrossValidationPlan(task_name, recipe.model_name, metric, *counts, runs_of_plan, notes)
     write_whole(folder / PLAN, json.dumps(vars(plan), ensure_ascii=False).encode())
     return folder
 

@@ -26,7 +26,7 @@ from ..model import Search, State
 from ..models.mixture import Mixture
 from ..recipe import Recipe
 from ..runs.compatibility import generates_tokens, have_same_task, have_same_vocabulary, task_notes
-from ..runs.names import RECIPE, RUNS
+from ..runs.names import RECIPE, RUNS, refuse_taken, run_name
 from ..runs.run import CARD, EVENTS, TASK, WEIGHTS, Run, load, read_task
 from ..runs.split_record import copy_record
 from ..runs.train import new_folder
@@ -76,6 +76,8 @@ def mix_runs(  # noqa: PLR0913 - keyword-only but for the first two
     tell: Callable[[int], None] = lambda done: None,
 ) -> MixtureResult:
     """As `mix`, with the validation results; `tell` is called with the number of tokens done."""
+    run_name(name)
+    refuse_taken(Path(runs) / name)
     one, other = (run if isinstance(run, Run) else load(run) for run in (first, second))
     _require_compatible(one, other)
     examples = _validation(one, valid)

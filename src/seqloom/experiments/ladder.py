@@ -199,6 +199,8 @@ def prepare(  # noqa: PLR0913, PLR0917 - the options of a ladder
     budget = Training(max_time=max_time).seconds()
     if not 0 < budget < float("inf"):
         raise UsageError("U042", f"--max-time {max_time}: a ladder needs a time above 0")
+    resume = "seqloom ladder --resume"
+    folder = queue_folder(name, "ladder", runs, word="a ladder", resume=resume)
     found, missing = without_missing(ladder_of(task))
     found = found.select(models)
     recipes = {
@@ -219,8 +221,6 @@ def prepare(  # noqa: PLR0913, PLR0917 - the options of a ladder
     shares = {rung.name: rung.share for rung in found.rungs}
     plan = LadderPlan(task, first.primary_metric, budget, shares, notes)
     plan.against, plan.simple, plan.beside = found.against, found.baselines(), dict(found.beside)
-    resume = "seqloom ladder --resume"
-    folder = queue_folder(name, "ladder", runs, word="a ladder", resume=resume)
     for rung, recipe in recipes.items():
         write_whole(folder / RECIPES / f"{rung}.toml", recipe.to_toml().encode())
     _write_plan(folder, plan)

@@ -6,7 +6,6 @@ RECIPES/NAME.log         the standard error of its process
 """
 
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import UsageError
-from ..runs.names import run_argument
+from ..runs.names import run_argument, run_name
 from ..runs.run import EVENTS
 from ..training.events import read_events
 from .results import RunResult, read_result
@@ -172,9 +171,7 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
 
 def queue_folder(name: str, stem: str, runs: Path, *, word: str, resume: str) -> Path:
     """The folder of a new queue: `name`, or the stem with the next free number."""
-    if name:
-        if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,63}", name):
-            raise UsageError("U009", f"{name!r} cannot name {word}: use a-z, 0-9 and -")
+    if run_name(name):
         if (runs / name).exists():
             raise UsageError(
                 "U009",

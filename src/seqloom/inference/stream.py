@@ -234,7 +234,7 @@ def stepper_of(model: Model) -> Stepper:
     raise ModelError(
         "M130",
         "this model cannot stream: it predicts only after the whole source",
-        help=["seqloom predict   for whole sequences"],
+        help=["seqloom predict RUN INPUT   for whole sequences"],
     )
 
 

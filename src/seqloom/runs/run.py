@@ -496,10 +496,11 @@ def read_task(folder: Path) -> dict[str, Any]:
 def wrong_task(run: Run, verb: str) -> ModelError:
     """The error for a run whose task a command does not support."""
     task = run.recipe.task["name"]
+    inputs = "" if run.task.form is Form.NEXT else " …"
     return ModelError(
         "M110",
         f"{run.folder} is a {task} run; {verb!r} is for another task",
-        help=[f"seqloom {run.task.verb} {run_argument(run.folder)} …"],
+        help=[f"seqloom {run.task.verb} {run_argument(run.folder)}{inputs}"],
     )
 
 
@@ -511,12 +512,16 @@ def require_language_model(run: Run, verb: str) -> None:
 
 def _refuse_file(path: Path) -> None:
     """Raise an error for a file where a run folder is expected."""
-    load_arrays(path)
-    raise ModelError(
-        "M115",
-        f"{path} is a file of weights; a run is the folder around it",
-        help=[f"give the folder: {path.parent}"],
-    )
+    what = "a file of weights; a run is the folder around it"
+    try:
+        load_arrays(path)
+    except ModelError as error:
+        if error.code != "M113" or path.suffix == WEIGHTS.suffix:
+            raise
+        what = f"a file; a run is a folder with a {RECIPE}"
+    has_run = (path.parent / RECIPE).is_file()
+    help = f"give the folder: {path.parent}" if has_run else "seqloom runs   lists the runs"
+    raise ModelError("M115", f"{path} is {what}", help=[help])
 
 
 def judged_examples(

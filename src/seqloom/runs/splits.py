@@ -210,7 +210,9 @@ def read_parts(task: Task, data: Data) -> Parts:
         return _generated_parts(task, data, {name: generated.draw(name) for name in FILES})
     if not data.train:
         raise UsageError(
-            "U007", "no training file", help=["seqloom train TASK FILE, or [data] train = FILE"]
+            "U007",
+            "no training file",
+            help=["seqloom train TASK FILE", "in a recipe:  [data] train = FILE"],
         )
     if data.folds and not task.splits_in_time:
         folded = _without_overlap(task, data, fold_splits(task, data))

@@ -3,7 +3,6 @@
 import contextlib
 import json
 import platform
-import re
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -39,7 +38,7 @@ from ..training.learner import Snapshot
 from ..training.loop import Trainer, fit, make_learner
 from .card import card
 from .code import keep_code, run_recipe
-from .names import RECIPE, RUNS, run_argument
+from .names import RECIPE, RUNS, model_stem, refuse_taken, run_name
 from .resume_checks import (
     GOOD_CHECKPOINT,
     last_checkpoint,
@@ -82,6 +81,7 @@ def train(  # noqa: PLR0913 - keyword-only but for the first two
     `what` is a recipe, a recipe file, the name of a shipped recipe, or the name of a task; for the
     last two, `file` is the training data.
     """
+    run_name(name)  # a wrong one is refused before a file is read
     recipe = what if isinstance(what, Recipe) else recipe_by_name(str(what), str(file), settings)
     recipe = recipe.with_model(model) if model else recipe
     recipe = recipe.with_settings(settings or {}).checked()
@@ -231,7 +231,7 @@ def new_run_folder(recipe: Recipe, name: str, runs: Path) -> Iterator[Path]:
     folder = _created(recipe, name, runs)
     try:
         with locked(folder):
-            _refuse_taken(folder)  # another process may just have trained there
+            refuse_taken(folder)  # another process may just have trained there
             try:
                 yield folder
             finally:
@@ -264,28 +264,13 @@ def _created(recipe: Recipe, name: str, runs: Path) -> Path:
 
 def new_folder(recipe: Recipe, name: str, runs: Path) -> Path:
     """The folder of a new run: `name`, or the name of the model with the next free number."""
-    if name:
-        if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,63}", name):
-            raise UsageError(
-                "U009", f"{name!r} cannot name a run: use a-z, 0-9 and -, at most 64 of them"
-            )
-        _refuse_taken(runs / name)
+    if run_name(name):
+        refuse_taken(runs / name)
         return runs / name
-    stem = re.sub(r"[^a-z0-9]+", "-", Path(recipe.model_name).stem.lower()).strip("-") or "run"
-    number = 1
+    stem, number = model_stem(recipe.model_name), 1
     while (runs / f"{stem}-{number}").exists():
         number += 1
     return runs / f"{stem}-{number}"
-
-
-def _refuse_taken(folder: Path) -> None:
-    if (folder / RECIPE).exists():
-        name = folder.name
-        raise UsageError(
-            "U009",
-            f"there is a run called {name!r} already",
-            help=[f"seqloom train --resume {run_argument(folder)}   resume it", "--name ANOTHER"],
-        )
 
 
 def build_model_and_examples(

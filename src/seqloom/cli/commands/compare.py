@@ -17,6 +17,7 @@ from ...evaluation.significance import (
 from ...experiments.compare import Comparison, compare, too_few
 from ...metrics import METRICS
 from ...model import Search
+from ...runs.names import is_run
 from ...runs.record import shown_bytes, to_json
 from ..arguments import at_least_one
 from ..loading import ProgressLine, load_run, say_notes, with_interval
@@ -107,13 +108,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _without_others(names: Sequence[str], runs: Path) -> tuple[list[str], list[str]]:
+    """The names of runs, and of what lies beside them: a shell expands runs/seeds/* to both."""
+    found = [name for name in names if is_run(name, runs)]
+    folders = {Path(name).parent for name in found if Path(name).is_dir()}
+    others = [
+        name
+        for name in names
+        if name not in found and Path(name).parent in folders and Path(name).exists()
+    ]
+    return [name for name in names if name not in others], others
+
+
 def run(args: argparse.Namespace) -> int:
     """Evaluate every run, and print the table and the verdict."""
     search = Search(beam=at_least_one("--beam", args.beam))
     limit = None if args.limit is None else at_least_one("--limit", args.limit)
-    if len(args.runs) < 2:
+    names, others = _without_others(args.runs, args.runs_dir)
+    say_notes([f"left out, as it is no run: {name}" for name in others], args.quiet)
+    if len(names) < 2:
         raise too_few()
-    runs = [load_run(name, args.runs_dir) for name in args.runs]
+    runs = [load_run(name, args.runs_dir) for name in names]
     with ProgressLine("comparing", quiet=args.quiet) as progress:
         compared = compare(
             runs,

@@ -8,6 +8,7 @@ from ...data.text.files import is_file
 from ...errors import UsageError
 from ...runs.names import run_argument
 from ...runs.record import to_json
+from ..arguments import add_name
 from ..loading import load_run
 from ..terminal import plural, say, show
 
@@ -38,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--into", metavar="RUN", help="make a new run: a copy of RUN with the weights of the file"
     )
-    parser.add_argument("--name", default="", help="name of the new run")
+    add_name(parser, "name of the new run")
     parser.add_argument(
         "--part", default="", metavar="NAME", help="part of the run: body, encoder or decoder"
     )

@@ -4,13 +4,14 @@ import argparse
 from pathlib import Path
 
 from ...runs.record import to_json
+from ..arguments import add_name
 from ..terminal import say, show
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     parser.add_argument("file", type=Path, metavar="FILE", help="zip file of seqloom export")
-    parser.add_argument("-n", "--name", default="", metavar="NAME", help="name of the run")
+    add_name(parser, "name of the run", "-n")
 
 
 def run(args: argparse.Namespace) -> int:

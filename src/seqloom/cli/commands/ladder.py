@@ -14,7 +14,14 @@ from ...metrics import METRICS
 from ...runs.names import run_argument
 from ...runs.record import shown_bytes, to_json
 from ...training.events import Event
-from ..arguments import add_data_options, add_file, add_split_files, data_settings, split_settings
+from ..arguments import (
+    add_data_options,
+    add_file,
+    add_name,
+    add_split_files,
+    data_settings,
+    split_settings,
+)
 from ..loading import say_notes
 from ..progress_ladder import progress_for
 from ..session import SignalStop, shown_interval, training_failed
@@ -44,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--max-time", metavar="TIME", default="15m", help="time limit of all models together (15m)"
     )
     parser.add_argument("--models", nargs="+", default=[], metavar="RUNG", help="only these models")
-    parser.add_argument("-n", "--name", default="", help="name of the ladder")
+    add_name(parser, "name of the ladder", "-n")
     add_split_files(parser, "the models")
     add_data_options(parser)
     parser.add_argument(
@@ -163,10 +170,9 @@ def _show(came: LadderResult, args: argparse.Namespace) -> None:
     picture = came.view().save(args.picture) if args.picture and came.rungs else None
     if args.json:
         show(to_json(came.as_dict() | {"picture": str(picture) if picture else None}))
-    elif args.quiet:
-        show(str(came.folder))
     else:
-        show("\n".join(["", *lines(came), *([str(picture)] if picture else [])]))
+        before = [] if args.quiet else [""]
+        show("\n".join([*before, *lines(came), *([str(picture)] if picture else [])]))
     sys.stdout.flush()
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from ...experiments.ensemble import MixtureResult, mix_runs
 from ...runs.record import to_json
 from ...runs.run import Run
+from ..arguments import add_name
 from ..loading import ProgressLine, load_run, say_notes
 from ..suggestions import folder_arguments, prediction_command
 from ..terminal import plural, say, show, table
@@ -21,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="",
         help="validation file (default: the validation set of the first)",
     )
-    parser.add_argument("-n", "--name", default="", help="name of the mixture")
+    add_name(parser, "name of the mixture", "-n")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -9,7 +9,7 @@ from ...recipe import Recipe
 from ...runs.segment import AS_ONE, fit_regimes, regimes_view
 from ...views.draw.text import to_ascii
 from ...views.segmentation import MAX_SEGMENTS, RegimesView
-from ..arguments import add_data_options, at_least_one, data_settings
+from ..arguments import add_data_options, add_name, at_least_one, data_settings
 from ..output import output_view
 from ..terminal import can_show, say, show, table
 
@@ -36,9 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--series", default="", metavar="NAME", help="series to show, if the file has several"
     )
     parser.add_argument("-s", "--seed", type=int, default=1, metavar="N", help="random seed (1)")
-    parser.add_argument(
-        "--name", default="", help="also save the model as a run of this name, for forecasting"
-    )
+    add_name(parser, "also save the model as a run of this name, for forecasting")
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FILE", help="save as .svg, .png, .json or .html"
     )

@@ -13,12 +13,19 @@ from ...experiments.cross_validate import PLAN, folder_of_folds, newest_folds
 from ...metrics import METRICS
 from ...recipe import Recipe, shipped
 from ...runs.code import run_recipe
-from ...runs.names import RECIPE, file_argument
+from ...runs.names import RECIPE, file_argument, model_stem, refuse_taken
 from ...runs.record import to_json
 from ...runs.run import find, run_folders
 from ...runs.train import recipe_by_name
 from ...tasks import TASKS
-from ..arguments import add_data_options, add_file, add_split_files, data_settings, split_settings
+from ..arguments import (
+    add_data_options,
+    add_file,
+    add_name,
+    add_split_files,
+    data_settings,
+    split_settings,
+)
 from ..loading import say_notes
 from ..session import Outcome, Session, shown_interval
 from ..suggestions import folder_arguments, prediction_command
@@ -52,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="MODEL",
         help="model to train (seqloom models lists them); may be repeated",
     )
-    parser.add_argument("-n", "--name", default="", help="name of the run")
+    add_name(parser, "name of the run", "-n")
     parser.add_argument("-s", "--seed", type=int, help="random seed")
     parser.add_argument("--max-time", metavar="TIME", help="time limit, as 90s, 10m or 2h")
     add_repetitions(parser)
@@ -167,6 +174,8 @@ def _resume(args: argparse.Namespace) -> int:
 
 def _recipes(args: argparse.Namespace) -> list[Recipe]:
     """One recipe for each model of the command line."""
+    if args.name:  # refused before a file is read
+        refuse_taken(args.runs_dir / args.name)
     if args.what is None:
         raise UsageError(
             "U001",
@@ -239,7 +248,7 @@ def _settings(args: argparse.Namespace) -> dict[str, Any]:
 
 def _name(name: str, model: str, models: int) -> str:
     """The name of a run; with several models the name of the model is appended."""
-    return f"{name}-{model}" if name and models > 1 else name
+    return f"{name}-{model_stem(model)}" if name and models > 1 else name
 
 
 def _folds(args: argparse.Namespace) -> Path | None:

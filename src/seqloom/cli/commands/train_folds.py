@@ -16,7 +16,7 @@ from ...metrics import METRICS, MetricValue
 from ...metrics.bootstrap import Mean
 from ...recipe import Recipe
 from ...runs.code import run_task
-from ...runs.names import run_argument
+from ...runs.names import model_stem, run_argument
 from ...runs.record import to_json
 from ...training.events import Event
 from ..loading import say_notes
@@ -60,7 +60,7 @@ def train_repeatedly(recipes: list[Recipe], times: Repetitions, args: argparse.N
         runs = [one for recipe in recipes for one in times.recipes(recipe).values()]
         show("\n".join(recipe.to_toml() for recipe in runs).rstrip())
         return 0
-    names = [args.name and f"{args.name}-{recipe.model['name']}" for recipe in recipes]
+    names = [args.name and f"{args.name}-{model_stem(recipe.model_name)}" for recipe in recipes]
     for number, recipe in enumerate(recipes, start=1):
         if len(recipes) > 1 and not args.quiet:
             say(heading(f"{number}/{len(recipes)} {recipe.model['name']}", sys.stderr))

@@ -32,7 +32,7 @@ def unread(*_):
         "train classify labels.csv -m bag-of-words -m recurrent",
         "train classify labels.csv --folds 3",
         "ladder classify labels.csv",
-        "regimes nothing.csv",
+        "segment nothing.csv",
         "convert nothing.arpa",
         "convert nothing.safetensors --into seeds/seed-1",
         "import nothing.zip",

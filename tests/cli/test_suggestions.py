@@ -114,10 +114,10 @@ def test_after_what_makes_runs_of_others(here, runs):
     run_all(suggested("import", "my a.zip", "--name", "g", "--runs-dir", runs))
 
 
-def test_after_check_and_regimes(here):
+def test_after_check_and_segment(here):
     for file in ("my pairs.tsv", "labels.csv", "tags.conll", "text.txt", "series.csv"):
         run_all([f"{command} --dry-run" for command in suggested("check", file)])
-    run_all(suggested("regimes", "series.csv", "--states", "2", "--name", "states"))
+    run_all(suggested("segment", "series.csv", "--states", "2", "--name", "states"))
 
 
 def test_after_mistakes(here):

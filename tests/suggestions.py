@@ -75,12 +75,12 @@ def complaint(command: str) -> str:
         return f"{command}: {error}"
     if name not in COMMANDS:
         return "" if name in ("--help", "COMMAND") else f"{command}: there is no command {name}"
+    if not words or words == ["--help"]:  # a command by its name
+        return ""
     try:
         _parser(name).parse([FILLED_IN.get(word, word) for word in words])
     except UsageError as error:
         return f"{command}: {error.problem}"
-    except SystemExit:  # --help
-        return ""
     return ""
 
 

@@ -154,7 +154,7 @@ def test_suggestions_are_heard(line, found):
     "wrong",
     [
         "seqloom shwo a",
-        "seqloom show",
+        "seqloom show --all",
         "seqloom errors a --limit ten",
         "seqloom runs lists them",
         "seqloom evaluate my run's",

@@ -46,7 +46,8 @@ epochs = 20
 - File names in a recipe are relative to the recipe.
 - `--set table.key=value` overrides one setting, and may be repeated.
 - `--dry-run` prints the recipe with all defaults and exits. A run stores the same text.
-- `name = "my_models.py:MyModel"` uses a class from your own Python file, which is executed. A run keeps a copy of it.
+- `name = "my_models.py:MyModel"` uses a class from your own Python file, which is executed; a run
+  keeps a copy of it.
 - `seqloom explain NAME` prints the options below.
 
 <!-- Written by scripts/option_pages.py (make docs): edit the docstrings of the classes. -->

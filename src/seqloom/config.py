@@ -23,7 +23,7 @@ from importlib import import_module
 from pathlib import Path
 from traceback import extract_tb
 from types import ModuleType
-from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from .errors import Place, UsageError, nearest, unknown
 
@@ -46,6 +46,42 @@ def as_strings(given: str | Iterable[str]) -> list[str]:
 
 
 @dataclass(frozen=True)
+class Bounds:
+    """The least and the largest value of a number; `below` excludes the largest."""
+
+    low: float
+    high: float
+    below: bool = False
+
+    def holds(self, value: float) -> bool:
+        """Whether a number is within the bounds; NaN never is."""
+        return self.low <= value <= self.high and not (self.below and value == self.high)
+
+    def __str__(self) -> str:
+        if self.below:
+            return f"from {self.low:g} to below {self.high:g}"
+        if self.high == LARGEST:
+            return f"of at least {self.low:,}"
+        return f"from {self.low:,} to {self.high:,}"
+
+
+LARGEST = 2**31 - 1
+# The annotations of options in constructors: what they count, and so what they can be.
+Count = Annotated[int, Bounds(1, LARGEST)]
+CountOrZero = Annotated[int, Bounds(0, LARGEST)]
+Size = Annotated[int, Bounds(1, 1 << 16)]  # of a vector, a kernel, a set of states
+SizeOrZero = Annotated[int, Bounds(0, 1 << 16)]
+Layers = Annotated[int, Bounds(1, 1000)]
+LayersOrZero = Annotated[int, Bounds(0, 1000)]
+Steps = Annotated[int, Bounds(1, 1 << 20)]  # of a context
+StepsOrZero = Annotated[int, Bounds(0, 1 << 20)]
+Rate = Annotated[float, Bounds(0, 1, below=True)]  # of dropout, and other shares
+Seed = Annotated[int, Bounds(0, 2**32 - 1)]  # that NumPy takes
+# Other numbers can be anything that arithmetic can be done with: constructors say more.
+_ANY = {int: Bounds(-LARGEST, LARGEST), float: Bounds(-1e30, 1e30)}
+
+
+@dataclass(frozen=True)
 class Option:
     """A keyword argument of a constructor: name, type, default and help text."""
 
@@ -54,6 +90,7 @@ class Option:
     default: Any
     help: str
     group: str = ""  # the argument whose dataclass has this field, if any
+    bounds: Bounds | None = None  # of a number
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -67,7 +104,8 @@ class Option:
             return " or ".join(repr(choice) for choice in get_args(self.kind))
         if get_origin(self.kind) is tuple:
             return LISTS[get_args(self.kind)[0]]
-        return NAMES[get_origin(self.kind) or self.kind]
+        name = NAMES[get_origin(self.kind) or self.kind]
+        return f"{name} {self.bounds}" if self.bounds else name
 
     def fits(self, value: object) -> bool:
         """Whether a value has the right type."""
@@ -79,6 +117,14 @@ class Option:
         if kind is tuple:
             return _parse_list(self.kind, value) is not None
         return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
+
+    def holds(self, value: Any) -> bool:
+        """Whether a value of the right type is within the bounds, as are all numbers of a list."""
+        if isinstance(value, bool | str | dict):
+            return True
+        if isinstance(value, list | tuple):
+            return all(map(self.holds, value))
+        return (self.bounds or _ANY[float if self.kind is float else int]).holds(value)
 
 
 def _parse_list(kind: Any, value: object) -> tuple[Any, ...] | None:
@@ -109,7 +155,7 @@ def options(thing: Callable[..., Any]) -> list[Option]:
 @cache  # called for every recipe, and a list of runs reads many recipes
 def _cached_options(thing: Callable[..., Any]) -> tuple[Option, ...]:
     made = vars(thing).get("__init__", thing) if isinstance(thing, type) else thing
-    hints = get_type_hints(made)
+    hints = get_type_hints(made, include_extras=True)
     found = inspect.signature(made).parameters.values()
     helps = _argument_help(thing.__doc__ or "")
     listed: list[Option] = []
@@ -119,7 +165,9 @@ def _cached_options(thing: Callable[..., Any]) -> tuple[Option, ...]:
         if is_dataclass(kind := hints[p.name]) and isinstance(kind, type):
             listed += [_group_option(option, p) for option in _cached_options(kind)]
         else:
-            listed.append(Option(p.name, kind, p.default, helps.get(p.name, "")))
+            bounds = next((one for one in get_args(kind) if isinstance(one, Bounds)), None)
+            kind = get_args(kind)[0] if bounds else kind
+            listed.append(Option(p.name, kind, p.default, helps.get(p.name, ""), bounds=bounds))
     return tuple(listed)
 
 
@@ -140,7 +188,7 @@ def problems(thing: Callable[..., Any], given: Mapping[str, Any]) -> list[str]:
             found.append(f"{_shown(name)} is not an option: {remedy}")
         elif isinstance(value, str) and _UNWRITABLE.search(value):
             found.append(f"{name} = {_shown(value)}: it has a character that no text can have")
-        elif not known[name].fits(value):
+        elif not (known[name].fits(value) and known[name].holds(value)):
             near = nearest(str(value)[:MAX_SHOWN], known[name].choices)
             remedy = f"; did you mean {near!r}?" if near else ""
             found.append(f"{name} = {_shown(value)}: expected {known[name].expects}{remedy}")

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from ..config import Count, CountOrZero, Rate, Seed
+
 
 @dataclass(frozen=True, kw_only=True)
 class Data:
@@ -50,13 +52,13 @@ class Data:
     encoding: str = "utf-8"
     columns: str = ""
     skip_bad: bool = False
-    max_length: int = 1000
-    valid_fraction: float = 0.05
-    test_fraction: float = 0.05
-    split_seed: int = 1
+    max_length: CountOrZero = 1000
+    valid_fraction: Rate = 0.05
+    test_fraction: Rate = 0.05
+    split_seed: Seed = 1
     allow_overlap: bool = False
-    folds: int = 0
-    fold: int = 1
+    folds: CountOrZero = 0
+    fold: Count = 1
     group: str = ""
     in_time: bool = False
     stratified: bool = True

@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..batch import Batch, Sequences
+from ..config import SizeOrZero
 from ..errors import ModelError
 from ..model import Model, Prediction, Search, State, Weights
 from ..prediction import QuantileForecast
@@ -94,7 +95,7 @@ class Autoregressive(Model):
         self,
         signature: Signature,
         *,
-        order: int = 0,
+        order: SizeOrZero = 0,
         most: int = 0,
         criterion: Criterion = "aicc",
         ridge: float = 0.0,

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn.functional import embedding_bag
 
 from ..batch import Batch, Sequences
+from ..config import Rate, Size, SizeOrZero
 from ..errors import ModelError
 from ..nn.bag_of_words import CSRMatrix, NGramHasher, fit_logistic_regression
 from ..nn.dropout import SequenceDropout
@@ -72,12 +73,12 @@ class BagOfWords(SequenceClassifier):
         signature: Signature,
         *,
         features: FeatureName = "tf-idf",
-        order: int = 2,
+        order: Size = 2,
         buckets: int = HASH_BUCKETS,
         penalty: float = 1.0,
-        embedding_size: int = 128,
-        hidden_size: int = 0,
-        dropout: float = 0.0,
+        embedding_size: Size = 128,
+        hidden_size: SizeOrZero = 0,
+        dropout: Rate = 0.0,
         token_options: TokenOptions = DEFAULT_TOKEN_OPTIONS,
         loss_options: LossOptions = DEFAULT_LOSS_OPTIONS,
     ) -> None:

@@ -1,5 +1,6 @@
 """Convolutional networks over time: TCN (Bai et al., 2018) and TextCNN (Kim, 2014)."""
 
+from ..config import Layers, Rate, Size
 from ..errors import ModelError
 from ..nn.convolution import TemporalConvolution
 from ..nn.forecast.options import DEFAULT_FORECAST_OPTIONS, ForecastOptions
@@ -48,12 +49,12 @@ class Convolutional(BackboneModel):
         self,
         signature: Signature,
         *,
-        embedding_size: int = 128,
-        hidden_size: int = 128,
-        num_layers: int = 4,
-        kernel: int = 3,
+        embedding_size: Size = 128,
+        hidden_size: Size = 128,
+        num_layers: Layers = 4,
+        kernel: Size = 3,
         bidirectional: bool = False,
-        dropout: float = 0.0,
+        dropout: Rate = 0.0,
         pooling: PoolingName = "mean",
         text_cnn_options: TextCNNOptions = DEFAULT_TEXT_CNN_OPTIONS,
         token_options: TokenOptions = DEFAULT_TOKEN_OPTIONS,

@@ -6,6 +6,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from ..batch import Batch, Sequences
+from ..config import Layers, Rate, Size, Steps
 from ..decoding import beam_search
 from ..errors import ModelError
 from ..model import Constant, Prediction, Search, State
@@ -51,14 +52,14 @@ class ConvolutionalEncoderDecoder(Neural):
         self,
         signature: Signature,
         *,
-        embedding_size: int = 128,
-        hidden_size: int = 256,
-        encoder_layers: int = 4,
-        decoder_layers: int = 3,
-        kernel: int = 3,
-        positions: int = 256,
-        dropout: float = 0.2,
-        label_smoothing: float = 0.1,
+        embedding_size: Size = 128,
+        hidden_size: Size = 256,
+        encoder_layers: Layers = 4,
+        decoder_layers: Layers = 3,
+        kernel: Size = 3,
+        positions: Steps = 256,
+        dropout: Rate = 0.2,
+        label_smoothing: Rate = 0.1,
     ) -> None:
         super().__init__(signature)
         if positions < 1:

@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from ..batch import Batch, Sequences
+from ..config import Layers, Rate, Size
 from ..decoding import beam_search, no_attention_error
 from ..errors import ModelError
 from ..model import Constant, Prediction, Search, State
@@ -101,19 +102,19 @@ class EncoderDecoder(Neural):
         signature: Signature,
         *,
         cell: CellName = "lstm",
-        embedding_size: int = 128,
-        hidden_size: int = 256,
+        embedding_size: Size = 128,
+        hidden_size: Size = 256,
         encoder: Literal["recurrent", "convolution"] = "recurrent",
-        encoder_layers: int = 1,
-        decoder_layers: int = 1,
+        encoder_layers: Layers = 1,
+        decoder_layers: Layers = 1,
         bidirectional: bool = True,
-        kernel: int = 3,
+        kernel: Size = 3,
         bridge: BridgeName = "ends",
         context: Literal["once", "every-step"] = "once",
         attention_options: AttentionOptions = DEFAULT_ATTENTION_OPTIONS,
         scheduled_sampling_options: ScheduledSamplingOptions = DEFAULT_SCHEDULED_SAMPLING_OPTIONS,
-        dropout: float = 0.2,
-        label_smoothing: float = 0.1,
+        dropout: Rate = 0.2,
+        label_smoothing: Rate = 0.1,
         rnn_options: RNNOptions = DEFAULT_RNN_OPTIONS,
     ) -> None:
         super().__init__(signature)

@@ -1,5 +1,6 @@
 """Feed-forward neural networks over a fixed context window of the last tokens."""
 
+from ..config import LayersOrZero, Rate, Size, Steps
 from ..nn.feedforward import NGramMLP
 from ..nn.forecast.options import DEFAULT_FORECAST_OPTIONS, ForecastOptions
 from ..nn.output.options import DEFAULT_LOSS_OPTIONS, LossOptions
@@ -40,12 +41,12 @@ class Feedforward(BackboneModel):
         self,
         signature: Signature,
         *,
-        context: int = 4,
-        embedding_size: int = 128,
-        hidden_size: int = 128,
-        num_layers: int = 1,
+        context: Steps = 4,
+        embedding_size: Size = 128,
+        hidden_size: Size = 128,
+        num_layers: LayersOrZero = 1,
         direct: bool = False,
-        dropout: float = 0.0,
+        dropout: Rate = 0.0,
         pooling: PoolingName = "mean",
         token_options: TokenOptions = DEFAULT_TOKEN_OPTIONS,
         loss_options: LossOptions = DEFAULT_LOSS_OPTIONS,

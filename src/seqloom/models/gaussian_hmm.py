@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from ..batch import Batch, Sequences
+from ..config import Size
 from ..errors import ModelError
 from ..model import Model, Prediction, Search, State, StatePosterior, Stepper, Weights
 from ..prediction import LEVELS, QuantileForecast
@@ -152,9 +153,9 @@ class GaussianHMM(Model):
         self,
         signature: Signature,
         *,
-        states: int = 3,
+        states: Size = 3,
         emissions: Literal["diagonal", "full", "poisson", "mixture"] = "diagonal",
-        components: int = 2,
+        components: Size = 2,
         left_to_right: bool = False,
         floor: float = 1e-3,
         restarts: int = 1,

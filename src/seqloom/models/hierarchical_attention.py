@@ -8,6 +8,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from ..batch import Sequences
+from ..config import Layers, Rate, Size
 from ..nn.cells import CellName
 from ..nn.cells.options import DEFAULT_RNN_OPTIONS, RNNOptions
 from ..nn.dropout import SequenceDropout
@@ -53,10 +54,10 @@ class HierarchicalAttention(SequenceClassifier):
         signature: Signature,
         *,
         cell: CellName = "gru",
-        embedding_size: int = 128,
-        hidden_size: int = 128,
-        num_layers: int = 1,
-        dropout: float = 0.0,
+        embedding_size: Size = 128,
+        hidden_size: Size = 128,
+        num_layers: Layers = 1,
+        dropout: Rate = 0.0,
         rnn_options: RNNOptions = DEFAULT_RNN_OPTIONS,
         token_options: TokenOptions = DEFAULT_TOKEN_OPTIONS,
         loss_options: LossOptions = DEFAULT_LOSS_OPTIONS,

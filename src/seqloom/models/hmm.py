@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from ..batch import Batch, Sequences
+from ..config import Size
 from ..decoding import beam_search
 from ..errors import ModelError
 from ..model import Model, Prediction, Search, State, StatePosterior, Weights
@@ -46,7 +47,7 @@ class HMM(Model):
         self,
         signature: Signature,
         *,
-        states: int = 10,
+        states: Size = 10,
         smoothing: float = 0.01,
         restarts: int = 1,
         tolerance: float = 1e-4,

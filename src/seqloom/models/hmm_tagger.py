@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from ..batch import Batch, Sequences
+from ..config import SizeOrZero
 from ..errors import ModelError
 from ..model import Model, Prediction, Search, StatePosterior, Weights
 from ..prediction import Hypothesis
@@ -87,7 +88,7 @@ class HMMTagger(Model):
         self,
         signature: Signature,
         *,
-        order: int = 2,
+        order: SizeOrZero = 2,
         prune: float = 1e-4,
         smoothing: float = 1.0,
         case: bool = True,

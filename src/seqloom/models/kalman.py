@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..batch import Batch, Sequences
+from ..config import Size, SizeOrZero
 from ..errors import ModelError
 from ..model import Model, Prediction, Search, State, Weights
 from ..prediction import QuantileForecast
@@ -77,8 +78,8 @@ class Kalman(Model):
         *,
         structure: StructureName = "local-trend",
         seasonal: bool = True,
-        order: int = 2,
-        states: int = 4,
+        order: SizeOrZero = 2,
+        states: Size = 4,
         learning: LearningName = "likelihood",
         restarts: int = 1,
         tolerance: float = 1e-6,

@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from ..batch import Batch, Sequences
+from ..config import Size
 from ..decoding import beam_search
 from ..errors import ModelError
 from ..model import Model, Prediction, Search, State, Weights
@@ -44,7 +45,7 @@ class NGram(Model):
         self,
         signature: Signature,
         *,
-        order: int = 5,
+        order: Size = 5,
         smoothing: Smoothing = "modified-kneser-ney",
         k: float = 1.0,
         min_frequency: tuple[int, ...] = (),

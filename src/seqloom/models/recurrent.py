@@ -1,5 +1,6 @@
 """Recurrent neural networks: RNN, LSTM, GRU and other cells, in one direction or both."""
 
+from ..config import Layers, Rate, Size
 from ..nn.cells import CellName
 from ..nn.cells.options import DEFAULT_RNN_OPTIONS, RNNOptions
 from ..nn.forecast.options import DEFAULT_FORECAST_OPTIONS, ForecastOptions
@@ -39,11 +40,11 @@ class Recurrent(BackboneModel):
         signature: Signature,
         *,
         cell: CellName = "lstm",
-        embedding_size: int = 128,
-        hidden_size: int = 128,
-        num_layers: int = 1,
+        embedding_size: Size = 128,
+        hidden_size: Size = 128,
+        num_layers: Layers = 1,
         bidirectional: bool = False,
-        dropout: float = 0.0,
+        dropout: Rate = 0.0,
         pooling: PoolingName = "mean",
         rnn_options: RNNOptions = DEFAULT_RNN_OPTIONS,
         token_options: TokenOptions = DEFAULT_TOKEN_OPTIONS,

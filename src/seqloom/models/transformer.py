@@ -2,6 +2,7 @@
 
 from torch import nn
 
+from ..config import Layers, Rate, Size, Steps
 from ..nn.embedding import word_embedding
 from ..nn.forecast.options import DEFAULT_FORECAST_OPTIONS, ForecastOptions
 from ..nn.output.heads import OutputLayer, SoftmaxOutput
@@ -51,10 +52,10 @@ class Transformer(BackboneModel):
         self,
         signature: Signature,
         *,
-        hidden_size: int = 128,
-        num_layers: int = 4,
-        context: int = 256,
-        dropout: float = 0.0,
+        hidden_size: Size = 128,
+        num_layers: Layers = 4,
+        context: Steps = 256,
+        dropout: Rate = 0.0,
         pooling: PoolingName = "mean",
         transformer_options: TransformerOptions = DEFAULT_TRANSFORMER_OPTIONS,
         token_options: TokenOptions = DEFAULT_TOKEN_OPTIONS,

@@ -10,6 +10,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from ..batch import Batch, Sequences
+from ..config import Layers, Rate, Size, Steps
 from ..decoding import beam_search
 from ..errors import ModelError
 from ..model import Constant, Prediction, Search, State
@@ -68,12 +69,12 @@ class TransformerEncoderDecoder(Neural):
         self,
         signature: Signature,
         *,
-        hidden_size: int = 128,
-        encoder_layers: int = 3,
-        decoder_layers: int = 3,
-        context: int = 256,
-        dropout: float = 0.1,
-        label_smoothing: float = 0.1,
+        hidden_size: Size = 128,
+        encoder_layers: Layers = 3,
+        decoder_layers: Layers = 3,
+        context: Steps = 256,
+        dropout: Rate = 0.1,
+        label_smoothing: Rate = 0.1,
         share_embeddings: bool = False,
         transformer_options: TransformerOptions = ORIGINAL,
         token_options: TokenOptions = TIED,

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from ..config import Size
 from ..errors import ModelError
 from .char_embedding import CharEncoderName
 
@@ -42,8 +43,8 @@ class TokenOptions:
     word_dropout: float = 0.0
     adaptive_softmax: tuple[int, ...] = ()
     letters: CharEncoderName = "none"
-    letters_width: int = 50
-    feature_width: int = 16
+    letters_width: Size = 50
+    feature_width: Size = 16
     crf: bool = False
 
     def __post_init__(self) -> None:

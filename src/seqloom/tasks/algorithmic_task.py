@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..batch import Item
+from ..config import Seed
 from ..data.formats import Row, Sentence
 from ..errors import UsageError
 from ..metrics import Ratio
@@ -61,7 +62,7 @@ class Algorithms(Task):
         examples: int = 20000,
         valid_examples: int = 1000,
         test_examples: int = 1000,
-        seed: int = 1,
+        seed: Seed = 1,
     ) -> None:
         self.puzzle = PUZZLES[problem](shape)
         self.form, self.primary_metric, self.variety = (

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ..batch import Item
+from ..config import CountOrZero
 from ..data.checks.text import RARE_LABEL, Side, case_variants
 from ..data.formats import FieldRules, ParsedFile, Row, Sentence, read_rows
 from ..data.formats.base import LIST_SEPARATOR, format_lines, pluralize
@@ -65,7 +66,7 @@ class Classify(Task):
         *,
         tokens: Literal["characters", "words"] = "words",
         lowercase: bool = True,
-        min_frequency: int = 2,
+        min_frequency: CountOrZero = 2,
         documents: DocumentOptions = WHOLE_TEXTS,
         several: bool = False,
         separator: str = ",",

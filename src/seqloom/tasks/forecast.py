@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float, UInt64
 
 from ..batch import Item
+from ..config import StepsOrZero
 from ..data.formats import Row, Sentence
 from ..data.formats.base import InputFile
 from ..data.formats.series import TABLE_EXTENSIONS, read_series
@@ -89,9 +90,9 @@ class Forecast(Task):
     def __init__(  # noqa: PLR0913 - options
         self,
         *,
-        horizon: int = 0,
+        horizon: StepsOrZero = 0,
         period: int = 0,
-        history: int = 1024,
+        history: StepsOrZero = 1024,
         stride: int = 0,
         together: bool = False,
         scaling: ScalingName = "standard",

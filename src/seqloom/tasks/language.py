@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from ..batch import Ids, Item
+from ..config import CountOrZero
 from ..data.checks.text import Side
 from ..data.formats import ParsedFile, Row, Sentence
 from ..data.loading.lazy import lazy_map
@@ -55,7 +56,7 @@ class Language(Task):
         self,
         *,
         tokens: TokenizerName = "characters",
-        min_frequency: int = 1,
+        min_frequency: CountOrZero = 1,
         vocab_size: int = 0,
         subwords: Literal["bpe", "unigram"] = "bpe",
         tokenizer: str = "",

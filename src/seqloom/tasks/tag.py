@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..batch import Item
+from ..config import CountOrZero
 from ..data.checks import tags as tag_remarks
 from ..data.checks.text import Side
 from ..data.formats import ParsedFile, Row, Sentence, read_sentences
@@ -80,7 +81,7 @@ class Tag(Task):
         self,
         *,
         lowercase: bool = False,
-        min_frequency: int = 2,
+        min_frequency: CountOrZero = 2,
         scheme: Literal["as-is", "bio", "bioes"] = "as-is",
         tokenize: Literal["auto", "spaces", "words"] = "auto",
         features: tuple[str, ...] = (),

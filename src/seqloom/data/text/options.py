@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from ...config import CountOrZero
 from ...errors import UsageError
 from .tokenizers import TOKENIZERS, Tokenizer, TokenizerName, VocabularyOptions
 
@@ -35,7 +36,7 @@ class TokenizerOptions:
     target_tokens: TokenizerName = "words"
     joint_vocab: bool = False
     vocab_size: int = 0
-    min_frequency: int = 1
+    min_frequency: CountOrZero = 1
     subwords: Literal["bpe", "unigram"] = "bpe"
     tokenizer: str = ""
     copies: int = 0

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from ...config import Size
 from ...errors import ModelError
 
 AttentionName = Literal[
@@ -34,7 +35,7 @@ class AttentionOptions:
     """
 
     attention: AttentionName = "additive"
-    attention_width: int = 128
+    attention_width: Size = 128
     attention_window: int = 10
     num_heads: int = 4
     query: Literal["current", "previous"] = "current"

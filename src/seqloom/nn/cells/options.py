@@ -3,6 +3,7 @@
 from dataclasses import dataclass, fields
 from typing import Literal
 
+from ...config import SizeOrZero
 from ...errors import ModelError
 
 
@@ -47,7 +48,7 @@ class RNNOptions:
     join: Literal["concatenate", "sum"] = "concatenate"
     initial_state: Literal["zero", "learned"] = "zero"
     first_bias: bool = False
-    skip: int = 0
+    skip: SizeOrZero = 0
     residual: bool = False
     recurrent_dropout: float = 0.0
     zoneout: float = 0.0

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from ...config import StepsOrZero
 from ...errors import ModelError
 from ...signature import Series
 
@@ -32,7 +33,7 @@ class ForecastOptions:
 
     output: OutputName = "gaussian"
     ahead: Literal["sampled", "direct"] = "sampled"
-    look_back: int = 0
+    look_back: StepsOrZero = 0
     center: CenterName = "last"
     paths: int = 200
     patch: int = 1

@@ -10,6 +10,7 @@ from jaxtyping import Bool, Complex, Float
 from torch import Tensor, nn
 from torch.nn.functional import gelu, relu
 
+from ...config import SizeOrZero
 from ...errors import ModelError
 from ...trace import intervened, record
 from ..dropout import Dropout
@@ -45,7 +46,7 @@ class TransformerOptions:
     """
 
     num_heads: int = 4
-    feed_forward: int = 0
+    feed_forward: SizeOrZero = 0
     norm: Literal["before", "after"] = "before"
     positions: PositionsName = "learned"
     attention_window: int = 0

@@ -3,6 +3,7 @@
 from collections.abc import Set
 from dataclasses import dataclass, fields
 
+from ...config import StepsOrZero
 from ...errors import UsageError
 
 
@@ -22,7 +23,7 @@ class ProblemOptions:
             answer is kept; a control that shows what can be told from the characters alone.
     """
 
-    length: int = 50
+    length: StepsOrZero = 50
     digits: int = 3
     nesting: int = 1
     reversed: bool = False

@@ -2,7 +2,7 @@
 
 Trains the shipped recipe on g014b2b.train (with a random validation split), then evaluates the best
 weights on the 12,000 words of g014b2b.ref, with greedy search and a beam of 5. A word is correct if
-it equals any of its listed pronunciations; intervals are bootstrapped over words.
+it equals any of its listed pronunciations; intervals are over words.
 
     python benchmarks/pronounce_accuracy.py
     python benchmarks/pronounce_accuracy.py --recipe pronounce-long
@@ -152,7 +152,7 @@ def shown(results: dict[str, Any]) -> str:
         f"# Pronunciation accuracy, {' with '.join([results['run'], *results['with']])}\n",
         table(head, rows) + "\n",
         f"{results['scores'][0]['words']:,} test words, any listed pronunciation is right, 95 %"
-        " bootstrap intervals over words.",
+        " intervals over words.",
         f"{results['parameters']:,} weights, attention {results['attention']}, seed"
         f" {results['seed']}; {results['epochs']:g} epochs, {results['steps']:,} steps, best at"
         f" {results['best_step']:,}" + (f" ({valid:.2f} % on validation)." if valid else "."),

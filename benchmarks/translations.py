@@ -1,7 +1,7 @@
 """BLEU of the shipped translation recipes, and example translations.
 
 Trains a recipe, or loads a run of it, and evaluates it on its test set, with greedy search and a
-beam of 5; intervals are bootstrapped over sentences. The examples are test sentences at equal
+beam of 5; intervals are over sentences. The examples are test sentences at equal
 distances, so that they are not selected.
 
     python benchmarks/translations.py --recipe tatoeba

@@ -11,7 +11,7 @@ from seqloom.config import constructor_arguments
 from seqloom.errors import UsageError
 from seqloom.evaluation.by_length import bucket_width, by_length
 from seqloom.evaluation.evaluate import Evaluation, ExamplePrediction
-from seqloom.metrics import METRICS, measure
+from seqloom.metrics import METRICS
 from seqloom.recipe import Recipe
 from seqloom.tasks.algorithmic_task import Algorithms
 from seqloom.views import LengthView
@@ -51,7 +51,7 @@ def test_each_bucket_is_measured_by_itself():
         last = bucket.last or max(lengths)
         inside = [n for n, length in enumerate(lengths) if bucket.first <= length <= last]
         assert len(inside) == bucket.count
-        alone = measure([found.tallies["bleu"][n] for n in inside], METRICS["bleu"].value)
+        alone = METRICS["bleu"].measure([found.tallies["bleu"][n] for n in inside])
         assert (bucket.value, bucket.low, bucket.high) == (alone.value, alone.low, alone.high)
     assert buckets[1].value > buckets[-1].value, "the longer ones were made worse"
     assert "mine: " in view.caption and buckets[-1].title in view.caption

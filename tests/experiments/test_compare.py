@@ -2,14 +2,21 @@
 
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from seqloom.evaluation.evaluate import Evaluation, ExamplePrediction
-from seqloom.evaluation.significance import ComparedRun, describe_difference, difference, verdict
+from seqloom.evaluation.significance import (
+    ComparedRun,
+    describe_difference,
+    difference,
+    paired_tests,
+    verdict,
+)
 from seqloom.evaluation.slices import compare_slices
-from seqloom.metrics import METRICS, Ratio, bootstrap, measure
+from seqloom.metrics import METRICS, Ratio
 from seqloom.recipe import Recipe
 
 
@@ -27,15 +34,70 @@ from seqloom.recipe import Recipe
      "loss, .*: A is infinitely better than B"),
 ])  # fmt: skip
 def test_a_difference_in_a_sentence(metric, first, second, told):
-    found = bootstrap.paired_difference([Ratio(x, 1) for x in first], [Ratio(x, 1) for x in second])
+    found = METRICS[metric].difference([Ratio(x, 1) for x in first], [Ratio(x, 1) for x in second])
     assert re.fullmatch(told, describe_difference(metric, "A", "B", found))
 
 
 def contender(name: str, right: np.ndarray) -> ComparedRun:
     ratios = [Ratio(float(hit), 1) for hit in right]
-    found = {"accuracy": measure(ratios)}
+    found = {"accuracy": METRICS["accuracy"].measure(ratios)}
     lines = tuple(range(len(right)))
     return ComparedRun(name, {}, found, {"accuracy": ratios}, lines, 1.0, 1, 1, 1.0)
+
+
+def told(runs):
+    return verdict(runs, paired_tests(runs))
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_few_examples_are_too_few_to_say(count):
+    """Of one example any two models differ "always"; no verdict comes of that."""
+    runs = [contender("A", np.ones(count)), contender("B", np.zeros(count))]
+    assert told(runs).endswith(f"{count} example{'s are' if count > 1 else ' is'} too few to say"
+                               " whether that is chance.")  # fmt: skip
+    test = paired_tests(runs).to_first["B"]["accuracy"]
+    assert "too few to say" in describe_difference("accuracy", "A", "B", test)
+    assert "nan" not in describe_difference("accuracy", "A", "B", test)
+
+
+def test_many_tests_are_adjusted_for_their_number():
+    """Five runs, four of them as good as the first: no more than 5 % of comparisons err."""
+    chance, wrong = np.random.default_rng(0), 0
+    for _ in range(150):
+        runs = [contender(f"{n}", chance.random(60) < 0.7) for n in range(5)]
+        tests = paired_tests(runs)
+        every = [one["accuracy"] for one in tests.to_first.values()]
+        assert tests.number >= 4 and tests.best is not None
+        alone = difference("accuracy", runs[0], runs[3])
+        assert tests.to_first["3"]["accuracy"].p >= alone.p
+        wrong += any(test.is_significant for test in [*every, tests.best])
+    assert wrong <= 15
+
+
+def test_twenty_labels_of_equal_models_have_no_winner():
+    """Of 20 labels one differs by chance in most comparisons; the sentence may not name it."""
+    task, chance, named = (
+        Recipe(task={"name": "classify"}).build_task(),
+        np.random.default_rng(2),
+        0,
+    )
+    names = [f"label-{number}" for number in range(20)]
+    right = [names[number % 20] for number in range(200)]
+    examples = [
+        task.with_target(task.question("word " * (1 + n % 30)), x) for n, x in enumerate(right)
+    ]
+    task.prepare(examples)
+    for _ in range(20):
+        scores = [
+            judged(task, examples, [
+                x if chance.random() < 0.7 else names[chance.integers(20)] for x in right
+            ])
+            for _ in range(2)
+        ]  # fmt: skip
+        found = looked(task, scores, "accuracy")
+        named += any(one.is_significant for kind in found.values() for one in kind.slices)
+        assert sum(len(kind.slices) for kind in found.values()) > 20
+    assert named <= 4
 
 
 def test_the_verdict_says_how_sure_it_is():
@@ -45,11 +107,12 @@ def test_the_verdict_says_how_sure_it_is():
     awful[:] = False
     slightly[np.flatnonzero(hits)[0]] = False
     good = contender("good", hits)
-    assert "do not overlap" in verdict([contender("awful", awful), good])
-    told = verdict([good, contender("worse", worse)])
-    assert told.startswith("good is better") and "more than chance (95 %)" in told
-    assert "may be chance" in verdict([good, contender("slightly", slightly)])
-    assert "are equal" in verdict([good, contender("same", hits)])
+    assert "more than chance (p < 0.001)" in told([contender("awful", awful), good])
+    assert told([good, contender("worse", worse)]).startswith("good is better")
+    assert "may be chance" in told([good, contender("slightly", slightly)])
+    assert "are equal" in told([good, contender("same", hits)])
+    others = replace(contender("others", worse), example_ids=tuple("x" * 400))
+    assert "different examples" in told([good, others])
     found = difference("accuracy", good, contender("worse", worse))
     assert found.low <= found.value <= found.high < 0
 
@@ -118,7 +181,7 @@ def test_each_wins_where_it_is_better(tagging):
         first, last = group.extent
         inside = [n for n, e in enumerate(examples) if first <= len(e.words) <= last]
         for value, score in zip(group.values, scores, strict=True):
-            alone = measure([score.tallies["accuracy"][n] for n in inside])
+            alone = METRICS["accuracy"].measure([score.tallies["accuracy"][n] for n in inside])
             assert value == alone
 
 

@@ -17,9 +17,9 @@ from seqloom.errors import SeqloomError
 from seqloom.experiments import ladder as rungs
 from seqloom.experiments.ladder import LadderPlan, prepare
 from seqloom.experiments.queue import QueueCallback
-from seqloom.experiments.results import LadderResult, RunResult, describe_gain
+from seqloom.experiments.results import LadderResult, RunResult, describe_gain, gain
 from seqloom.experiments.worker import peak_memory
-from seqloom.metrics import METRICS, MetricValue, Ratio, measure
+from seqloom.metrics import METRICS, MetricValue, Ratio
 from seqloom.models import MODELS
 from seqloom.recipe import Recipe
 from seqloom.runs.run import EVENTS
@@ -211,9 +211,15 @@ def test_a_rung_ends_with_whoever_waits_for_it(here):
     assert read_events(rung / EVENTS)[-1]["reason"] == "stopped"
 
 
+def gained(metric, rung, other):
+    return describe_gain(metric, rung, other, gain(metric, rung, other))
+
+
 def climbed(name, tops, metric="bits_per_character", seconds=1.0):
     ratios = [Ratio(top, 1.0) for top in tops]
-    measured = measure(ratios) if np.isfinite(tops).all() else MetricValue(*[np.inf] * 3)
+    measured = (
+        METRICS[metric].measure(ratios) if np.isfinite(tops).all() else MetricValue(*[np.inf] * 3)
+    )
     facts = (len(ratios), seconds, seconds, 1, 1, 1, 1.0, [])
     return RunResult(name, Path(name), {metric: measured}, {metric: ratios}, *facts)
 
@@ -223,27 +229,24 @@ def test_sentences_are_plain():
     first = climbed("one", chance.uniform(2, 3, 80))
     better = climbed("two", [ratio.top - 0.5 for ratio in first.tallies["bits_per_character"]])
     assert (
-        describe_gain("bits_per_character", better, first)
-        == "two saves 0.50 bits per character over one."
+        gained("bits_per_character", better, first) == "two saves 0.50 bits per character over one."
     )
     assert (
-        describe_gain("bits_per_character", first, better)
+        gained("bits_per_character", first, better)
         == "one is worse than two by 0.50 bits per character."
     )
     close = climbed("near", [r.top + d for r, d in zip(first.tallies["bits_per_character"],
                     chance.normal(0, 0.1, 80), strict=True)])  # fmt: skip
-    assert "may be chance" in describe_gain("bits_per_character", close, first)
+    assert "may be chance" in gained("bits_per_character", close, first)
     never = climbed("never", [np.inf] * 80)
-    assert describe_gain("bits_per_character", never, first).endswith(
+    assert gained("bits_per_character", never, first).endswith(
         "by bits per character without bound."
     )
-    assert "may be chance" in describe_gain("bits_per_character", never, never)
+    assert "may be chance" in gained("bits_per_character", never, never)
     low, high = (climbed(n, [float(i < k) for i in range(50)], "accuracy") for n, k in
                  (("low", 10), ("high", 40)))  # fmt: skip
-    assert describe_gain("accuracy", high, low) == "high adds 60 points of accuracy over low."
-    assert (
-        describe_gain("accuracy", low, high) == "low is worse than high by 60 points of accuracy."
-    )
+    assert gained("accuracy", high, low) == "high adds 60 points of accuracy over low."
+    assert gained("accuracy", low, high) == "low is worse than high by 60 points of accuracy."
 
 
 def test_a_rung_is_held_against_the_best_below_it():
@@ -327,11 +330,11 @@ def test_more_bleu_is_better(change, verb):
 
     def rung(name, right):
         tallies = {"bleu": bleu(float(right))}
-        measured = {"bleu": measure(tallies["bleu"], METRICS["bleu"].value)}
+        measured = {"bleu": METRICS["bleu"].measure(tallies["bleu"])}
         return RunResult(name, Path(name), measured, tallies, 30, 1.0, 1.0, 1, 1, 1, 1.0, [])
 
     one, other = rung("none", 5), rung("attention", 5 + change)
-    told = describe_gain("bleu", other, one)
+    told = gained("bleu", other, one)
     assert verb in told and "BLEU" in told
     came = LadderResult(Path("x"), "translate", "bleu", 1.0, [one, other], {}, [], [])
     assert came.best().name == ("attention" if change > 0 else "none")

@@ -5,9 +5,10 @@ import pytest
 from sklearn import metrics as oracle
 from sklearn.calibration import calibration_curve
 
-from seqloom.metrics import METRICS, Ratio, measure, value_of
-from seqloom.metrics.bootstrap import TallySums, as_matrix, paired_difference
+from seqloom.metrics import METRICS, Ratio, value_of
+from seqloom.metrics.calibration import debiased_calibration_error
 from seqloom.metrics.labels import NONE, ConfusionMatrix, calibration_bins, label_counts, micro_f1
+from seqloom.metrics.tallies import TallySums, as_matrix
 
 
 def drawn(seed, size=200, labels=6):
@@ -77,34 +78,62 @@ def test_the_calibration_error_is_the_distance_of_bins_from_the_diagonal():
     assert calibration_bins(1.0, True)[9] == 1.0  # who is quite sure stands in the last bin
 
 
+@pytest.mark.parametrize("size", [30, 100, 400])
+def test_a_calibrated_model_has_a_calibration_error_of_about_nothing(size):
+    """The error as it is defined is 7 points of a hundred predictions that are as good as they say."""
+    chance, raw, told, held = np.random.default_rng(size), [], [], 0
+    for _ in range(120):
+        sure = 0.5 + 0.5 * chance.random(size)
+        right = chance.random(size) < sure
+        tallies = [calibration_bins(float(a), bool(b)) for a, b in zip(sure, right, strict=True)]
+        found = debiased_calibration_error(tallies)
+        assert 0 <= found.low <= found.value <= found.high
+        raw.append(value_of("calibration_error", tallies))
+        told.append(found.value)
+        held += found.low == 0
+    assert np.mean(told) < 0.4 * np.mean(raw)
+    assert held >= 0.92 * 120
+
+
+def test_an_error_that_is_there_is_told():
+    """Confident by 20 points too much: with many predictions the error is near, and no less."""
+    chance, held = np.random.default_rng(5), 0
+    for size in [300] * 40 + [3000] * 10:
+        sure = 0.6 + 0.4 * chance.random(size)
+        right = chance.random(size) < sure - 0.2
+        tallies = [calibration_bins(float(a), bool(b)) for a, b in zip(sure, right, strict=True)]
+        found = debiased_calibration_error(tallies)
+        assert found.value == pytest.approx(0.2, abs=0.12 if size == 300 else 0.04)
+        assert found.low > 0.05
+        held += found.low <= 0.2 <= found.high
+    assert held >= 44
+
+
+def test_predictions_that_depend_on_each_other_count_as_fewer():
+    """Ten copies of each prediction say no more than one, so the interval is no narrower."""
+    chance = np.random.default_rng(3)
+    sure = 0.5 + 0.5 * chance.random(150)
+    tallies = [calibration_bins(float(p), bool(chance.random() < p)) for p in sure]
+    once = debiased_calibration_error(tallies)
+    often = debiased_calibration_error([tuple(10 * x for x in row) for row in tallies])
+    assert often.high - often.low > 0.7 * (once.high - once.low)
+
+
 def test_sums_that_are_counted_are_those_that_are_added():
-    """Few kinds of tallies are counted, many are added: both give what every row adds up to."""
+    """Few kinds of tallies are counted: that gives what every row adds up to."""
     chance = np.random.default_rng(3)
     few = [Ratio(*row) for row in chance.integers(3, size=(50, 2)).tolist()]
     many = [Ratio(*row) for row in chance.random((50, 2)).tolist()]
     endless = [Ratio(np.inf, 1.0), *few]
     for tallies in (few, many, endless):
-        which = chance.integers(len(tallies), size=(4, len(tallies)))
-        expected = as_matrix(tallies)
-        assert np.allclose(TallySums(tallies).all(), expected.sum(0))
-        assert np.allclose(TallySums(tallies).of(which), [expected[draw].sum(0) for draw in which])
+        assert np.allclose(TallySums(tallies).all(), as_matrix(tallies).sum(0))
 
 
-def test_hundreds_of_labels_have_an_interval_soon():
-    """A bootstrap that copied rows of 900 numbers 5,000 times for each draw would take minutes."""
-    right, guessed = drawn(0, size=5_000, labels=300)
-    guessed = np.where(np.random.default_rng(1).random(len(right)) < 0.7, right, guessed)
-    macro, _ = tallies_of(right, guessed, 300)
-    found = measure(macro, METRICS["macro_f1"].value)
-    assert found.low < found.value < found.high
-
-
-def test_a_difference_draws_the_same_examples_for_both():
+def test_a_difference_of_macro_f1():
     right, guessed = drawn(0)
     first, _ = tallies_of(right, guessed, 6)
     second, _ = tallies_of(right, right, 6)
-    value = METRICS["macro_f1"].value
-    found = paired_difference(first, second, value)
+    found = METRICS["macro_f1"].difference(first, second)
     assert found.value == pytest.approx(1 - value_of("macro_f1", first))
     assert found.low > 0
-    assert paired_difference(first, first, value).high == 0
+    assert METRICS["macro_f1"].difference(first, first).p == 1

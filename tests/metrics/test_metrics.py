@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from seqloom.metrics import METRICS, Ratio, measure, value_of
+from seqloom.metrics import METRICS, Ratio, value_of
 from seqloom.metrics.edit_distance import edit_distance, token_error_rate
 
 
@@ -44,17 +44,4 @@ def test_a_metric_is_a_ratio_of_sums():
     assert value_of("accuracy", [Ratio(1, 1), Ratio(1, 3)]) == 0.5
     assert value_of("perplexity", [Ratio(math.log(8), 1)]) == pytest.approx(8)
     assert math.isfinite(value_of("perplexity", [Ratio(1e6, 1)]))
-    assert math.isfinite(measure([Ratio(1e6, 1)], METRICS["perplexity"].value).high)
-
-
-def test_the_bootstrap_interval_covers():
-    """Of many samples of a coin, about 95 % of the intervals hold the truth."""
-    chance = random.Random(1)
-    held = 0
-    for seed in range(200):
-        coins = [Ratio(chance.random() < 0.3, 1) for _ in range(150)]
-        found = measure(coins, repeats=300, seed=seed)
-        assert found.low <= found.value <= found.high
-        held += found.low <= 0.3 <= found.high
-    assert 175 <= held <= 199
-    assert measure(coins, seed=3) == measure(coins, seed=3)
+    assert math.isfinite(METRICS["perplexity"].measure([Ratio(1e6, 1)]).value)

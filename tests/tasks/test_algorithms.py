@@ -13,7 +13,7 @@ import pytest
 import seqloom
 from seqloom.cli.main import main
 from seqloom.errors import DataError, ModelError, TrainingError, UsageError
-from seqloom.metrics import measure, value_of
+from seqloom.metrics import METRICS, value_of
 from seqloom.recipe import Recipe
 from seqloom.runs.run import CHECKPOINT
 from seqloom.runs.splits import fingerprint, read_parts
@@ -196,7 +196,7 @@ def test_squared_error_is_a_ratio_with_an_interval():
     made = task.generator().draw("train")
     rights = [task.decode(example.answer.tolist()) for example in made]
     ratios = [task.score(example, 0.9, 0.0)["squared_error"] for example in made]
-    found = measure(ratios)
+    found = METRICS["squared_error"].measure(ratios)
     assert found.value == pytest.approx(np.mean([(0.9 - right) ** 2 for right in rights]))
     assert found.low < found.value < found.high
 

@@ -27,7 +27,7 @@ from ..runs.run import Run
 from ..runs.splits import unknown_label_note, with_known_labels
 from ..runs.train import Callback, new_run_folder, resume, train_into
 from ..training.events import Event
-from .loading import impossible_note
+from .loading import impossible_note, no_interval
 from .progress import TrainingProgress, progress_for
 from .suggestions import improve
 from .terminal import duration, mark, plural, say
@@ -277,8 +277,10 @@ def training_failed(failed: Mapping[str, list[str]], command: str, folder: Path)
 
 
 def shown_interval(name: str, measured: MetricValue) -> str:
-    """A metric with its 95 % interval: 24.10 % (23.30-24.90 %)."""
+    """A metric with its 95 % interval: 24.10 % (23.30-24.90 %), if there is one."""
     show = METRICS[name].show
+    if not measured.has_interval:
+        return show(measured.value) + no_interval(measured)
     low, high = show(measured.low), show(measured.high)
     if METRICS[name].percent:
         low = low.removesuffix(" %")

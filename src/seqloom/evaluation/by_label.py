@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from ..errors import UsageError
-from ..metrics import METRICS, MetricValue, measure
-from ..metrics.bootstrap import TallySums
+from ..metrics import MetricValue
+from ..metrics.calibration import debiased_calibration_error
 from ..metrics.labels import BINS, ConfusionMatrix, Decision, LabelScore, calibration_bins
+from ..metrics.tallies import as_matrix
 from ..task import LabelDecisions, Task
 from ..views import CalibrationBin, ConfusionMatrixView, ReliabilityView
 from .evaluate import Evaluation
@@ -101,14 +100,14 @@ def confusion_view(counts: ConfusionMatrix, name: str) -> ConfusionMatrixView:
 
 
 def calibration(by_example: Sequence[LabelDecisions]) -> MetricValue:
-    """The expected calibration error, with its bootstrap interval over examples."""
-    return measure(_tallies(by_example), METRICS["calibration_error"].value)
+    """The expected calibration error without its bias, with its 95 % interval."""
+    return debiased_calibration_error(_tallies(by_example))
 
 
 def calibration_view(by_example: Sequence[LabelDecisions], name: str) -> ReliabilityView:
     """The reliability diagram: accuracy by confidence."""
-    sums = TallySums(_tallies(by_example)).all()
-    confidence, right, count = np.asarray(sums).reshape(3, BINS)
+    tallies = _tallies(by_example)
+    confidence, right, count = as_matrix(tallies).sum(0).reshape(3, BINS)
     bins = [
         CalibrationBin(
             n / BINS,
@@ -120,7 +119,7 @@ def calibration_view(by_example: Sequence[LabelDecisions], name: str) -> Reliabi
         for n in range(BINS)
         if count[n]
     ]
-    return ReliabilityView(bins, METRICS["calibration_error"].value(sums), name)
+    return ReliabilityView(bins, debiased_calibration_error(tallies).value, name)
 
 
 def _tallies(by_example: Sequence[LabelDecisions]) -> list[tuple[float, ...]]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..data.series.windows import ForecastWindow
 from ..errors import UsageError
-from ..metrics import METRICS, Tally, measure, value_of
+from ..metrics import METRICS, Tally, value_of
 from ..signature import Form, Vectors
 from ..task import Task
 from ..views import HorizonView, LengthBucket, LengthCurve, LengthView
@@ -35,7 +35,7 @@ def by_length(
     lengths = source_lengths(task, score.examples)
     buckets = []
     for first, last, indices in length_buckets(lengths, step or bucket_width(lengths)):
-        value = measure([score.tallies[metric][index] for index in indices], shown.value)
+        value = shown.measure([score.tallies[metric][index] for index in indices])
         numbers = (scale * value.value, scale * value.low, scale * value.high)
         buckets.append(LengthBucket(first, last, len(indices), *numbers))
     title = f"{shown.title}, %" if shown.percent else shown.title
@@ -137,7 +137,7 @@ def _view(
     scale = 100.0 if shown.percent else 1.0
     points = []
     for (first, last), of_bucket in zip(buckets, tallies, strict=True):
-        value = measure(of_bucket, shown.value)
+        value = shown.measure(of_bucket)
         numbers = (scale * value.value, scale * value.low, scale * value.high)
         points.append(LengthBucket(first, last, len(of_bucket), *numbers))
     return HorizonView([LengthCurve(name, tuple(points))], shown.title)

@@ -9,7 +9,6 @@ import numpy as np
 
 from ..errors import UsageError
 from ..metrics import METRICS, MetricValue, Ratio, Tally
-from ..metrics.bootstrap import wilson_interval
 from ..signature import Form
 from ..task import Task
 from ..views import LengthBucket
@@ -44,15 +43,30 @@ class Mistake:
 
 @dataclass(frozen=True)
 class ErrorRate:
-    """Error rate of a group of predictions, with its 95 % interval (Wilson, 1927)."""
+    """Error rate of a group of predictions, with its 95 % interval.
+
+    Args:
+        title: of the group.
+        by_example: how many predictions of each example are wrong, and how many there are: those
+            of one example may depend on each other.
+    """
 
     title: str
-    count: int
-    wrong: int
+    by_example: tuple[Ratio, ...]
+
+    @property
+    def count(self) -> int:
+        """How many predictions there are."""
+        return int(sum(one.bottom for one in self.by_example))
+
+    @property
+    def wrong(self) -> int:
+        """How many of them are wrong."""
+        return int(sum(one.top for one in self.by_example))
 
     def with_interval(self) -> MetricValue:
         """The fraction that is wrong."""
-        return wilson_interval(self.wrong, self.count)
+        return METRICS["sequence_error"].measure(self.by_example)
 
     def as_dict(self) -> dict[str, Any]:
         """The same for JSON."""
@@ -66,10 +80,7 @@ class ErrorRate:
 
 @dataclass(frozen=True)
 class ErrorAnalysis:
-    """All mistakes, the most confident first, and tables of error rates.
-
-    The intervals count the words of a sentence as if they were independent.
-    """
+    """All mistakes, the most confident first, and tables of error rates."""
 
     unit: str  # what is counted: example or place
     all: ErrorRate
@@ -121,7 +132,7 @@ def analyse_errors(task: Task, score: Evaluation) -> ErrorAnalysis:
     titles = [LengthBucket(first, last, 0, 0, 0, 0).title for first, last, _ in buckets]
     return ErrorAnalysis(
         "place" if by_place else "example",
-        ErrorRate("all", len(cases), len(mistakes)),
+        _rates(cases, lambda case: "all", ["all"])[0],
         sorted(mistakes, key=lambda mistake: (-mistake.confidence, mistake.line, mistake.place)),
         _rates(cases, lambda case: titles[bucket[case.number]], titles),
         _by_label(task, score),
@@ -246,16 +257,28 @@ def _rates(
     cases: Sequence[_Case], group: Callable[[_Case], str], titles: Sequence[str]
 ) -> list[ErrorRate]:
     """The error rate of each group that is not empty."""
-    wrong: dict[str, list[bool]] = {title: [] for title in titles}
+    wrong: _Wrong = {title: {} for title in titles}
     for case in cases:
-        wrong[group(case)].append(case.mistake is not None)
-    return [ErrorRate(title, len(each), sum(each)) for title, each in wrong.items() if each]
+        wrong[group(case)].setdefault(case.number, []).append(case.mistake is not None)
+    return _error_rates(wrong)
+
+
+_Wrong = dict[str, dict[int, list[bool]]]  # whether predictions are wrong, by group and example
+
+
+def _error_rates(wrong: _Wrong) -> list[ErrorRate]:
+    return [
+        ErrorRate(title, tuple(Ratio(sum(one), len(one)) for one in each.values()))
+        for title, each in wrong.items()
+        if each
+    ]
 
 
 def _by_label(task: Task, score: Evaluation) -> list[ErrorRate]:
-    wrong: dict[str, list[bool]] = {}
-    for example, answer in _answered(score):
+    wrong: _Wrong = {}
+    for number, (example, answer) in enumerate(_answered(score)):
         for right, guess in task.confusion_pairs(example, answer.value):
-            wrong.setdefault(right, []).append(right != guess)
-    rates = [ErrorRate(label, len(each), sum(each)) for label, each in wrong.items() if label]
+            if right:
+                wrong.setdefault(right, {}).setdefault(number, []).append(right != guess)
+    rates = _error_rates(wrong)
     return sorted(rates, key=lambda rate: (-rate.count, rate.title))

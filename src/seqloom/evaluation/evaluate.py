@@ -18,7 +18,7 @@ from ..data.loading.batching import batches_by_length
 from ..data.loading.bptt import one_stream
 from ..decoding import SamplingDecoder
 from ..errors import ModelError
-from ..metrics import METRICS, MetricValue, Tally, measure, value_of
+from ..metrics import METRICS, MetricValue, Tally, value_of
 from ..model import BernoulliOutputs, Model, Prediction, Search, Stateful
 from ..prediction import Hypothesis, SearchTree
 from ..signature import Bits, Form, Series, Space, Vectors
@@ -72,10 +72,8 @@ class Evaluation:
         return sum(any(math.isinf(tally[0]) for tally in tallies) for tallies in by_example)
 
     def with_intervals(self) -> dict[str, MetricValue]:
-        """Each metric with its bootstrap confidence interval."""
-        return {
-            name: measure(tallies, METRICS[name].value) for name, tallies in self.tallies.items()
-        }
+        """Each metric with its confidence interval."""
+        return {name: METRICS[name].measure(tallies) for name, tallies in self.tallies.items()}
 
 
 def evaluate(

@@ -1,11 +1,12 @@
-"""Statistical significance: comparison of runs by paired bootstrap on the same examples."""
+"""Statistical significance: comparison of runs by randomization tests on the same examples."""
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..metrics import METRICS, MetricValue, Tally, bootstrap
+from ..metrics import METRICS, Difference, MetricValue, Tally, holm
+from ..metrics.intervals import MIN_EXAMPLES
 
 
 @dataclass(frozen=True)
@@ -48,11 +49,50 @@ def common_metrics(runs: Sequence[ComparedRun]) -> list[str]:
     return [name for name in runs[0].metrics if all(name in run.metrics for run in runs)]
 
 
-def verdict(runs: Sequence[ComparedRun]) -> str:
-    """A sentence on which run is better by the headline metric, and whether it is significant."""
+@dataclass(frozen=True)
+class PairedTests:
+    """Every paired difference that a comparison speaks of; p-values are adjusted for their number.
+
+    Args:
+        to_first: by run and metric, that of each other run minus the first, where both had the
+            same examples.
+        best: that of the best two runs by the headline metric; None if they had different examples.
+        number: how many tests there are.
+    """
+
+    to_first: Mapping[str, Mapping[str, Difference]]
+    best: Difference | None
+    number: int
+
+
+def paired_tests(runs: Sequence[ComparedRun]) -> PairedTests:
+    """All tests of a comparison, with Holm's correction for their number."""
+    metrics, (better, worse) = common_metrics(runs), _best_two(runs)
+    places = {id(run): place for place, run in enumerate(runs)}
+    one, other = sorted((places[id(better)], places[id(worse)]))
+    top = (metrics[0], one, other)
+    pairs = [(name, 0, other) for other in range(1, len(runs)) for name in metrics]
+    pairs += [top] if top not in pairs else []
+    shared = [one for one in pairs if runs[one[1]].example_ids == runs[one[2]].example_ids]
+    found = [difference(name, runs[one], runs[other]) for name, one, other in shared]
+    tests = dict(zip(shared, holm(found), strict=True))
+    to_first: dict[str, dict[str, Difference]] = {}
+    for (name, one, other), test in tests.items():
+        if one == 0:
+            to_first.setdefault(runs[other].name, {})[name] = test
+    return PairedTests(to_first, tests.get(top), len(tests))
+
+
+def _best_two(runs: Sequence[ComparedRun]) -> tuple[ComparedRun, ComparedRun]:
+    """The best and the second best run by the headline metric."""
     name = common_metrics(runs)[0]
-    sign = 1 if METRICS[name].lower_is_better else -1
-    first, second, *_ = sorted(runs, key=lambda run: sign * run.metrics[name].value)
+    first, second, *_ = sorted(runs, key=lambda run: METRICS[name].rank(run.metrics[name].value))
+    return first, second
+
+
+def verdict(runs: Sequence[ComparedRun], tests: PairedTests) -> str:
+    """A sentence on which run is better by the headline metric, and whether it is significant."""
+    name, (first, second) = common_metrics(runs)[0], _best_two(runs)
     show, better, worse = METRICS[name].show, first.metrics[name], second.metrics[name]
     if better.value == worse.value:
         return (
@@ -62,32 +102,34 @@ def verdict(runs: Sequence[ComparedRun]) -> str:
         f"{first.name} is better: {METRICS[name].title} {show(better.value)}"
         f" against {show(worse.value)} of {second.name}"
     )
-    overlap = better.low <= worse.high and worse.low <= better.high
-    if not overlap:
-        return f"{claim}; their intervals do not overlap."
-    if first.example_ids != second.example_ids:
-        return f"{claim}; their intervals overlap, so this may be chance."
-    return f"{claim}; their intervals overlap, {_paired(name, first, second)}."
+    return f"{claim}; {_how_sure(tests.best)}."
 
 
-def difference(name: str, first: ComparedRun, second: ComparedRun) -> bootstrap.Difference:
-    """The second's metric minus the first's, by paired bootstrap, with its 95 % interval."""
-    return bootstrap.paired_difference(
-        first.tallies[name], second.tallies[name], METRICS[name].value
-    )
+def _how_sure(test: Difference | None) -> str:
+    """Whether the difference of two runs is more than chance."""
+    if test is None:
+        return "they had different examples, so this says little about the models"
+    if test.examples < MIN_EXAMPLES:
+        return f"{_examples(test.examples)} too few to say whether that is chance"
+    if test.is_significant:
+        return f"example by example the difference is more than chance ({_p(test)})"
+    return f"example by example the difference may be chance ({_p(test)})"
 
 
-def differences_to_first(runs: Sequence[ComparedRun]) -> dict[str, dict[str, bootstrap.Difference]]:
-    """Every metric of every other run minus that of the first, where both had the same examples."""
-    first, *others = runs
-    return {
-        other.name: {name: difference(name, first, other) for name in common_metrics(runs)}
-        for other in others
-        if other.example_ids == first.example_ids
-    }
+def _examples(count: int) -> str:
+    return "1 example is" if count == 1 else f"{count:,} examples are"
 
 
-def describe_difference(name: str, first: str, second: str, result: bootstrap.Difference) -> str:
+def _p(test: Difference) -> str:
+    return "p < 0.001" if test.p < 0.001 else f"p = {test.p:.2g}"
+
+
+def difference(name: str, first: ComparedRun, second: ComparedRun) -> Difference:
+    """The second's metric minus the first's, on the same examples, with its 95 % interval."""
+    return METRICS[name].difference(first.tallies[name], second.tallies[name])
+
+
+def describe_difference(name: str, first: str, second: str, result: Difference) -> str:
     """A sentence on which of two runs is better by a metric, by how much, and how surely."""
     metric = METRICS[name]
     if result.value == 0:
@@ -101,13 +143,23 @@ def describe_difference(name: str, first: str, second: str, result: bootstrap.Di
     if math.isinf(result.value):
         perhaps = "" if result.is_significant else ", which could be chance"
         return f"{metric.title}: {better} is infinitely better than {worse}{perhaps}"
+    by = f"by {_amount(name, abs(result.value))}{' points' if metric.percent else ''}"
+    if result.examples < MIN_EXAMPLES:
+        ahead = f"{metric.title}: {better} is ahead {by}"
+        return f"{ahead}, but {_examples(result.examples)} too few to say whether that is chance"
+    if result.is_significant:
+        return f"{metric.title}: {better} is better than {worse} {by}{_interval(name, result)}"
+    chance = f"{metric.title}: the difference could be chance"
+    return f"{chance}: {better} is ahead {by}{_interval(name, result)}"
+
+
+def _interval(name: str, result: Difference) -> str:
+    """The interval of an amount by which one is better; empty if there is none."""
+    if not result.has_interval:
+        return ""
     ends = [result.low, result.high] if result.value > 0 else [-result.high, -result.low]
     low, high = (_amount(name, end + 0.0) for end in ends)  # no zero has a sign
-    by = f"by {_amount(name, abs(result.value))}{' points' if metric.percent else ''}"
-    interval = f"95 % {low} to {high}"
-    if result.is_significant:
-        return f"{metric.title}: {better} is better than {worse} {by}, {interval}"
-    return f"{metric.title}: the difference could be chance: {better} is ahead {by}, {interval}"
+    return f", 95 % {low} to {high}"
 
 
 def _amount(name: str, value: float) -> str:
@@ -118,10 +170,3 @@ def _amount(name: str, value: float) -> str:
     if metric.percent:
         return f"{100 * value:.2f}"
     return f"{value:.3g}" if metric.decimals is None else f"{value:.{metric.decimals}f}"
-
-
-def _paired(name: str, first: ComparedRun, second: ComparedRun) -> str:
-    """What the paired bootstrap says where intervals overlap."""
-    if not difference(name, first, second).is_significant:
-        return "and example by example the difference may be chance"
-    return "but example by example the difference is more than chance (95 %)"

@@ -2,16 +2,17 @@
 
 Slices are by length, forecast horizon, label, and whether tokens occurred in training. A run wins
 on a slice where it is the best by a metric and the difference to the second best is significant, by
-paired bootstrap.
+a randomization test. Of many slices some differ by chance, so p-values are adjusted for the number
+of all slices (Holm, 1979).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, Literal
 
 from ..errors import UsageError
-from ..metrics import METRICS, Metric, MetricValue, Ratio, Tally, bootstrap, measure
+from ..metrics import METRICS, Difference, Metric, MetricValue, Ratio, Tally, holm
 from ..signature import Form, Series, Vectors
 from ..task import LabelDecisions, Task
 from ..views import LengthBucket
@@ -32,8 +33,13 @@ class ExampleSlice:
     count: int
     values: list[MetricValue]
     best: int | None  # index of the run; None where the best are equal
-    is_significant: bool
+    test: Difference  # of the second best minus the best
     extent: tuple[int, int | None] = (0, None)  # first and last length or step
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether the best run is better than the second by more than chance."""
+        return self.best is not None and self.test.is_significant
 
 
 @dataclass(frozen=True)
@@ -130,7 +136,15 @@ def compare_slices(
     ]
     units = {"length": tasks[0].input_unit, "horizon": "steps"}
     some = [one for one in comparisons if len(one.slices) > 1]
-    return [SliceComparison(**{**vars(one), "unit": units.get(one.kind, "")}) for one in some]
+    tests = iter(holm([slice_.test for one in some for slice_ in one.slices]))
+    return [
+        replace(
+            one,
+            unit=units.get(one.kind, ""),
+            slices=[replace(slice_, test=next(tests)) for slice_ in one.slices],
+        )
+        for one in some
+    ]
 
 
 def _slice(
@@ -141,18 +155,13 @@ def _slice(
     extent: tuple[int, int | None] = (0, None),
 ) -> ExampleSlice:
     """A slice from the tallies of its examples, a list for each run."""
-    values = [measure(of_run, metric.value) for of_run in tallies]
+    values = [metric.measure(of_run) for of_run in tallies]
     ranks = [metric.rank(value.value) for value in values]
     first, second, *_ = sorted(range(len(ranks)), key=ranks.__getitem__)
-    is_one = ranks[first] != ranks[second]
-    is_significant = (
-        is_one
-        and bootstrap.paired_difference(
-            tallies[first], tallies[second], metric.value
-        ).is_significant
-    )
+    best = first if ranks[first] != ranks[second] else None
+    test = metric.difference(tallies[first], tallies[second])
     number = len(tallies[0]) if count is None else count
-    return ExampleSlice(title, number, values, first if is_one else None, is_significant, extent)
+    return ExampleSlice(title, number, values, best, test, extent)
 
 
 def _lengths(task: Task, scores: Sequence[Evaluation], metric: str) -> list[ExampleSlice]:

@@ -1,4 +1,4 @@
-"""Model comparison: evaluate several runs on the same examples, with paired bootstrap tests.
+"""Model comparison: evaluate several runs on the same examples, with paired tests.
 
 Used by `seqloom compare`. The examples are those of a file, or the test set of the first run.
 """
@@ -7,6 +7,7 @@ import statistics
 import time
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,10 @@ from ..evaluation.by_length import bucket_width, by_length, source_lengths
 from ..evaluation.evaluate import Evaluation
 from ..evaluation.significance import (
     ComparedRun,
+    PairedTests,
     common_metrics,
     describe_difference,
-    differences_to_first,
+    paired_tests,
     settings_diff,
     verdict,
 )
@@ -95,6 +97,11 @@ class Comparison:
     notes: Sequence[str]
     where: Sequence[SliceComparison]
 
+    @cached_property
+    def tests(self) -> PairedTests:
+        """The paired differences, with p-values adjusted for their number."""
+        return paired_tests(self.compared_runs)
+
     @property
     def metric(self) -> str:
         """The primary metric that all runs have."""
@@ -113,7 +120,7 @@ class Comparison:
         """The comparison as JSON, as `seqloom compare --json` prints it."""
         found, test_set = self.compared_runs, self.test_sets[0]
         differ, equal = settings_diff(found)
-        paired = differences_to_first(found)
+        paired = self.tests.to_first
         return {
             "task": self.runs[0].recipe.task["name"],
             "examples": test_set.title,
@@ -138,7 +145,8 @@ class Comparison:
                 }
                 for other, pairs in paired.items()
             },
-            "verdict": verdict(found),
+            "verdict": verdict(found, self.tests),
+            "tests": self.tests.number,
             "notes": list(self.notes),
             "where": {one.kind: one.as_dict() for one in self.where},
         }

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..metrics import METRICS, Metric, MetricValue, Tally
-from ..metrics.bootstrap import Mean, mean_with_interval, paired_difference
+from ..metrics import METRICS, Difference, Metric, MetricValue, Tally, holm
+from ..metrics.intervals import MIN_EXAMPLES, Mean, mean_with_interval
 from ..training.checkpoints import load_arrays
 from ..views import LadderView, RungPoint
 
@@ -79,13 +79,24 @@ class LadderResult:
 
     def sentences(self) -> list[str]:
         """The gain of each rung over the best of those below it, as sentences."""
-        sign = 1 if METRICS[self.metric].lower_is_better else -1
-        sentences = []
-        for place, rung in enumerate(self.rungs[1:], start=1):
-            below = self.rungs[:place]
-            other = min(below, key=lambda one: sign * one.measured[self.metric].value)
-            sentences.append(describe_gain(self.metric, rung, other, other is not below[-1]))
-        return sentences
+        return [
+            describe_gain(self.metric, rung, other, test, other is not self.rungs[place])
+            for place, ((rung, other), test) in enumerate(
+                zip(self._pairs(), self._tests(), strict=True)
+            )
+        ]
+
+    def _pairs(self) -> list[tuple[RunResult, RunResult]]:
+        """Each rung but the first, with the best of those below it."""
+        rank = METRICS[self.metric].rank
+        return [
+            (rung, min(self.rungs[:place], key=lambda one: rank(one.measured[self.metric].value)))
+            for place, rung in enumerate(self.rungs[1:], start=1)
+        ]
+
+    def _tests(self) -> list[Difference]:
+        """The differences of those pairs, with p-values adjusted for their number."""
+        return holm([gain(self.metric, *pair) for pair in self._pairs()])
 
     def skill(self, rung: RunResult) -> float | None:
         """Skill score of a rung relative to the reference rung.
@@ -110,10 +121,7 @@ class LadderResult:
         sign = 1 if metric.lower_is_better else -1
         other = min(simple, key=lambda one: sign * one.measured[self.metric].value)
         amount = _share(metric, best.measured[self.metric], other.measured[self.metric])
-        found = paired_difference(
-            other.tallies[self.metric], best.tallies[self.metric], metric.value
-        )
-        if found.is_significant:
+        if gain(self.metric, best, other).is_significant:
             return f"{best.name} is the best: {amount} than {other.name}, the best simple forecast."
         return f"{best.name} is not significantly better than {other.name}: {amount} may be chance."
 
@@ -159,12 +167,21 @@ class LadderResult:
         }
 
 
-def describe_gain(metric: str, rung: RunResult, other: RunResult, is_further: bool = False) -> str:
-    """The difference between two rungs as a sentence, by a paired bootstrap test."""
-    found = paired_difference(other.tallies[metric], rung.tallies[metric], METRICS[metric].value)
+def gain(metric: str, rung: RunResult, other: RunResult) -> Difference:
+    """The metric of a rung minus that of another, on the same examples."""
+    return METRICS[metric].difference(other.tallies[metric], rung.tallies[metric])
+
+
+def describe_gain(
+    metric: str, rung: RunResult, other: RunResult, found: Difference, is_further: bool = False
+) -> str:
+    """The difference between two rungs as a sentence."""
     lower = METRICS[metric].lower_is_better
     amount = _amount(metric, abs(found.value))
     below = f"{other.name} (the best below it)" if is_further else other.name
+    if found.examples < MIN_EXAMPLES:
+        few = "1 example is" if found.examples == 1 else f"{found.examples} examples are"
+        return f"{rung.name} and {below} differ by {amount}: {few} too few to say more."
     if not found.is_significant:
         return f"{rung.name} does not differ significantly from {below}: {amount} may be chance."
     if (found.value < 0) == lower:

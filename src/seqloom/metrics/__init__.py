@@ -1,13 +1,24 @@
 """Evaluation metrics: each is a function of sums of sufficient statistics over examples."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from . import entities, forecasts, labels, translation
-from .bootstrap import MetricValue, Ratio, Tally, TallySums, Value, measure, ratio
+from .intervals import MIN_EXAMPLES, MetricValue, measure
+from .paired import Difference, holm, paired_difference
+from .tallies import Ratio, Tally, TallySums, Value, ratio
 
-__all__ = ["METRICS", "MetricValue", "Metric", "Ratio", "Tally", "measure", "value_of"]
+__all__ = [
+    "METRICS",
+    "Difference",
+    "Metric",
+    "MetricValue",
+    "Ratio",
+    "Tally",
+    "holm",
+    "value_of",
+]
 
 
 @dataclass(frozen=True)
@@ -20,12 +31,25 @@ class Metric:
     value: Value = ratio
     decimals: int | None = None  # None: four significant digits
     aim: float | None = None  # for metrics that are best near a value, neither low nor high
+    least: float = 0.0  # the smallest value that it can have
+    most: float = math.inf  # and the largest; of a percentage where higher is better it is 1
+    needed: Callable[[Sequence[float]], int] = lambda sums: MIN_EXAMPLES  # for an interval
 
     def rank(self, value: float) -> float:
         """A key for sorting: smaller is better."""
         if self.aim is not None:
             return abs(value - self.aim)
         return value if self.lower_is_better else -value
+
+    def measure(self, tallies: Sequence[Tally]) -> MetricValue:
+        """The metric over examples, with its 95 % confidence interval."""
+        most = 1.0 if self.percent and not self.lower_is_better else self.most
+        needed = self.needed(TallySums(tallies).all()) if tallies else 0
+        return measure(tallies, self.value, self.percent, (self.least, most), needed)
+
+    def difference(self, first: Sequence[Tally], second: Sequence[Tally]) -> Difference:
+        """The second's metric minus the first's, on the same examples."""
+        return paired_difference(first, second, self.value)
 
     def show(self, value: float) -> str:
         """The value formatted for people."""
@@ -46,9 +70,11 @@ METRICS: dict[str, Metric] = {
     "sequence_error": Metric("sequence error rate", True, percent=True),
     "symbol_error": Metric("token error rate", True, percent=True),
     "word_error": Metric("word error rate", True, percent=True),
-    "bleu": Metric("BLEU", False, value=translation.bleu, decimals=2),
-    "chrf": Metric("chrF", False, value=translation.chrf, decimals=2),
-    "tokenised_bleu": Metric("tokenised BLEU", False, value=translation.tokenised_bleu, decimals=2),
+    "bleu": Metric("BLEU", False, value=translation.bleu, decimals=2, most=100.0),
+    "chrf": Metric("chrF", False, value=translation.chrf, decimals=2, most=100.0),
+    "tokenised_bleu": Metric(
+        "tokenised BLEU", False, value=translation.tokenised_bleu, decimals=2, most=100.0
+    ),
     "nats_per_frame": Metric("nats per frame, from the second on", True, decimals=3),
     "nats_of_all_frames": Metric("nats per frame, the first among them", True, decimals=3),
     "frame_accuracy": Metric("frame accuracy", False, percent=True),
@@ -57,7 +83,9 @@ METRICS: dict[str, Metric] = {
     "entity_precision": Metric("entity precision", False, percent=True, value=entities.precision),
     "entity_recall": Metric("entity recall", False, percent=True, value=entities.recall),
     "accuracy": Metric("accuracy", False, percent=True),
-    "macro_f1": Metric("macro F1", False, percent=True, value=labels.macro_f1),
+    "macro_f1": Metric(
+        "macro F1", False, percent=True, value=labels.macro_f1, needed=labels.examples_for_macro_f1
+    ),
     "micro_f1": Metric("micro F1", False, percent=True),
     "exact_match": Metric("exact match", False, percent=True),
     "calibration_error": Metric(
@@ -76,8 +104,8 @@ METRICS: dict[str, Metric] = {
     "scaled_mae": Metric("scaled mean absolute error", True),
     "bits_per_character": Metric("bits per character", True),
     "bits_per_byte": Metric("bits per byte", True),
-    "perplexity": Metric("perplexity per token", True, value=_perplexity),
-    "loss": Metric("loss, nats per token", True),
+    "perplexity": Metric("perplexity per token", True, value=_perplexity, least=1.0),
+    "loss": Metric("loss, nats per token", True, least=-math.inf),
 }
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Iterable, Sequence
 
-from .bootstrap import Ratio
+from .tallies import Ratio
 
 
 def edit_distance(hypothesis: Sequence[Hashable], reference: Sequence[Hashable]) -> int:

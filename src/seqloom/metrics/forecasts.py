@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..prediction import LEVELS
-from .bootstrap import Ratio, Tally
+from .tallies import Ratio, Tally
 
 Rows = Float[np.ndarray, "time width"]
 Quantiles = Float[np.ndarray, "time width levels"]

@@ -22,10 +22,12 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Int
 
-from .bootstrap import Ratio, Tally
+from .intervals import MIN_EXAMPLES
+from .tallies import Ratio, Tally
 
 NONE = ""  # no label: there is no true one, or none was predicted
 BINS = 10  # of confidence, of equal width
+EXAMPLES_PER_LABEL = 8  # of those that occur, for an interval of macro F1; from a simulation
 
 
 class Decision(NamedTuple):
@@ -59,6 +61,12 @@ def macro_f1(sums: Sequence[float]) -> float:
     hits, guessed, right = np.asarray(sums).reshape(3, -1)
     known = guessed + right > 0
     return float((2 * hits[known] / (guessed + right)[known]).mean()) if known.any() else 0.0
+
+
+def examples_for_macro_f1(sums: Sequence[float]) -> int:
+    """How many examples an interval needs: a rare label may not occur among fewer, or be missed."""
+    _, guessed, right = np.asarray(sums).reshape(3, -1)
+    return max(MIN_EXAMPLES, EXAMPLES_PER_LABEL * int((guessed + right > 0).sum()))
 
 
 def micro_f1(pairs: Iterable[tuple[int, int]]) -> Ratio:

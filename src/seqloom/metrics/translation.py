@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from .bootstrap import Tally
+from .tallies import Tally
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric as Scorer

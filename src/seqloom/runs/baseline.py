@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..evaluation.evaluate import Evaluation, evaluate
-from ..metrics import METRICS, value_of
-from ..metrics.bootstrap import Difference, paired_difference
+from ..metrics import METRICS, Difference, value_of
 from ..model import Model, Search
 from ..recipe import Recipe
 from ..task import Baseline, Task
@@ -59,7 +58,7 @@ def compare_with_baseline(
         return None
     own = evaluate_baseline(baseline, task, train, found.examples)
     ours, theirs = found.tallies[name], own.tallies[name]
-    apart = paired_difference(theirs, ours, METRICS[name].value)
+    apart = METRICS[name].difference(theirs, ours)
     value = value_of(name, theirs)
     return None if math.isnan(value) else BaselineResult(baseline.title, name, value, apart)
 

@@ -40,7 +40,7 @@ class ReliabilityView(View):
 
     Args:
         bins: in order of confidence; those without predictions may be left out.
-        error: the expected calibration error, ECE = Σ_b n_b/n |accuracy_b - confidence_b|.
+        error: the expected calibration error, Σ_b n_b/n |accuracy_b - confidence_b|, without bias.
         model: name of the model.
         notes: what was left out.
     """

@@ -40,6 +40,11 @@ class RungPoint:
     high: float
     curve: tuple[tuple[float, float], ...] = ()
 
+    @property
+    def has_interval(self) -> bool:
+        """Whether there were enough examples for an interval."""
+        return math.isfinite(self.low) and math.isfinite(self.high)
+
 
 @final
 class LadderView(View):
@@ -73,10 +78,9 @@ class LadderView(View):
 
     def to_table(self) -> list[list[str]]:
         rows = [
-            [rung.name, f"{rung.value:.4g}", f"{rung.low:.4g}", f"{rung.high:.4g}",
-             f"{rung.seconds:.3g}"]
+            [rung.name, f"{rung.value:.4g}", *_ends(rung), f"{rung.seconds:.3g}"]
             for rung in self.rungs
-        ]  # fmt: skip
+        ]
         return [["rung", self.metric, "from", "to", "seconds"], *rows]
 
     def text_lines(self, width: int, ascii: bool) -> list[str]:
@@ -167,17 +171,22 @@ class _TimeAxes:
         picture.text(x_label, (left + width / 2, top + height + 34), _TICKS)
 
 
+def _ends(rung: RungPoint) -> list[str]:
+    """The ends of the interval, if there is one."""
+    return [f"{end:.4g}" if rung.has_interval else "" for end in (rung.low, rung.high)]
+
+
 def _draw_rung(picture: Picture, axes: _TimeAxes, rung: RungPoint, colour: str) -> None:
     """The learning curve, the interval, and a square at the result."""
-    title = (
-        f"{rung.name}: {rung.value:.4g} ({rung.low:.4g} to {rung.high:.4g}), {rung.seconds:.3g} s"
-    )
+    interval = f" ({' to '.join(_ends(rung))})" if rung.has_interval else ""
+    title = f"{rung.name}: {rung.value:.4g}{interval}, {rung.seconds:.3g} s"
     curve = [axes.point(second, value) for second, value in rung.curve if axes.has(value)]
     if len(curve) > 1:
         picture.curve(curve, colour, dashed=True, title=f"{rung.name} on the validation set")
     x, y = axes.point(rung.seconds, rung.value)
-    low, high = (axes.point(rung.seconds, value)[1] for value in (rung.low, rung.high))
-    picture.line((x, low), (x, high), colour, 2, title)
+    if rung.has_interval:
+        low, high = (axes.point(rung.seconds, value)[1] for value in (rung.low, rung.high))
+        picture.line((x, low), (x, high), colour, 2, title)
     picture.rectangle((x - 4, y - 4, 8, 8), colour, title=title)
 
 

@@ -1,5 +1,6 @@
 """A metric by source length, or by the step of the forecast horizon, with 95 % intervals."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
@@ -36,6 +37,11 @@ class LengthBucket:
     value: float
     low: float
     high: float
+
+    @property
+    def has_interval(self) -> bool:
+        """Whether there are enough examples for an interval."""
+        return math.isfinite(self.low) and math.isfinite(self.high)
 
     @property
     def title(self) -> str:
@@ -97,9 +103,10 @@ class LengthView(View):
         for title in self.titles:
             for curve in self.curves:
                 rows += [
-                    [title, curve.name, f"{b.count:,}", *map(self.shown, (b.value, b.low, b.high))]
-                    for b in curve.buckets if b.title == title
-                ]  # fmt: skip
+                    [title, curve.name, f"{b.count:,}", self.shown(b.value), *self._ends(b)]
+                    for b in curve.buckets
+                    if b.title == title
+                ]
         return rows
 
     def text_lines(self, width: int, ascii: bool) -> list[str]:
@@ -134,9 +141,13 @@ class LengthView(View):
         return picture
 
     def with_interval(self, bucket: LengthBucket) -> str:
-        """A value with its confidence interval."""
+        """A value with its confidence interval, if it has one."""
         value, low, high = map(self.shown, (bucket.value, bucket.low, bucket.high))
-        return f"{value} ({low} to {high})"
+        return f"{value} ({low} to {high})" if bucket.has_interval else value
+
+    def _ends(self, bucket: LengthBucket) -> list[str]:
+        """The ends of its interval, if it has one."""
+        return [self.shown(v) if bucket.has_interval else "" for v in (bucket.low, bucket.high)]
 
     def _caption(self) -> str:
         """The metric of each model at the shortest and at the longest length."""
@@ -174,7 +185,8 @@ class _LengthAxes:
 
     @classmethod
     def of(cls, box: Box, view: LengthView) -> "_LengthAxes":
-        values = [v for c in view.curves for b in c.buckets for v in (b.value, b.low, b.high)]
+        each = [v for c in view.curves for b in c.buckets for v in (b.value, b.low, b.high)]
+        values = [value for value in each if math.isfinite(value)]
         return cls(box, tuple(view.titles), round_ticks(values), view.axis, view.with_interval)
 
     def point(self, title: str, value: float) -> Point:
@@ -202,8 +214,9 @@ class _LengthAxes:
         for bucket, (x, y) in zip(curve.buckets, points, strict=True):
             value = self.with_interval(bucket)
             title = f"{curve.name}, {bucket.title}: {value}, {bucket.count:,} examples"
-            low, high = (self.point(bucket.title, v)[1] for v in (bucket.low, bucket.high))
-            picture.line((x, low), (x, high), colour, 2, title)
+            if bucket.has_interval:
+                low, high = (self.point(bucket.title, v)[1] for v in (bucket.low, bucket.high))
+                picture.line((x, low), (x, high), colour, 2, title)
             picture.rectangle((x - 3, y - 3, 6, 6), colour, title=title)
         left, top, width, _ = self.box
         picture.text(curve.name, (left + width + 8, top + 12 + 16 * number), TextStyle(11, colour))

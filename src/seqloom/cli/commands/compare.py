@@ -10,7 +10,6 @@ from ...evaluation.significance import (
     ComparedRun,
     common_metrics,
     describe_difference,
-    differences_to_first,
     settings_diff,
     verdict,
 )
@@ -162,8 +161,10 @@ def _print(compared: Comparison, show_all: bool, search: str) -> None:
         show(line)
     number = plural(len(compared_runs[0].example_ids), "example")
     show(f"n = {number} ({compared.test_sets[0].title}), 95 % confidence intervals{search}")
-    show(verdict(compared_runs))
-    for name, pairs in differences_to_first(compared_runs).items():
+    show(verdict(compared_runs, compared.tests))
+    for name, pairs in compared.tests.to_first.items():
         show(f"\n{name} against {compared_runs[0].name}, example by example:")
         for metric, apart in pairs.items():
             show(f"  {describe_difference(metric, compared_runs[0].name, name, apart)}")
+    if compared.tests.number > 1:
+        show(f"significance is adjusted for {compared.tests.number} tests (Holm)")

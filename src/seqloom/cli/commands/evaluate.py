@@ -1,4 +1,4 @@
-"""seqloom evaluate: the metrics of a run on a file, with 95 % bootstrap confidence intervals.
+"""seqloom evaluate: the metrics of a run on a file, with 95 % confidence intervals.
 
 Of labels also precision, recall and F1 of each, the confusion matrix, and calibration.
 """

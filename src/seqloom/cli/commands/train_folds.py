@@ -13,7 +13,7 @@ from ...experiments.cross_validate import Repetitions, prepare, run_folds
 from ...experiments.queue import QueueCallback
 from ...experiments.results import CrossValidationResult, RunResult
 from ...metrics import METRICS, MetricValue
-from ...metrics.bootstrap import Mean
+from ...metrics.intervals import Mean
 from ...recipe import Recipe
 from ...runs.code import run_task
 from ...runs.names import model_stem, run_argument

@@ -11,6 +11,7 @@ from seqloom.statistical.hmm import compiled, emissions_reference
 from seqloom.statistical.hmm.chain import EmissionScores, LinearChain
 from seqloom.statistical.hmm.compiled import expected_counts
 from seqloom.statistical.hmm.emissions import ColumnScale
+from seqloom.statistical.hmm.gaussian_hmm import SeriesHMM
 from seqloom.statistical.hmm.initialise import (
     ColumnMoments,
     InitialSample,
@@ -72,6 +73,24 @@ def test_scaled_passes_over_long_series_are_those_of_log_space(kind, states):
     right = model.emission.statistics(rows, posterior, scale)
     for one, other in zip(found.emission.sums, right.sums, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("rare", [1e-20, 1e-40, 1e-70])
+def test_sums_that_are_scaled_at_the_last_position(rare):
+    """Rows call for the other state each time: every step divides the sums by as much."""
+    lengths = np.arange(1, 9)
+    moves = np.array([[1 - rare, rare], [rare, 1 - rare]])
+    shown = EMISSIONS["diagonal"](np.array([[0.0], [20.0]]), np.ones((2, 1)))
+    model = SeriesHMM(np.array([0.5, 0.5]), moves, shown)
+    rows = np.concatenate([20.0 * (np.arange(n) % 2) for n in lengths])[:, None]
+    likelihood, wanted = log_space(model.chain, model.emission_scores(rows, lengths))
+    for found in (
+        model.e_step(rows, lengths, scale_of(rows)),
+        expected_counts(model.chain, model.emission_scores(rows, lengths)),
+    ):
+        assert found.log_likelihood == pytest.approx(likelihood, rel=1e-12)
+        np.testing.assert_allclose(found.initial, wanted["initial"], rtol=1e-9)
+        np.testing.assert_allclose(found.transitions, wanted["transitions"], rtol=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(4))

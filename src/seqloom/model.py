@@ -18,7 +18,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from .batch import Batch, Sequences
-from .prediction import BernoulliLogits
+from .prediction import BernoulliLogits, default_limit
 from .prediction import Prediction as Prediction
 from .prediction import Search as Search
 from .signature import DISCRETE_SPACES, Form, Signature, Space
@@ -101,6 +101,13 @@ class Model(ABC):
     def check_length(self, longest: int) -> None:
         """Raise an error if all training sequences are too short for the model's options."""
         return
+
+    def output_limit(self, limit: int = 0) -> int:
+        """The most tokens of an output: `limit`, or where it is 0 what follows from the data.
+
+        Models that can decode only so many tokens give no more than that.
+        """
+        return limit or default_limit(self.signature.target)
 
     def num_parameters(self) -> int:
         """Number of learned parameters."""

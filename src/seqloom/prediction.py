@@ -16,7 +16,7 @@ from jaxtyping import Float, Int
 
 from .batch import Sequences
 from .errors import UsageError
-from .signature import BEGIN, PAD, Bits, Form, Labels, Signature, Tokens
+from .signature import BEGIN, PAD, Bits, Form, Labels, Signature, Space, Tokens
 
 # Probability levels of the quantiles that every forecast has. The central 50, 80 and 95 %
 # prediction intervals lie between pairs of them.
@@ -87,7 +87,9 @@ class QuantileForecast:
 
 
 SEARCH_FORMS = (Form.NEXT, Form.TRANSDUCE)  # forms whose targets are decoded token by token
+LEAST_LIMIT = 100  # inputs may be longer than any in training, and so may outputs
 FORECAST_SETTINGS = frozenset({"horizon", "samples", "seed"})  # meaningful for forecasts only
+EndReason = Literal["end", "limit", "stuck"]
 NodeStatus = Literal["grows", "ended", "dropped", "cut"]
 
 
@@ -105,7 +107,8 @@ class Search:
         block_ngrams: No-repeat n-gram size: no n-gram of this size occurs twice in an output; 0
             disables it.
         shortest: Minimum number of tokens before the end of sequence.
-        limit: Maximum number of tokens, the end of sequence among them.
+        limit: Maximum number of tokens, the end of sequence among them; 0 is half as many again as
+            the longest target in training has, and at least 100.
         allow: Ids of the only tokens that an output may have; empty allows all.
         prefix: Ids of the tokens that every output begins with.
         tree: Keep the search tree: all candidates, and why each was dropped.
@@ -121,7 +124,7 @@ class Search:
     coverage_penalty: float = 0.0
     block_ngrams: int = 0
     shortest: int = 0
-    limit: int = 100
+    limit: int = 0
     allow: frozenset[int] = frozenset()
     prefix: tuple[int, ...] = ()
     tree: bool = False
@@ -140,7 +143,7 @@ class Search:
             "coverage_penalty": (weight, "expected 0 or more"),
             "block_ngrams": (self.block_ngrams >= 0, f"{whole} 1, or 0 for none"),
             "shortest": (self.shortest >= 0, f"{whole} 0"),
-            "limit": (self.limit >= 1, f"{whole} 1"),
+            "limit": (self.limit >= 0, f"{whole} 1, or 0 for what follows from training"),
             "horizon": (self.horizon >= 0, f"{whole} 1"),
             "samples": (self.samples >= 0, f"{whole} 0"),
             "seed": (self.seed >= 0, f"{whole} 0"),
@@ -175,6 +178,12 @@ class Search:
             )
 
 
+def default_limit(target: Space) -> int:
+    """The limit on the length of an output where none is given: it follows the training data."""
+    longest = target.longest if isinstance(target, Tokens) else 0
+    return max(LEAST_LIMIT, longest + longest // 2)
+
+
 def _applicable(signature: Signature) -> set[str]:
     """The settings that have a meaning for such a model, beside those that only search has."""
     if signature.form is Form.NEXT and isinstance(signature.target, Bits):
@@ -207,6 +216,14 @@ class Hypothesis:
     log_prob: float
     score: float
     ended: bool = True  # False where the length limit came before the end of sequence
+    is_stuck: bool = False  # whether it has no end because no token could follow
+
+    @property
+    def end_reason(self) -> EndReason:
+        """How it came to its end: by the end of sequence, or cut at the limit."""
+        if self.ended:
+            return "end"
+        return "stuck" if self.is_stuck else "limit"
 
 
 @dataclass(frozen=True)

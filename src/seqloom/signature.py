@@ -21,10 +21,14 @@ class Tokens:
     If `unknowns` is not 0, that many ids from `size` on stand for the out-of-vocabulary tokens of
     one source, in order of first appearance (See et al., 2017). Source and target then share the
     space, and a model with a copy mechanism may predict them; all others read them as UNKNOWN.
+
+    As a target, `longest` is the length of the longest one in training, END among its tokens; 0
+    where it is not known. It takes no part in comparisons.
     """
 
     size: int
     unknowns: int = 0
+    longest: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True)

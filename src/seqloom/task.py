@@ -14,7 +14,7 @@ from jaxtyping import Float, UInt64
 
 from .batch import Batch, Item, collate
 from .data.checks.text import Side
-from .data.codec import Codec
+from .data.codec import Codec, Lengths
 from .data.formats import FieldRules, ParsedFile, Row, Sentence, read_rows
 from .data.formats.base import STRICT_RULES, InputFile
 from .data.formats.joined import InputRoles, read_inputs
@@ -459,10 +459,16 @@ class Task(ABC):
         """What the codecs learned, as JSON can hold it."""
         return {name: codec.state() for name, codec in self._codecs().items()}
 
+    def vocabularies(self) -> dict[str, Any]:
+        """What the codecs learned that gives numbers their meaning."""
+        codecs = self._codecs().items()
+        return {name: codec.state() for name, codec in codecs if not isinstance(codec, Lengths)}
+
     def restore(self, state: dict[str, Any]) -> None:
-        """Take up what `state` gave."""
+        """Take up what `state` gave; earlier versions did not keep all lengths."""
         for name, codec in self._codecs().items():
-            codec.restore(state[name])
+            if name in state or not isinstance(codec, Lengths):
+                codec.restore(state[name])
 
     def _codecs(self) -> dict[str, Codec]:
         found = {id(v): (n, v) for n, v in reversed(vars(self).items()) if isinstance(v, Codec)}

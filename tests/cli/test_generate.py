@@ -89,6 +89,13 @@ def test_length_and_end_and_stop_are_told(cli):
     assert stopped["ended"] == "stop" and " " not in stopped["output"]
 
 
+def test_texts_that_are_cut_are_told_of(cli, monkeypatch):
+    monkeypatch.setattr("seqloom.model.default_limit", lambda target: 3)
+    done = cli("generate", "counts", "--shortest", "5")
+    assert "note: 1 text was cut at the maximum number of tokens" in done.err
+    assert not cli("generate", "counts", "--shortest", "5", "--length", "3").err, "it was chosen"
+
+
 def test_lines_of_a_file_keep_their_places(cli, tmp_path):
     file = tmp_path / "prompts.txt"
     file.write_text("the\n\na\n")
@@ -147,7 +154,7 @@ def test_unknown_symbols_are_named_once(cli, tmp_path):
         (["counts", "--top-p", "0"], 2, "top_p 0: expected more than 0"),
         (["counts", "--min-p", "2"], 2, "min_p 2"),
         (["counts", "--top-k", "x"], 2, "--top-k"),
-        (["counts", "--length", "0"], 2, "limit 0"),
+        (["counts", "--length", "-1"], 2, "limit -1"),
         (["counts", "--count", "0"], 2, "--count 0"),
         (["counts", "x", "-f", "y"], 2, "choose one"),
         (["counts", "-f", "nothing.txt"], 3, "error[D001]"),

@@ -40,6 +40,38 @@ def lines(text):
     return [json.loads(line) for line in text.splitlines()]
 
 
+def test_answers_that_are_cut_are_told_of(cli, tmp_path):
+    given = ("attentive", *TEXTS[:2], "--length", "2", "--shortest", "3")
+    done = cli("translate", *given)
+    assert "note: inputs 1, 2 have an output that was cut at the maximum number" in done.err
+    assert not cli("translate", *given, "--quiet").err
+    for more, key in (
+        ([], ""),
+        (["--beam", "2", "--nbest", "2"], "nbest"),
+        (["--sample", "2"], "drawn"),
+    ):
+        for one in lines(cli("translate", *given, "--json", *more).out):
+            assert one["ended"] == "limit" and len(one["output"].split()) <= 2
+            assert all(other["ended"] == "limit" for other in one.get(key, ()))
+    done = cli("translate", "attentive", TEXTS[0], "--json")
+    assert lines(done.out)[0]["ended"] == "end" and "cut" not in done.err
+    table = tmp_path / "some.tsv"
+    table.write_text("source\nthe cat sees a dog\n")
+    done = cli("translate", "attentive", str(table), "--length", "2", "--shortest", "3")
+    assert "input 1 has an output that was cut" in done.err
+    assert cli("translate", "attentive", "a", "--length", "0").code == 2
+
+
+def test_evaluation_counts_answers_that_are_cut(cli, monkeypatch):
+    assert json.loads(cli("evaluate", "attentive", "--json").out)["cut"] == 0
+    for command in ("evaluate", "errors"):
+        module = f"seqloom.cli.commands.{command}.search_from"
+        monkeypatch.setattr(module, lambda args: Search(limit=args.length, shortest=9))
+        done = cli(command, "attentive", "--length", "2", "--json")
+        assert "note: 8 of 8 outputs were cut at the maximum number of tokens" in done.err
+        assert command == "errors" or json.loads(done.out)["cut"] == 8
+
+
 def test_lists_of_the_best_in_lines(cli):
     done = cli("translate", "attentive", *TEXTS[:2], "--beam", "4", "--nbest", "3")
     rows = [line.split("\t") for line in done.out.splitlines()]

@@ -216,7 +216,7 @@ def test_a_model_that_does_not_look_has_no_coverage():
         ({"length_penalty": float("nan")}, "U060", "length_penalty nan: expected a number"),
         ({"coverage_penalty": -1.0}, "U060", "coverage_penalty -1: expected 0 or more"),
         ({"block_ngrams": -1}, "U060", "block_ngrams -1"),
-        ({"limit": 0}, "U060", "limit 0"),
+        ({"limit": -1}, "U060", "limit -1"),
         ({"shortest": -1}, "U060", "shortest -1"),
     ],
 )

@@ -280,7 +280,7 @@ def test_between_two_symbols_a_model_can_be_trained(name):
         {"top_p": 0.0},
         {"top_p": 1.1},
         {"min_p": -0.1},
-        {"limit": 0},
+        {"limit": -1},
         {"seed": -1},
     ],
     ids=str,

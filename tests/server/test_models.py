@@ -56,6 +56,22 @@ def test_the_best_few_are_given_and_begin_as_told(web):
     assert ruled["output"].startswith("dog")
 
 
+def test_an_answer_says_how_it_ended(web):
+    (cut,) = predict(web, "attentive", "the cat", limit=2, shortest=5).json()["outputs"]
+    assert cut["ended"] == "limit"
+    (found,) = predict(web, "attentive", "the cat", beam=2, nbest=2).json()["outputs"]
+    assert [one["ended"] for one in found["nbest"]] == ["end"] * 2 and found["ended"] == "end"
+    assert "ended" not in predict(web, "judge", "the cat").json()["outputs"][0]
+
+
+def test_no_answer_is_longer_than_the_server_generates(trained):
+    with client(trained, limits=Limits(generated=2)) as web:
+        (text,) = predict(web, "writer", "the ", shortest=5).json()["outputs"]
+        assert text["symbols"] == 2 and text["ended"] == "limit"
+        (answer,) = predict(web, "attentive", "the cat", shortest=5).json()["outputs"]
+        assert answer["ended"] == "limit" and len(answer["output"].split()) <= 2
+
+
 def test_texts_go_on_the_same_from_the_same_seed(web, trained):
     first, second = (predict(web, "writer", "the ", seed=3, limit=12).json() for _ in "ab")
     (one,) = first["outputs"]

@@ -83,6 +83,7 @@ def add_search(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="no-repeat n-gram size: no n-gram of N tokens occurs twice; 0 disables it",
     )
+    add_length(parser)
     parser.add_argument(
         "--with",
         dest="others",
@@ -91,6 +92,22 @@ def add_search(parser: argparse.ArgumentParser) -> None:
         metavar="RUN",
         help="ensemble with this run, by the mean of probabilities; may be repeated",
     )
+
+
+def add_length(parser: argparse._ActionsContainer) -> None:
+    """Add --length, the limit of a search."""
+    parser.add_argument(
+        "--length",
+        type=int,
+        metavar="N",
+        help="maximum number of tokens of an output (default: half as many again as the longest"
+        " target in training has, and at least 100)",
+    )
+
+
+def length_from(args: argparse.Namespace) -> int:
+    """The limit from the argument of `add_length`; 0 where it follows from training."""
+    return 0 if args.length is None else at_least_one("--length", args.length)
 
 
 def add_unknown_labels(parser: argparse.ArgumentParser) -> None:
@@ -110,6 +127,7 @@ def search_from(args: argparse.Namespace) -> Search:
         length_penalty=args.length_penalty,
         coverage_penalty=args.coverage,
         block_ngrams=args.block_ngrams,
+        limit=length_from(args),
     )
 
 

@@ -12,7 +12,7 @@ from ..experiments.compare import TestSet
 from ..metrics import METRICS, MetricValue
 from ..model import Search
 from ..runs.run import Run, find, load
-from .terminal import MARKS, can_show, is_interactive, say
+from .terminal import MARKS, can_show, is_interactive, plural, say
 
 NAMED = 5  # unknown tokens that are listed by name
 
@@ -130,6 +130,15 @@ def trained_note(score: Evaluation) -> list[str]:
         return []
     whose = "all examples were" if count == every else f"{count:,} of {every:,} examples were"
     return [f"{whose} trained on: these metrics are not those of unseen examples"]
+
+
+def cut_note(score: Evaluation, remedy: str = "--length N") -> list[str]:
+    """A note on outputs that were cut at the limit on their length."""
+    count = score.num_cut()
+    whose = (
+        f"{count:,} of {plural(len(score.examples), 'output')} {'was' if count == 1 else 'were'}"
+    )
+    return [f"{whose} cut at the maximum number of tokens; {remedy} allows more"] * bool(count)
 
 
 def impossible_note(score: Evaluation) -> list[str]:

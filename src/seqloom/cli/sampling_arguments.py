@@ -35,7 +35,7 @@ def allowed_tokens(run: Run, args: argparse.Namespace) -> list[str]:
     return allow
 
 
-SHARED = ("block_ngrams", "shortest")  # options of beam search, too
+SHARED = ("block_ngrams", "shortest", "limit")  # options of beam search, too
 SEARCH_FLAGS = {"beam": "--beam", "nbest": "--nbest", "length_penalty": "--length-penalty"}
 SEARCH_FLAGS |= {"coverage_penalty": "--coverage", "tree": "--tree"}
 
@@ -100,7 +100,7 @@ def _reject_search_options(args: argparse.Namespace, search: Search) -> None:
 
 def _sampling_only() -> list[Option]:
     """The options of sampling that a search does not have."""
-    return [option for option in options(Sampling) if option.name not in (*SHARED, "limit")]
+    return [option for option in options(Sampling) if option.name not in SHARED]
 
 
 def _flag(name: str) -> str:

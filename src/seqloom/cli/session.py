@@ -27,7 +27,7 @@ from ..runs.run import Run
 from ..runs.splits import unknown_label_note, with_known_labels
 from ..runs.train import Callback, new_run_folder, resume, train_into
 from ..training.events import Event
-from .loading import impossible_note, no_interval
+from .loading import cut_note, impossible_note, no_interval, say_notes
 from .progress import TrainingProgress, progress_for
 from .suggestions import improve
 from .terminal import duration, mark, plural, say
@@ -237,6 +237,8 @@ class Session:
         if not examples:
             return Outcome(run, record)
         test = evaluate(run.model, run.task, examples, Search())
+        remedy = f"seqloom evaluate {run_argument(run.folder)} --length N"
+        say_notes(cut_note(test, remedy), self.quiet)
         baseline = compare_with_baseline(run.recipe, run.task, run.own_parts().train, test)
         return Outcome(run, record, test=test, baseline=baseline)
 

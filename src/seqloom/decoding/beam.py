@@ -5,6 +5,7 @@ tree, all candidates with what became of them, is recorded where it is requested
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from ..errors import ModelError
 from ..model import Attends, Generator
 from ..prediction import Hypothesis, NodeStatus, Prediction, Search, SearchNode, SearchTree
 from ..signature import BEGIN, END
-from .constraints import FIRST, Constraints
+from .constraints import FIRST, Constraints, output_limit
 from .hypotheses import FinishedHypotheses
 from .state import compact_order, grow_history, reorder_rows, reorder_state, repeat_rows
 from .top_k import top_continuations
@@ -63,7 +64,9 @@ def greedy_search(
             index = sources[row]
             output = history[index, prefix.lengths[index] : time - is_stuck[row]]
             ended = bool(is_end[row] and not is_stuck[row])
-            finished.add(int(index), output, float(totals[index]), ended=ended)
+            stuck = bool(is_stuck[row])
+            total = float(totals[index])
+            finished.add(int(index), output, total, ended=ended, is_stuck=stuck)
         order = compact_order(~over)
         sources, tokens = sources[order], tokens[order]
         if len(order):
@@ -172,6 +175,7 @@ def beam_search(
     A prefix is forced: its tokens cost nothing and are no part of the output. `settings.prefix` is
     part of the output, and counts with its log-probability.
     """
+    settings = replace(settings, limit=output_limit(model, settings.limit))
     prefix = prefix or Sequences.pad([np.zeros(0, dtype=np.int64)] * len(source))
     if is_greedy(settings):
         return greedy_search(model, source, settings, prefix)
@@ -329,7 +333,7 @@ class _Beam:
         row = index * self.width + best
         tokens = self.history[row, self.constraints.prefix_lengths[source] : self.time].copy()
         total, coverage = float(self.totals[index, best]), self._coverage_of(row, source)
-        hypothesis = self.finished.add(source, tokens, total, coverage, ended=False)
+        hypothesis = self.finished.add(source, tokens, total, coverage, ended=False, is_stuck=True)
         if self.recorder:
             self.recorder.stuck(source, best, hypothesis)
 

@@ -1,14 +1,20 @@
-"""Decoding constraints: forced prefix, allowed tokens, no-repeat n-gram and minimum length."""
+"""Decoding constraints: forced prefix, allowed tokens, no-repeat n-gram, shortest and longest."""
 
 import numpy as np
 from jaxtyping import Float, Int
 from numpy.lib.stride_tricks import sliding_window_view
 
 from ..batch import Sequences
-from ..prediction import Search
+from ..model import Generator, Model
+from ..prediction import LEAST_LIMIT, Search
 from ..signature import BEGIN, END, PAD
 
 FIRST = max(PAD, BEGIN) + 1  # padding and the beginning of sequence are never generated
+
+
+def output_limit(model: Generator | Model, limit: int) -> int:
+    """The most tokens of an output: `limit`, or where it is 0 what the model knows of its data."""
+    return model.output_limit(limit) if isinstance(model, Model) else limit or LEAST_LIMIT
 
 
 class Constraints:

@@ -74,6 +74,10 @@ class Ensemble(Model):
         weights = np.mean([weights for _, _, weights in steps], axis=0)
         return self._mean([log_probs for log_probs, _, _ in steps]), state, weights
 
+    def output_limit(self, limit: int = 0) -> int:
+        """The least of all models, none of which can decode more."""
+        return min(model.output_limit(limit) for model in self.models)
+
     def weights(self) -> Weights:
         return {
             f"{number}/{name}": array

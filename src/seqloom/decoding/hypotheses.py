@@ -35,12 +35,13 @@ class FinishedHypotheses:
         log_prob: float,
         coverage: Float[np.ndarray, " position"] | None = None,
         ended: bool = True,
+        is_stuck: bool = False,
     ) -> Hypothesis:
         """Score a hypothesis and add it; `coverage` is the attention summed over steps."""
         score = log_prob / self._scale(len(tokens))
         if coverage is not None:
             score += float(self._coverage_penalty(coverage))
-        hypothesis = Hypothesis(tokens, log_prob, score, ended)
+        hypothesis = Hypothesis(tokens, log_prob, score, ended, is_stuck)
         self.hypotheses[source].append(hypothesis)
         if ended:
             self._keep(source, score)

@@ -1,6 +1,6 @@
 """Decoding by sampling: several outputs sampled for each source, instead of beam search."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from jaxtyping import Int
@@ -10,6 +10,7 @@ from ..errors import ModelError, UsageError
 from ..model import Generator, Model
 from ..prediction import Hypothesis, Prediction, require_search
 from ..signature import END, Form, Signature
+from .constraints import output_limit
 from .sampling import Sampling, sample
 
 SEQUENCES_AT_ONCE = 256  # outputs sampled in one batch, which bounds the memory of their states
@@ -77,16 +78,29 @@ class SamplingDecoder:
         """One output for each source, each with its own random generator."""
         if not isinstance(model, Generator):
             raise ModelError("M120", f"{type(model).__name__} cannot generate")
-        prefix = Sequences.pad([np.array(self.prefix, dtype=np.int64)] * len(source))
-        rows = sample(model, source, self.sampling, prefix, rngs=rngs, allow=self.allow)
-        targets = [self._with_end(row) for row in rows]
+        limit = self._limit(model)
+        rows: list[Int[np.ndarray, " _"]] = [np.zeros(0, dtype=np.int64)] * len(source)
+        if limit > 0:
+            prefix = Sequences.pad([np.array(self.prefix, dtype=np.int64)] * len(source))
+            how = replace(self.sampling, limit=limit)
+            rows = sample(model, source, how, prefix, rngs=rngs, allow=self.allow)
+        targets = [self._with_end(row, limit) for row in rows]
         log_probs = model.log_prob(Batch(source, Sequences.pad(targets))).tolist()
         return [
             Hypothesis(target, log_prob, log_prob, ended=bool(target[-1] == END))
             for target, log_prob in zip(targets, log_probs, strict=True)
         ]
 
-    def _with_end(self, row: Int[np.ndarray, " _"]) -> Int[np.ndarray, " _"]:
+    def _limit(self, model: Generator) -> int:
+        """The most tokens after the prefix; not above 0 if the model can decode no more than that.
+
+        The limit does not count the prefix, but what a model can decode does.
+        """
+        wanted = len(self.prefix) + output_limit(model, self.sampling.limit)
+        return output_limit(model, wanted) - len(self.prefix)
+
+    def _with_end(self, row: Int[np.ndarray, " _"], limit: int) -> Int[np.ndarray, " _"]:
         """The whole output: its prefix, and its end unless the limit came first."""
-        end = [END] if len(row) < self.sampling.limit else []
-        return np.array([*self.prefix, *row.tolist(), *end], dtype=np.int64)
+        end = [END] if len(row) < limit else []
+        prefix = self.prefix[: len(self.prefix) + min(0, limit)]
+        return np.array([*prefix, *row.tolist(), *end], dtype=np.int64)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any, Protocol
 
@@ -15,7 +15,7 @@ from ..errors import UsageError
 from ..model import Generator, State, Stateful, Stepper, Streaming
 from ..prediction import Search
 from ..signature import BEGIN, END, PAD
-from .constraints import Constraints
+from .constraints import Constraints, output_limit
 from .state import compact_order, grow_history, reorder_state
 
 Ids = Int[np.ndarray, " kept"]
@@ -40,7 +40,8 @@ class Sampling:
         block_ngrams: No-repeat n-gram size: no n-gram of this size is sampled twice; 0 disables
             it.
         shortest: Minimum number of tokens before the end of sequence.
-        limit: Maximum number of tokens.
+        limit: Maximum number of tokens; 0 is half as many again as the longest target in training
+            has, and at least 100.
         seed: Random seed.
     """
 
@@ -50,7 +51,7 @@ class Sampling:
     min_p: float = 0.0
     block_ngrams: int = 0
     shortest: int = 0
-    limit: int = 100
+    limit: int = 0
     seed: int = 1
 
     def __post_init__(self) -> None:
@@ -61,7 +62,7 @@ class Sampling:
             "min_p": (0 <= self.min_p <= 1, "from 0 to 1"),
             "block_ngrams": (self.block_ngrams >= 0, "a whole number of at least 1, or 0 for none"),
             "shortest": (self.shortest >= 0, "a whole number of at least 0"),
-            "limit": (self.limit >= 1, "a whole number of at least 1"),
+            "limit": (self.limit >= 0, "a whole number of at least 1, or 0 for the default"),
             "seed": (self.seed >= 0, "a whole number of at least 0"),
         }
         for name, (is_right, expected) in right.items():
@@ -126,6 +127,7 @@ def sample_steps(  # noqa: PLR0913 - keyword-only but for what every call needs
     A row continues until `is_last(row, token)`, which is called once for each of its tokens, or to
     the limit. Then it leaves the batch, which makes the steps of the others faster.
     """
+    settings = replace(settings, limit=output_limit(model, settings.limit))
     rngs = rngs or [settings.rng(row) for row in range(len(source))]
     rows, time = np.arange(len(source)), int(prefix.lengths.min(initial=0))
     limits = Search(block_ngrams=settings.block_ngrams, shortest=settings.shortest, allow=allow)

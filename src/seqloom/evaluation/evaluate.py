@@ -20,7 +20,7 @@ from ..decoding import SamplingDecoder
 from ..errors import ModelError
 from ..metrics import METRICS, MetricValue, Tally, value_of
 from ..model import BernoulliOutputs, Model, Prediction, Search, Stateful
-from ..prediction import Hypothesis, SearchTree
+from ..prediction import SEARCH_FORMS, EndReason, Hypothesis, SearchTree
 from ..signature import Bits, Form, Series, Space, Vectors
 from ..task import Task
 
@@ -37,6 +37,7 @@ class ExamplePrediction:
         value: the decoded target, such as a text or a list of labels.
         log_prob: its log-probability.
         score: after a search, the score that ranked it.
+        ended: after a search or sampling, whether it has its end, or was cut at the limit.
         others: after a search, the rest of the n-best list.
         tree: after a search with `Search.tree`, all its candidates.
         probabilities: with `Search.probabilities`, those of all labels at each position.
@@ -45,6 +46,7 @@ class ExamplePrediction:
     value: Any
     log_prob: float
     score: float = math.nan
+    ended: EndReason | None = None
     others: tuple["ExamplePrediction", ...] = ()
     tree: SearchTree | None = None
     probabilities: Float[np.ndarray, "position classes"] | None = None
@@ -70,6 +72,10 @@ class Evaluation:
         """How many examples have an infinite loss: the model gives them the probability 0."""
         by_example = zip(*self.tallies.values(), strict=True)
         return sum(any(math.isinf(tally[0]) for tally in tallies) for tallies in by_example)
+
+    def num_cut(self) -> int:
+        """How many outputs were cut at the limit on their length."""
+        return sum(one is not None and one.ended == "limit" for one in self.predictions)
 
     def with_intervals(self) -> dict[str, MetricValue]:
         """Each metric with its confidence interval."""
@@ -274,6 +280,7 @@ def _from_nbest(
             task.decode_for(example, hypothesis.tokens.tolist()),
             hypothesis.log_prob,
             hypothesis.score,
+            hypothesis.end_reason if task.form in SEARCH_FORMS else None,
         )
         for hypothesis in ranked
     )

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..batch import Sequences
-from ..decoding import GenerativeModel, SampledTokens, Sampling, sample_steps
+from ..decoding import GenerativeModel, SampledTokens, Sampling, output_limit, sample_steps
 from ..errors import UsageError
 from ..signature import END
 from ..task import Task
@@ -49,7 +49,8 @@ def stream_generate(  # noqa: PLR0913 - the last three may be left out
     for prompt in prompts:
         _require_known(task, prompt)
     prefix = Sequences.pad([task.encode_source(task.question(prompt)) for prompt in prompts])
-    texts = [_GrowingText(task, prompt, sampling.limit, stop) for prompt in prompts]
+    limit = output_limit(model, sampling.limit)
+    texts = [_GrowingText(task, prompt, limit, stop) for prompt in prompts]
     return _chunks(
         texts,
         sample_steps(

@@ -105,7 +105,7 @@ ATTENTION = ViewKind(
     "Attention weights: the tokens that each position attends to, by layer and head.",
     has_attention,
     _attention,
-    ("layer", "head", "beam"),
+    ("layer", "head", "beam", "limit"),
 )
 HEADS = ViewKind(
     "heads",
@@ -113,7 +113,7 @@ HEADS = ViewKind(
     "The attention heads of all layers side by side, each with its pattern in a word.",
     has_attention,
     _heads,
-    ("beam",),
+    ("beam", "limit"),
 )
 HIERARCHY = ViewKind(
     "hierarchy",
@@ -128,5 +128,5 @@ GATES = ViewKind(
     "Gate activations of a recurrent layer at each step.",
     lambda subject: has_activations(subject, GATES_FAMILY),
     _gates,
-    ("layer", "beam"),
+    ("layer", "beam", "limit"),
 )

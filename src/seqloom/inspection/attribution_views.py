@@ -24,7 +24,7 @@ def _influence(inspection: Inspection) -> AttributionView:
         number = position(options.at, names, "the sequence")
         is_after = inspection.subject.is_language_model and number == len(names) - 1
         at = "" if is_after else str(number + 1)
-    about = TargetOptions(at=at, beam=options.beam or 1)
+    about = TargetOptions(at=at, beam=options.beam or 1, limit=options.limit)
     how = AttributionOptions(by=options.by)
     subject = (inspection.model, inspection.task, inspection.question, inspection.name)
     return attribute_question(*subject, how=how, about=about)
@@ -76,7 +76,7 @@ INFLUENCE = ViewKind(
     "How much each input token contributed to the prediction, and how far back that reaches.",
     lambda subject: not (subject.form is Form.NEXT and isinstance(subject.target, Bits)),
     _influence,
-    ("at", "by", "beam"),
+    ("at", "by", "beam", "limit"),
     is_quadratic=True,
 )
 GRADIENT_FLOW = ViewKind(
@@ -85,7 +85,7 @@ GRADIENT_FLOW = ViewKind(
     "How fast gradients vanish or explode through time in a recurrent layer.",
     lambda subject: _num_layers(subject) > 0,
     _gradient_flow,
-    ("layer", "beam"),
+    ("layer", "beam", "limit"),
     edits=False,  # gradients are taken in a copy of the model, without interventions
     is_quadratic=True,
 )

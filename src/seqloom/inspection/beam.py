@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from ..decoding import output_limit
 from ..evaluation.evaluate import ExamplePrediction, predict
 from ..inference.constraints import constrained
 from ..prediction import Search, SearchNode, SearchTree
@@ -13,8 +14,7 @@ from .context import Inspection
 from .next_token import generates_tokens, output_names
 from .options import DEFAULT_BEAM
 
-# Default limits on the length of a continuation, and of an output.
-CONTINUATION, OUTPUT = 12, 100
+CONTINUATION = 12  # default limit on the length of a continuation
 
 
 def _beam(inspection: Inspection) -> BeamView:
@@ -62,7 +62,7 @@ def _search(inspection: Inspection) -> Search:
     size = target.size - 2 if isinstance(target, Tokens) else DEFAULT_BEAM
     beam = options.beam or max(1, min(DEFAULT_BEAM, size))
     is_next = inspection.subject.form is Form.NEXT
-    limit = options.limit or (CONTINUATION if is_next else OUTPUT)
+    limit = output_limit(inspection.model, options.limit or CONTINUATION * is_next)
     search = Search(
         beam=beam, nbest=beam, length_penalty=options.length_penalty, limit=limit, tree=True
     )

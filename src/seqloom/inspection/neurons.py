@@ -249,7 +249,7 @@ STATES = ViewKind(
     "The activation of every cell of a layer at each step.",
     lambda subject: has_activations(subject, FAMILY),
     _states,
-    ("layer", "beam"),
+    ("layer", "beam", "limit"),
 )
 CELL = ViewKind(
     "cell",
@@ -257,5 +257,5 @@ CELL = ViewKind(
     "The input coloured by one cell, and the cells that follow a feature of it.",
     lambda subject: has_activations(subject, FAMILY),
     _cell,
-    ("layer", "cell", "beam"),
+    ("layer", "cell", "beam", "limit"),
 )

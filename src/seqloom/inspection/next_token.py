@@ -133,7 +133,7 @@ NEXT = ViewKind(
     "The most probable next tokens, and what temperature, top-k, top-p and min-p cut off.",
     generates_tokens,
     _next,
-    ("at", "temperature", "top_k", "top_p", "min_p", "beam"),
+    ("at", "temperature", "top_k", "top_p", "min_p", "beam", "limit"),
 )
 SURPRISE = ViewKind(
     "surprise",

@@ -39,8 +39,8 @@ class InspectionOptions:
         length_penalty: Log-probabilities are divided by length to this power; 0 favours short
             outputs.
         prefix: Text that every output of the view beam begins with.
-        limit: Maximum number of tokens of an output in the view beam; 0 is 100, and 12 for the
-            continuation of a text.
+        limit: Maximum number of tokens of an output; 0 is half as many again as the longest target
+            in training has, and at least 100; 12 for the continuation of a text in the view beam.
         edit: Interventions, to compare with the model as it is: mute layer=0 head=1, clamp layer=0
             cell=5 value=0, or replace at=3 by=word; several one after another.
     """
@@ -94,7 +94,7 @@ class InspectionOptions:
 
     def search(self) -> Search:
         """The search options."""
-        return Search(beam=self.beam or 1, length_penalty=self.length_penalty)
+        return Search(beam=self.beam or 1, length_penalty=self.length_penalty, limit=self.limit)
 
 
 def _number(kind: type, name: str, value: Any) -> Any:

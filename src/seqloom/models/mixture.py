@@ -98,6 +98,10 @@ class Mixture(Model):
         is_next = self.signature.form is Form.NEXT
         return beam_search(self, source, search, prefix=source if is_next else None)
 
+    def output_limit(self, limit: int = 0) -> int:
+        """The least of both models, neither of which can decode more."""
+        return min(part.output_limit(limit) for part in (self.first, self.second))
+
     def begin(self, source: Sequences) -> State:
         return (*self.first.begin(source), *self.second.begin(source))
 

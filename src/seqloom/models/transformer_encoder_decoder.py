@@ -1,7 +1,6 @@
 """Transformer encoder-decoder, the original Transformer (Vaswani et al., 2017)."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -139,9 +138,13 @@ class TransformerEncoderDecoder(Neural):
         return self.output.loss(self._states(batch), batch.target, self.label_smoothing)
 
     def predict(self, source: Sequences, search: Search) -> Prediction:
-        if self.transformer_options.positions == "learned":  # there are no positions beyond
-            search = replace(search, limit=min(search.limit, self.decoder.context))
         return beam_search(self, source, search)
+
+    def output_limit(self, limit: int = 0) -> int:
+        """As of every model; there are no learned positions beyond the context."""
+        wanted = super().output_limit(limit)
+        is_learned = self.transformer_options.positions == "learned"
+        return min(wanted, self.decoder.context) if is_learned else wanted
 
     def begin(self, source: Sequences) -> State:
         """Cross-attention keys and values of all layers, the source mask, and an empty KV cache."""

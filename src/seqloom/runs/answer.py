@@ -34,12 +34,18 @@ def answer_as_dict(
         None if answer.probabilities is None else task.probabilities(answer.probabilities)
     )
     found |= {"probabilities": probabilities} if probabilities is not None else {}
+    found |= _ended(answer)
     if several:
         found[several] = [
-            {"output": one.value, "log_prob": one.log_prob, "score": one.score}
+            {"output": one.value, "log_prob": one.log_prob, "score": one.score} | _ended(one)
             for one in (answer, *answer.others)
         ]
     return found
+
+
+def _ended(answer: ExamplePrediction) -> dict[str, str]:
+    """Whether an output that was searched for has its end, or was cut at the limit."""
+    return {"ended": answer.ended} if answer.ended else {}
 
 
 def has_labels(task: Task) -> bool:

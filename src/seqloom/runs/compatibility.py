@@ -45,7 +45,9 @@ def have_same_task(runs: Iterable[ComparableRun]) -> bool:
 
 def have_same_vocabulary(runs: Iterable[ComparableRun]) -> bool:
     """Whether the tasks have the same vocabularies."""
-    return all(one.task.state() == other.task.state() for one, other in pairwise(runs))
+    return all(
+        one.task.vocabularies() == other.task.vocabularies() for one, other in pairwise(runs)
+    )
 
 
 def task_notes(runs: Iterable[ComparableRun]) -> list[str]:

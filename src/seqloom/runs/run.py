@@ -89,9 +89,12 @@ class Run:
         """The event log of training."""
         return read_events(self.folder / EVENTS)
 
-    def predict(self, inputs: Sequence[str], *, beam: int = 1) -> list[Any]:
-        """The model's predictions, decoded: labels, tags or texts; a string is one input."""
-        return [one.value for one in self.predictions(inputs, Search(beam=beam))]
+    def predict(self, inputs: Sequence[str], *, beam: int = 1, limit: int = 0) -> list[Any]:
+        """The model's predictions, decoded: labels, tags or texts; a string is one input.
+
+        `limit` is the maximum number of tokens of an output; 0 follows from training.
+        """
+        return [one.value for one in self.predictions(inputs, Search(beam=beam, limit=limit))]
 
     def predictions(
         self,

@@ -119,6 +119,7 @@ def _predict(
         raise UsageError("U010", f"{hidden[0]!r} is not an option of this request")
     check_maxima(plain, {"beam": limits.beam, "nbest": limits.beam, "limit": limits.generated})
     search = checked(Search, plain)
+    search = replace(search, limit=_limit(run, search.limit, limits))
     if has_labels(run.task):
         search = replace(search, probabilities=True)
     search.validate_for(run.model.signature)
@@ -169,7 +170,13 @@ def _sampling(
         raise too_many("stop", len(stop), MAX_STOPS)
     plain = {name: value for name, value in params.items() if name != "stop"}
     check_maxima(plain, {"limit": limits.generated})
-    return checked(Sampling, plain), tuple(stop)
+    sampling = checked(Sampling, plain)
+    return replace(sampling, limit=_limit(run, sampling.limit, limits)), tuple(stop)
+
+
+def _limit(run: Run, limit: int, limits: Limits) -> int:
+    """The most tokens of an output: never more than the server generates in one request."""
+    return min(run.model.output_limit(limit), limits.generated)
 
 
 def _compose(

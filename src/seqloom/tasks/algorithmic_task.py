@@ -2,16 +2,18 @@
 
 import math
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..batch import Item
 from ..config import Seed
+from ..data.codec import Lengths
 from ..data.formats import Row, Sentence
 from ..errors import UsageError
 from ..metrics import Ratio
-from ..signature import Signature, Vectors
+from ..signature import Signature, Tokens, Vectors
 from ..task import Baseline, BaselineRule, Generated, Task
 from .algorithmic import DEFAULT_PROBLEM_OPTIONS, PUZZLES, ProblemOptions, Puzzle, PuzzleName
 
@@ -71,7 +73,7 @@ class Algorithms(Task):
             problem,
         )
         self.sizes = dict(zip(PARTS, (examples, valid_examples, test_examples), strict=True))
-        self.seed = seed
+        self.seed, self.lengths = seed, Lengths()
         if examples < 1 or min(self.sizes.values()) < 0 or seed < 0:
             raise UsageError("U010", "[task] examples must be at least 1, other numbers at least 0")
 
@@ -114,10 +116,14 @@ class Algorithms(Task):
         return max(len(example.question), len(example.answer))
 
     def prepare(self, examples: Sequence[Solved]) -> None:
-        """Nothing to fit: a problem has a fixed vocabulary."""
+        """A problem has a fixed vocabulary."""
+        self.lengths.target = max((len(example.answer) for example in examples), default=0)
 
     def signature(self) -> Signature:
-        return Signature(self.form, *self.puzzle.spaces())
+        source, target = self.puzzle.spaces()
+        if isinstance(target, Tokens):
+            target = replace(target, longest=self.lengths.target)
+        return Signature(self.form, source, target)
 
     def encode(self, example: Solved) -> Item:
         return Item(example.question, example.answer)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from ..batch import Ids, Item
 from ..config import CountOrZero
 from ..data.checks.text import Side
+from ..data.codec import Lengths
 from ..data.formats import ParsedFile, Row, Sentence
 from ..data.loading.lazy import lazy_map
 from ..data.text.tokenizers import TOKENIZERS, TokenizerName, VocabularyOptions, utf8
@@ -65,6 +67,7 @@ class Language(Task):
         self.vocabulary = TOKENIZERS[tokens](
             VocabularyOptions(min_frequency, vocab_size, subwords, tokenizer)
         )
+        self.lengths = Lengths()
         self.input_unit = self.vocabulary.unit
         self.continuous = layout == "stream"
         # Whether a line ends with a symbol of the text; else it ends with END.
@@ -106,12 +109,16 @@ class Language(Task):
 
     def prepare(self, examples: Sequence[Text]) -> None:
         self.vocabulary.learn(lazy_map(self._whole, examples))
+        if not self.continuous:  # a continuous text has no end
+            ends = int(not self._breaks)
+            self.lengths.target = max(map(self.length, examples), default=0) + ends
 
     def notes(self) -> list[str]:
         return list(self.vocabulary.notes.values())
 
     def signature(self) -> Signature:
-        return Signature(self.form, self.vocabulary.space, self.vocabulary.space)
+        space = self.vocabulary.space
+        return Signature(self.form, space, replace(space, longest=self.lengths.target))
 
     def input_vocabulary(self) -> Sequence[str]:
         return self.vocabulary.tokens

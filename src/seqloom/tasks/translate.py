@@ -10,6 +10,7 @@ import numpy as np
 
 from ..batch import Ids, Item
 from ..data.checks.text import Side
+from ..data.codec import Lengths
 from ..data.formats import ParsedFile, Row, Sentence, read_rows
 from ..data.options import Data
 from ..data.text.normalise import NO_NORMALIZATION, NormalizationOptions
@@ -161,22 +162,24 @@ class Translate(Task):
         else:
             self.source.learn(sources)
             self.target.learn(targets)
-        self.lengths.longest = max(map(self.source.length, sources), default=0)
+        self.lengths.source = max(map(self.source.length, sources), default=0)
+        self.lengths.target = max(map(self.target.length, targets), default=0) + 1  # its END
 
     def notes(self) -> list[str]:
         return list(dict.fromkeys([*self.source.notes.values(), *self.target.notes.values()]))
 
     def signature(self) -> Signature:
-        source, target = (
-            Tokens(len(side.tokens), self.copies) for side in (self.source, self.target)
-        )
+        # Earlier versions kept the longest source alone, and few targets are twice as long.
+        longest = self.lengths.target or 2 * self.lengths.source
+        source = Tokens(len(self.source.tokens), self.copies)
+        target = Tokens(len(self.target.tokens), self.copies, longest)
         return Signature(self.form, source, target)
 
     def input_vocabulary(self) -> Sequence[str]:
         return self.source.tokens
 
     def max_source_length(self) -> int:
-        return self.lengths.longest
+        return self.lengths.source
 
     def encode(self, example: Pair) -> Item:
         """The source with END after it, the target with END after it."""
@@ -273,18 +276,6 @@ class Translate(Task):
             strange = zip(side.tokenize(text), ids.tolist(), strict=True)
             ids = np.array([own.get(s, n) if n == UNKNOWN else n for s, n in strange], np.int64)
         return np.append(ids, END)
-
-
-class Lengths:
-    """The length of the longest training source; a codec, so that a run remembers it."""
-
-    longest = 0
-
-    def state(self) -> int:
-        return self.longest
-
-    def restore(self, state: int) -> None:
-        self.longest = int(state)
 
 
 _PLACES = (PAD, BEGIN, END)  # numbers that only mark places

@@ -15,7 +15,7 @@ from ...runs.run import Run
 from ...signature import Form
 from ...views import AttributionView
 from ...views.attribution import AGAINST, FOR
-from ..arguments import at_least_one
+from ..arguments import add_length, at_least_one, length_from
 from ..inputs import argument_texts, text_lines
 from ..loading import load_run, say_notes
 from ..output import MARKS
@@ -63,6 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     target.add_argument(
         "--beam", type=int, default=1, metavar="N", help="beam size; 1 is greedy search (1)"
     )
+    add_length(target)
     method = parser.add_argument_group("attribution method")
     method.add_argument(
         "--by",
@@ -99,7 +100,13 @@ def run(args: argparse.Namespace) -> int:
         integrated=args.integrated,
         rollout=args.rollout,
     )
-    about = TargetOptions(at=args.at, every=args.every, instead=args.instead, beam=beam)
+    about = TargetOptions(
+        at=args.at,
+        every=args.every,
+        instead=args.instead,
+        beam=beam,
+        limit=length_from(args),
+    )
     _one_source(args)
     run = load_run(args.run, args.runs_dir)
     texts = _texts(run, args)

@@ -18,7 +18,7 @@ from ...metrics import METRICS
 from ...model import Search
 from ...runs.names import is_run
 from ...runs.record import shown_bytes, to_json
-from ..arguments import at_least_one
+from ..arguments import add_length, at_least_one, length_from
 from ..loading import ProgressLine, load_run, say_notes, with_interval
 from ..terminal import MARKS, can_show, duration, plural, say, show, table, visible, width
 from .evaluate import search_note
@@ -97,6 +97,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--beam", type=int, default=1, metavar="N", help="beam size; 1 is greedy search (1)"
     )
+    add_length(parser)
     parser.add_argument(
         "--by-length", action="store_true", help="also the first metric by length of the input"
     )
@@ -121,7 +122,7 @@ def _without_others(names: Sequence[str], runs: Path) -> tuple[list[str], list[s
 
 def run(args: argparse.Namespace) -> int:
     """Evaluate every run, and print the table and the verdict."""
-    search = Search(beam=at_least_one("--beam", args.beam))
+    search = Search(beam=at_least_one("--beam", args.beam), limit=length_from(args))
     limit = None if args.limit is None else at_least_one("--limit", args.limit)
     names, others = _without_others(args.runs, args.runs_dir)
     say_notes([f"left out, as it is no run: {name}" for name in others], args.quiet)

@@ -17,7 +17,7 @@ from ..arguments import (
     at_least_one,
     search_from,
 )
-from ..loading import evaluate_run, load_ensemble, say_notes, trained_note
+from ..loading import cut_note, evaluate_run, load_ensemble, say_notes, trained_note
 from ..session import shown_interval
 from ..terminal import plural, show, table, visible, width
 from .evaluate import only_data_settings, search_note
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     data = load_test_set(run, file, only_data_settings(args), args.unknown_labels == "skip")
     say_notes(data.notes, args.quiet)
     score = evaluate_run(run, data, search, args.quiet)
-    say_notes(trained_note(score), args.quiet)
+    say_notes(trained_note(score) + cut_note(score), args.quiet)
     errors = analyse_errors(run.task, score)
     if args.json:
         about = {"run": run.name, "file": str(data.file or ""), "examples": data.title}

@@ -38,6 +38,7 @@ from ..arguments import (
     search_from,
 )
 from ..loading import (
+    cut_note,
     evaluate_run,
     impossible_note,
     load_ensemble,
@@ -187,6 +188,7 @@ def run(args: argparse.Namespace) -> int:
     labels = LabelReport.of(run, score, args)
     unknown_share = run.task.unknown_fraction(score.examples)
     notes = trained_note(score) + unknown_note(unknown_share) + impossible_note(score)
+    notes += cut_note(score)
     say_notes(notes, args.quiet)
     how = run.task.metric_variants(score.examples)
     view = by_length(run.task, score, run.name) if args.by_length else None
@@ -259,6 +261,7 @@ def _as_dict(run: Run, data: TestSet, score: Evaluation, search: Search) -> dict
         "length_penalty": search.length_penalty,
         "coverage_penalty": search.coverage_penalty,
         "block_ngrams": search.block_ngrams,
+        "cut": score.num_cut(),
         "metrics": {name: vars(value) for name, value in score.with_intervals().items()},
         "seconds": score.seconds,
     }

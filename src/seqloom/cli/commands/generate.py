@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain, islice
@@ -13,10 +14,10 @@ from ...runs.record import to_json
 from ...runs.run import Run, require_language_model
 from ..arguments import at_least_one, conflicting_inputs
 from ..inputs import STANDARD_INPUT, argument_texts, text_lines
-from ..loading import UnknownTokens, load_run
+from ..loading import UnknownTokens, load_run, say_notes
 from ..sampling_arguments import add_allow, add_sampling, allowed_tokens, sampling_from
 from ..session import DeferredExit
-from ..terminal import coloured, is_interactive, printable, show
+from ..terminal import coloured, is_interactive, plural, printable, show
 
 SIDE_BY_SIDE = 64  # batch size: distributions over a large vocabulary must fit into memory
 
@@ -57,6 +58,7 @@ def run(args: argparse.Namespace) -> int:
     unknown = UnknownTokens(run, args.quiet)
     requests = _requests(run, args)
     printer = _JsonPrinter() if args.json else _TextPrinter(run.task.continuous)
+    ends: Counter[str | None] = Counter()
     is_typed = args.file == STANDARD_INPUT and is_interactive(sys.stdin)
     while texts := list(islice(requests, args.count if is_typed else SIDE_BY_SIDE)):
         pieces = _generate(
@@ -65,8 +67,19 @@ def run(args: argparse.Namespace) -> int:
         for text in texts:
             unknown.count(text.prompt)
         unknown.report()
-        _print(pieces, texts, printer)
+        _print(_counted(pieces, ends), texts, printer)
+    if ends["limit"] and not (args.limit or run.task.continuous):  # else every text is cut
+        are = "was" if ends["limit"] == 1 else "were"
+        cut = f"{plural(ends['limit'], 'text')} {are} cut at the maximum number of tokens"
+        say_notes([f"{cut}; --length N allows more"], args.quiet)
     return 0
+
+
+def _counted(pieces: Iterator[TextChunk], ends: Counter[str | None]) -> Iterator[TextChunk]:
+    """The pieces, counted by how they end a text."""
+    for piece in pieces:
+        ends[piece.ended] += 1
+        yield piece
 
 
 class TextRequest(NamedTuple):

@@ -107,7 +107,8 @@ class InputWarnings:
         self._strange: list[int] = []  # inputs whose tokens are all unknown
         self._long: list[int] = []
         self._cut: list[int] = []  # inputs that are truncated
-        self._longest = 0
+        self._longest, self._predicted = 0, 0
+        self._unfinished: list[int] = []  # inputs whose outputs are cut at the limit
 
     def count(self, questions: Sequence[Any]) -> None:
         """Count the unknown tokens of inputs; one that is None is blank."""
@@ -131,6 +132,13 @@ class InputWarnings:
                 self._long.append(self._read)
                 self._longest = max(self._longest, len(tokens))
 
+    def count_outputs(self, predictions: Sequence[ExamplePrediction | None]) -> None:
+        """Count the outputs that are cut at the limit; one that is None is blank."""
+        for one in predictions:
+            self._predicted += 1
+            every = () if one is None else (one, *one.others)
+            self._unfinished += [self._predicted] * any(o.ended == "limit" for o in every)
+
     def notes(self) -> list[str]:
         """A sentence for each kind of warning."""
         notes = []
@@ -151,6 +159,11 @@ class InputWarnings:
             )
         if self._cut:
             notes.append(f"{_inputs_have(self._cut)} more tokens than the limit: truncated")
+        if self._unfinished:
+            notes.append(
+                f"{_inputs_have(self._unfinished)} an output that was cut at the maximum number of"
+                " tokens; --length N allows more"
+            )
         return notes
 
 
@@ -326,7 +339,9 @@ def run(args: argparse.Namespace) -> int:
         for texts in batches(inputs, are_typed=where == STANDARD_INPUT):
             questions = [run.task.question(text) if text.strip() else None for text in texts]
             warnings.count(questions)
-            for result, question in zip(predict_batch(texts), questions, strict=True):
+            results = predict_batch(texts)
+            warnings.count_outputs([result.prediction for result in results])
+            for result, question in zip(results, questions, strict=True):
                 show(shown(run, result, how))
                 trees.write(result.text, question, result.prediction)
             sys.stdout.flush()
@@ -372,6 +387,7 @@ def _predict_table(
     with ProgressLine(f"inference with {run.name}", len(file.examples), args.quiet) as progress:
         tokens = args.batch_tokens or 0
         found = predict_file(run.model, run.task, file, how, progress.update, tokens)
+    warnings.count_outputs(found.predictions)
     lines = _table_json(run, found, how) if args.json else None
     for line in lines or found.lines(probabilities=args.probabilities):
         show(line)

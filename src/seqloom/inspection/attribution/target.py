@@ -27,12 +27,14 @@ class TargetOptions:
         every: All positions, for models of the next token: each token of the text.
         instead: Another output than the prediction, as it would be printed.
         beam: Beam size where the model searches for its prediction.
+        limit: Maximum number of tokens of that prediction; 0 follows from training, as in `Search`.
     """
 
     at: str = ""
     every: bool = False
     instead: str = ""
     beam: int = 1
+    limit: int = 0
 
     def __post_init__(self) -> None:
         if self.at and self.every:
@@ -191,7 +193,7 @@ def _generated(model: Model, task: Task, question: Any, about: TargetOptions) ->
     if about.instead:
         value: Any = about.instead
     else:
-        search = Search(beam=about.beam)
+        search = Search(beam=about.beam, limit=about.limit)
         search.validate_for(model.signature)
         prediction = model.predict(Sequences.pad([inputs]), search)
         value = task.decode_for(question, prediction.target.rows()[0])

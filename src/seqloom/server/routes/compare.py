@@ -33,7 +33,7 @@ async def compare_runs(body: CompareRequest, studio: StudioDep, request: Request
     """
     names = list(dict.fromkeys(body.runs))
     stamps = await asyncio.to_thread(_stamps, studio, names)
-    key = ("compare", tuple(names), stamps, body.limit, body.beam)
+    key = ("compare", tuple(names), stamps, body.limit, body.beam, body.length)
     work = studio.work_queue.run_cached(key, lambda: _comparison(studio, names, body))
     return Json(await while_connected(request, work))
 
@@ -63,7 +63,7 @@ def _comparison(studio: Studio, names: list[str], body: CompareRequest) -> dict[
             folder = studio.run_store.folder(name)
             loaded[name] = stack.enter_context(studio.model_cache.use(name, folder))
         runs = [loaded[name] for name in names]
-        search = Search(beam=body.beam)
+        search = Search(beam=body.beam, limit=body.length)
         result = compare(runs, None, body.limit or EXAMPLES, search).as_dict()
     for name, row in zip(names, result["runs"], strict=True):
         row["id"] = name

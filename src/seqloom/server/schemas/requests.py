@@ -106,6 +106,9 @@ class CompareRequest(RequestBody):
     runs: list[Name] = Field(min_length=2, max_length=MAX_RUNS)
     limit: int | None = Field(None, ge=1, le=100_000, description="Maximum number of examples.")
     beam: int = Field(1, ge=1, le=32)
+    length: int = Field(
+        0, ge=0, le=1024, description="Maximum number of tokens of an output; 0: as in training."
+    )
 
 
 class CompareInputsRequest(RequestBody):

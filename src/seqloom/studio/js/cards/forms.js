@@ -32,15 +32,24 @@ const translate = {
   settings: [
     { name: "beam", value: 4, min: 1, max: 32, help: "Beam size: hypotheses kept at each step of beam search." },
     { name: "nbest", label: "n-best", value: 3, min: 1, max: 16, help: "Number of hypotheses listed." },
+    {
+      name: "limit",
+      label: "max tokens",
+      value: "",
+      min: 1,
+      max: 1024,
+      help: "Maximum number of tokens of an output; empty: what follows from the training data.",
+    },
   ],
-  parameters: ({ beam = 4, nbest = 3 }) => ({ beam, nbest: Math.min(nbest, beam) }),
-  heading: ["source", "output", "log-probability"],
-  cells: (output) => [output.output, fixed2(output.log_prob)],
+  parameters: ({ beam = 4, nbest = 3, ...more }) => ({ beam, nbest: Math.min(nbest, beam), ...more }),
+  heading: ["source", "output", "log-probability", "ended by"],
+  cells: (output) => [output.output, fixed2(output.log_prob), output.ended],
   async draw(output, { view }) {
     const json = await view("attention"),
       best = output.nbest || [];
     return [
       outputLine(output.output),
+      output.ended === "limit" && muted("This output was cut at the maximum number of tokens."),
       json?.tokens.tgt.length > 0 &&
         ribbons({ rows: json.tokens.tgt, columns: json.tokens.src, weights: json.weights }),
       best.length > 1 && [

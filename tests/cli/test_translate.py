@@ -72,6 +72,18 @@ def test_evaluation_counts_answers_that_are_cut(cli, monkeypatch):
         assert command == "errors" or json.loads(done.out)["cut"] == 8
 
 
+def test_a_length_penalty_is_chosen_on_validation(cli):
+    given = ("evaluate", "attentive", "--beam", "3", "--json", "--choose-length-penalty")
+    done = cli(*given, "0,1.5")
+    found = json.loads(done.out)
+    chosen = found["length_penalty_choice"]
+    assert [one["length_penalty"] for one in chosen["tried"]] == [0.0, 1.5]
+    assert found["length_penalty"] == chosen["best"]
+    assert f"note: length penalty {chosen['best']:g}, chosen by" in done.err
+    assert cli(*given, "some").code == 2
+    assert cli("evaluate", "tagger", "--choose-length-penalty").code == 2
+
+
 def test_lists_of_the_best_in_lines(cli):
     done = cli("translate", "attentive", *TEXTS[:2], "--beam", "4", "--nbest", "3")
     rows = [line.split("\t") for line in done.out.splitlines()]

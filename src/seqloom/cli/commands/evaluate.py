@@ -23,6 +23,10 @@ from ...evaluation.by_label import (
 from ...evaluation.by_length import HorizonMetrics, by_horizon, by_length
 from ...evaluation.evaluate import Evaluation
 from ...experiments.compare import TestSet, load_test_set
+from ...experiments.length_penalty import (
+    PENALTIES,
+    choose_length_penalty,
+)
 from ...metrics import METRICS
 from ...model import Search
 from ...runs.record import to_json
@@ -38,6 +42,7 @@ from ..arguments import (
     search_from,
 )
 from ..loading import (
+    ProgressLine,
     cut_note,
     evaluate_run,
     impossible_note,
@@ -164,6 +169,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_labels(parser)
     add_search(parser)
+    parser.add_argument(
+        "--choose-length-penalty",
+        nargs="?",
+        const=",".join(f"{one:g}" for one in PENALTIES),
+        metavar="A,B",
+        help="take the length penalty that is best on the validation part, of these (%(const)s)",
+    )
     add_data_options(parser)
     add_unknown_labels(parser)
 
@@ -183,13 +195,13 @@ def run(args: argparse.Namespace) -> int:
     file = Path(name_of(args.file)) if args.file else None
     data = load_test_set(run, file, only_data_settings(args), args.unknown_labels == "skip")
     say_notes(data.notes, args.quiet)
+    search, chosen = _with_best_penalty(run, search, args)
     wanted = replace(search, probabilities=args.calibration is not None)
     score = evaluate_run(run, data, wanted, args.quiet)
     labels = LabelReport.of(run, score, args)
     unknown_share = run.task.unknown_fraction(score.examples)
     notes = trained_note(score) + unknown_note(unknown_share) + impossible_note(score)
-    notes += cut_note(score)
-    say_notes(notes, args.quiet)
+    say_notes(notes + cut_note(score), args.quiet)
     how = run.task.metric_variants(score.examples)
     view = by_length(run.task, score, run.name) if args.by_length else None
     ahead = by_horizon(run.task, score, run.name) if args.by_horizon else None
@@ -197,7 +209,7 @@ def run(args: argparse.Namespace) -> int:
     picture = drawing.save(args.output) if drawing and args.output else None
     if args.json:
         more = {"together_with": args.others, "unknown_share": unknown_share, "signatures": how}
-        facts = _as_dict(run, data, score, search) | more
+        facts = _as_dict(run, data, score, search) | more | chosen
         pictures: dict[str, Any] = {"by_length": view.to_json()} if view else {}
         pictures |= {"by_horizon": ahead.as_dict()} if ahead else {}
         pictures |= {"picture": str(picture)} if picture else {}
@@ -213,6 +225,27 @@ def run(args: argparse.Namespace) -> int:
         show(str(picture))
     labels.show()
     return 0
+
+
+def _with_best_penalty(
+    run: Run, search: Search, args: argparse.Namespace
+) -> tuple[Search, dict[str, Any]]:
+    """The search with the length penalty that is best on validation, if asked for; JSON facts."""
+    if args.choose_length_penalty is None:
+        return search, {}
+    try:
+        penalties = [float(one) for one in args.choose_length_penalty.split(",")]
+    except ValueError:
+        raise UsageError(
+            "U010",
+            f"--choose-length-penalty {args.choose_length_penalty}: expected numbers",
+            help=["--choose-length-penalty 0.5,1,1.5"],
+        ) from None
+    with ProgressLine(f"choosing a length penalty for {run.name}", None, args.quiet) as progress:
+        choice = choose_length_penalty(run, search, penalties, progress.update)
+    say_notes([choice.sentence()], args.quiet)
+    best = replace(search, length_penalty=choice.best)
+    return best, {"length_penalty_choice": choice.as_dict()}
 
 
 def _print(score: Evaluation, title: str, search: str, how: dict[str, str]) -> None:

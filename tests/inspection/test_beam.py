@@ -42,8 +42,8 @@ def test_a_search_that_stops_for_another_reason_says_which():
     assert _stop_reason(tree, search, 0) == "the limit of 2 tokens was reached"
     ended = SearchNode(-1, 0, 2, -0.1, "ended", -0.1)
     tree = SearchTree((ended, SearchNode(-1, 0, 3, -9.0, "cut")), (0,))
-    assert _stop_reason(tree, Search(beam=2, length_penalty=0.0), 0) == (
+    assert _stop_reason(tree, Search(beam=2, length_penalty=0.0, limit=9), 0) == (
         "what still grew cannot reach the score -0.10 at any length"
     )
     tree = SearchTree((SearchNode(-1, 0, 3, -9.0, "cut", -9.0),), (0,))
-    assert _stop_reason(tree, Search(beam=2), 0) == "no token can follow"
+    assert _stop_reason(tree, Search(beam=2, limit=9), 0) == "no token can follow"

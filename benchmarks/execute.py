@@ -51,6 +51,7 @@ def measured(name: str, given: Namespace) -> dict[str, Any]:
     for seed in range(1, given.seeds + 1):
         say(f"{name}, seed {seed}")
         settings = {"training.seed": seed, "training.max_time": given.max_time}
+        settings["training.clock"] = "process"
         settings |= dict(map(setting, given.set)) | TRIALS[name]
         with tempfile.TemporaryDirectory() as folder:
             run = train(RECIPE, runs=Path(folder), settings=settings)

@@ -82,6 +82,7 @@ def measured(trial: Trial, given: Namespace) -> dict[str, Any]:
     for seed in range(1, given.seeds + 1):
         say(f"{trial.name}, seed {seed}")
         settings = {"training.seed": seed, "training.max_time": given.max_time}
+        settings["training.clock"] = "process"
         settings |= {"training.max_steps": given.steps} if given.steps else {}
         with tempfile.TemporaryDirectory() as folder:
             watcher = _until_solved(trial)

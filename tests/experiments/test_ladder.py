@@ -4,8 +4,10 @@ import json
 import os
 import re
 import signal
+import subprocess
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -15,6 +17,7 @@ import seqloom
 from seqloom.cli.main import main
 from seqloom.errors import SeqloomError
 from seqloom.experiments import ladder as rungs
+from seqloom.experiments import queue
 from seqloom.experiments.ladder import LadderPlan, prepare
 from seqloom.experiments.queue import QueueCallback
 from seqloom.experiments.results import LadderResult, RunResult, describe_gain, gain
@@ -268,6 +271,43 @@ def test_those_without_a_share_come_first_and_the_rest_is_shared():
     assert list(series.weights) == ["counts", "big", "small"]
     assert series.progress(["counts", "big", "small"]) == pytest.approx(1)
     assert series.progress(["counts"], "big", 0.5) == pytest.approx(1.01 / 3.01)
+
+
+def test_a_rung_may_not_outlast_the_time_of_the_ladder(here, monkeypatch):
+    """A process that hangs is stopped when its time is over, and the next rung begins."""
+    now, started = SimpleNamespace(seconds=0.0), []
+
+    class Hanging(subprocess.Popen):
+        """A worker that does nothing until it is stopped, but for that of the last rung."""
+
+        def __init__(self, command, **more):
+            self.returncode = 0 if "3-gram" in command[3] else None
+            started.append(self)
+            self.began, self.ended = now.seconds, None
+
+        def poll(self):
+            return self.returncode
+
+        def send_signal(self, kind):
+            assert kind == signal.SIGINT
+            self.returncode, self.ended = 130, now.seconds
+
+    def sleep(seconds):
+        now.seconds += 10
+
+    monkeypatch.setattr(queue.subprocess, "Popen", Hanging)
+    clock = SimpleNamespace(monotonic=lambda: now.seconds, sleep=sleep)
+    monkeypatch.setattr(queue, "time", clock)
+    came = seqloom.ladder("language", "text.txt", max_time="10m", models=["unigram", "3-gram"])
+    first, second = started
+    assert 540 <= first.ended - first.began <= 600, "a tenth is left for the others"
+    assert second.began >= first.ended and not came.is_stopped and not came.failed
+    assert came.left == ["unigram", "3-gram"], "the second has no result here"
+    (note,) = came.notes
+    assert re.fullmatch(r"unigram was stopped after \d+ s: its part of the time was over", note)
+    again = LadderPlan(**json.loads((came.folder / "ladder.json").read_text()))
+    assert again.late == {"unigram": pytest.approx(first.ended - first.began, abs=10)}
+    assert rungs._allocate_time(came.folder, again, "3-gram") < 120, "what is left of ten minutes"
 
 
 def test_the_peak_of_memory_is_seen(tmp_path):

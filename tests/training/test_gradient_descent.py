@@ -158,9 +158,10 @@ def test_budgets_end_training():
     assert sum(1 for _ in descent(epochs=2, batch_tokens=10).steps()) > 6
 
 
-def test_a_budget_of_time_counts_work_alone(monkeypatch):
+def test_a_budget_of_processor_time_counts_work_alone(monkeypatch):
     """A process that is held still, or waits, loses none of it; one that works does."""
-    waiting, busy = descent(max_steps=3, max_time="1h"), descent(max_steps=3, max_time="1h")
+    limits = {"max_steps": 3, "max_time": "1h", "clock": "process"}
+    waiting, busy = descent(**limits), descent(**limits)
     own, began = waiting._loss, time.monotonic()
     monkeypatch.setattr(waiting, "_loss", lambda batch: (time.sleep(0.2), own(batch))[1])
     list(waiting.steps())

@@ -144,6 +144,7 @@ PLAN, TABLE, RECIPES = "ladder.json", "table.json", "rungs"
 STEPS_SHARE = 0.85  # fraction of the time for training steps; the rest is reading and evaluation
 LEAST_SHARE = 0.1  # least fraction of the time for the rungs with shares
 EVALUATIONS = 8  # of each rung with a share
+START_SECONDS = 30.0  # beyond its time, in which a rung may start, read its data and be evaluated
 
 
 @dataclass
@@ -156,6 +157,7 @@ class LadderPlan:
     shares: dict[str, float]
     notes: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)  # of the rungs with shares, once known
+    late: dict[str, float] = field(default_factory=dict)  # seconds of rungs that were stopped
     against: str = ""  # the reference rung of the skill score
     simple: list[str] = field(default_factory=list)  # the baseline rungs
     beside: dict[str, str] = field(default_factory=dict)  # additional metrics and their headings
@@ -233,7 +235,11 @@ def train_ladder(folder: Path, callback: QueueCallback) -> LadderResult:
     queue = plan.queue(folder)
     with locked(folder):
         try:
-            outcome = queue.train(callback, lambda rung: _allocate_time(folder, plan, rung))
+            outcome = queue.train(
+                callback,
+                lambda rung: _allocate_time(folder, plan, rung),
+                lambda rung, seconds: _note_late(folder, plan, rung, seconds),
+            )
         finally:
             result = _result(folder, plan, outcome)
             write_whole(folder / TABLE, json.dumps(result.as_dict(), ensure_ascii=False).encode())
@@ -256,17 +262,28 @@ def find_ladder(name: str, runs: Path = RUNS) -> Path:
     raise UsageError("U043", what, help=hints)
 
 
-def _allocate_time(folder: Path, plan: LadderPlan, rung: str) -> None:
-    """Before the first rung with a share, divide the remaining time by the shares.
+def _allocate_time(folder: Path, plan: LadderPlan, rung: str) -> float:
+    """The most seconds that the process of a rung may take.
 
-    The times are written into the recipes, so that a resumed ladder uses the same.
+    Before the first rung with a share, the remaining time is divided by the shares. The times are
+    written into the recipes, so that a resumed ladder uses the same. Such a rung ends training by
+    itself when its time is over. One without a share may take what is left, but for a little.
     """
     sharing = {name: share for name, share in plan.shares.items() if share > 0}
-    if plan.seconds or not sharing or plan.shares[rung] == 0:
-        return
-    others = [read_result(folder / name) for name in plan.shares if name not in sharing]
-    spent = sum(result.wall for result in others if result is not None)
-    rest = max(plan.budget - spent, LEAST_SHARE * plan.budget) * STEPS_SHARE
+    others = {name: read_result(folder / name) for name in plan.shares if name not in sharing}
+    spent = sum(result.wall for result in others.values() if result is not None)
+    spent += sum(plan.late.get(name, 0.0) for name, result in others.items() if result is None)
+    least = LEAST_SHARE * plan.budget
+    if plan.shares[rung] == 0:
+        return max(plan.budget - spent - least, least) + START_SECONDS
+    if not plan.seconds:
+        rest = max(plan.budget - spent, least) * STEPS_SHARE
+        _divide(folder, plan, sharing, rest)
+    return plan.budget + START_SECONDS
+
+
+def _divide(folder: Path, plan: LadderPlan, sharing: Mapping[str, float], rest: float) -> None:
+    """Divide the rest of the time by the shares, and write it into the recipes."""
     for name, share in sharing.items():
         seconds = rest * share / sum(sharing.values())
         path = folder / RECIPES / f"{name}.toml"
@@ -281,14 +298,25 @@ def _allocate_time(folder: Path, plan: LadderPlan, rung: str) -> None:
     _write_plan(folder, plan)
 
 
+def _note_late(folder: Path, plan: LadderPlan, rung: str, seconds: float) -> None:
+    """Note that a rung was stopped because its time was over."""
+    plan.late[rung] = seconds
+    _write_plan(folder, plan)
+
+
 def _result(folder: Path, plan: LadderPlan, outcome: QueueOutcome) -> LadderResult:
     """The results so far, in the order of the ladder."""
     found = {name: read_result(folder / name) for name in plan.shares}
     done = [result for result in found.values() if result is not None]
     failed, stopped = outcome.failed, outcome.is_stopped
     left = [name for name, result in found.items() if result is None and name not in failed]
+    notes = plan.notes + [
+        f"{name} was stopped after {seconds:.0f} s: its part of the time was over"
+        for name, seconds in plan.late.items()
+        if name in left
+    ]
     result = LadderResult(
-        folder, plan.task, plan.metric, plan.budget, done, failed, left, plan.notes, stopped
+        folder, plan.task, plan.metric, plan.budget, done, failed, left, notes, stopped
     )
     return replace(result, against=plan.against, simple=plan.simple, beside=plan.beside)
 

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -48,9 +49,13 @@ class QueueCallback:
 
 @dataclass(frozen=True)
 class QueueOutcome:
-    """How a queue ended: the failed runs with the end of their logs, and whether it was stopped."""
+    """How a queue ended: the failed runs with the end of their logs, and whether it was stopped.
+
+    `late` are the runs that were stopped because their time was over, with their seconds.
+    """
 
     failed: dict[str, list[str]] = field(default_factory=dict)
+    late: dict[str, float] = field(default_factory=dict)
     is_stopped: bool = False
 
 
@@ -78,27 +83,40 @@ class RunQueue:
         return finished / sum(self.weights.values())
 
     def train(
-        self, callback: QueueCallback, before: Callable[[str], None] = lambda name: None
+        self,
+        callback: QueueCallback,
+        before: Callable[[str], float] = lambda name: inf,
+        after: Callable[[str, float], None] = lambda name, seconds: None,
     ) -> QueueOutcome:
-        """Train and evaluate every run that is not done yet."""
+        """Train and evaluate every run that is not done yet.
+
+        `before` tells how many seconds a run may take at most; `after` is called with the seconds
+        of one that was stopped because it took longer.
+        """
         failed: dict[str, list[str]] = {}
+        late: dict[str, float] = {}
         for name in self.weights:
             if read_result(self.folder / name) is not None:
                 continue
-            before(name)
-            code, words = _RunProcess(self, name, callback).run()
-            if code == STOPPED:
-                return QueueOutcome(failed, is_stopped=True)
-            if code:
+            process = _RunProcess(self, name, callback, before(name))
+            began = time.monotonic()
+            code, words = process.run()
+            if process.is_late and code:
+                late[name] = time.monotonic() - began
+                after(name, late[name])
+            elif code == STOPPED:
+                return QueueOutcome(failed, late, is_stopped=True)
+            elif code:
                 failed[name] = words
-        return QueueOutcome(failed)
+        return QueueOutcome(failed, late)
 
 
 class _RunProcess:
     """A run in a subprocess, followed through its event log."""
 
-    def __init__(self, queue: RunQueue, name: str, callback: QueueCallback) -> None:
+    def __init__(self, queue: RunQueue, name: str, callback: QueueCallback, seconds: float) -> None:
         self.queue, self.name, self.callback = queue, name, callback
+        self.seconds, self.is_late = seconds, False
         self.folder, self.done = queue.folder / name, list(queue.done())
 
     def run(self) -> tuple[int, list[str]]:
@@ -121,19 +139,22 @@ class _RunProcess:
         code = process.returncode
         result = read_result(self.folder)
         words = log.read_text(encoding="utf-8", errors="replace").strip().split("\n")[-6:]
-        if code and code != STOPPED:
+        if code and code != STOPPED and not self.is_late:
             self._report(problem=words[0] or f"it ended with exit code {code}")
         elif result is not None:
             self._report(result=result)
         return code, words
 
     def _watch(self, process: "subprocess.Popen[bytes]") -> None:
-        """Report progress, and forward a request to stop."""
-        stopping, last_size, deadline = False, -1, float("inf")
+        """Report progress, and forward a request to stop; stop the run when its time is over."""
+        stopping, last_size, deadline = False, -1, inf
+        over = time.monotonic() + self.seconds
         while process.poll() is None:
-            if not stopping and self.callback.should_stop():
+            is_late = time.monotonic() > over
+            if not stopping and (is_late or self.callback.should_stop()):
                 process.send_signal(signal.SIGINT)
                 stopping, deadline = True, time.monotonic() + LAST_SECONDS
+                self.is_late = is_late
             if time.monotonic() > deadline:
                 return
             path = self.folder / EVENTS

@@ -16,7 +16,7 @@ from ..model import Model
 from ..signature import Form
 from ..task import Task
 from ..training.checkpoints import write_whole
-from ..training.options import cpu_seconds
+from ..training.stopwatch import cpu_seconds
 from ..views import View
 from .context import InspectedModel, Inspection
 from .options import InspectionOptions

@@ -9,7 +9,8 @@ from ..data.loading.bptt import one_stream
 from ..model import EMTrained
 from .closed_form import TOKENS_PER_BATCH, batches
 from .learner import Learner, Snapshot, Step
-from .options import Training, cpu_seconds
+from .options import Training
+from .stopwatch import Stopwatch
 
 
 class EM(Learner):
@@ -17,7 +18,9 @@ class EM(Learner):
 
     It ends when the log-likelihood gains less than the tolerance, or after as many passes as there
     are epochs; then it starts again from another initialisation, if the model asks for restarts. A
-    pass that is stopped begins again. A continuous text is cut into long segments, each a sequence.
+    pass that is stopped begins again. When the time is over, the first pass of a start ends with
+    what it has read, and a later one is dropped. A continuous text is cut into long segments, each
+    a sequence.
     """
 
     can_diverge = False
@@ -31,11 +34,13 @@ class EM(Learner):
         self.tokens = sum(len(item.target) for item in items)
         self.start, self.passes, self.step, self.seconds = 0, 0, 0, 0.0
         self.likelihood = -inf  # of all data in the last pass, in nats per token
+        self.stopwatch = Stopwatch(settings.clock)
 
     def is_resumable(self, step: Step) -> bool:
         return step.ends_epoch
 
     def steps(self) -> Iterator[Step]:
+        self.stopwatch.start()
         while self.start < self.model.restarts and self._progress(0.0) < 1:
             if self.passes == 0:
                 self.model.restart(self.start)
@@ -44,23 +49,32 @@ class EM(Learner):
     def _pass(self) -> Iterator[Step]:
         """One pass over all data; the M step comes just before the last step is told."""
         totals: Any = None
-        number, done, began = self.step, 0, cpu_seconds()
+        number, done = self.step, 0
         for batch in self.batches:
+            self.seconds += self.stopwatch.between_steps()
             found = self.model.statistics(batch)
             tokens = int(batch.target.lengths.sum())
             totals = found if totals is None else totals + found
             done, number = done + tokens, number + 1
             values = {"loss": -float(found.log_likelihood) / max(1, tokens)}
-            share, is_last = done / max(1, self.tokens), number == self.step + len(self.batches)
+            self.seconds += self.stopwatch.step()
+            is_over = self.seconds >= self.settings.seconds()
+            is_last = is_over or number == self.step + len(self.batches)
+            share = done / max(1, self.tokens)
             progress, epoch = self._progress(share), self._epochs() + share
             if is_last:
-                self.step, self.seconds = number, self.seconds + cpu_seconds() - began
-                self._end_pass(totals)
+                self._end_pass(totals, done, number)
             yield Step(number, epoch, progress, tokens, values, ends_epoch=is_last)
+            if is_over:
+                return
 
-    def _end_pass(self, totals: Any) -> None:
+    def _end_pass(self, totals: Any, done: int, number: int) -> None:
+        """The M step, after so many tokens; of passes that are cut short only for the first."""
+        self.step = number
+        if done < self.tokens and self.passes:
+            return
         self.model.update(totals)
-        likelihood = float(totals.log_likelihood) / max(1, self.tokens)
+        likelihood = float(totals.log_likelihood) / max(1, done)
         gain, self.likelihood = likelihood - self.likelihood, likelihood
         self.passes += 1
         if gain < self.model.tolerance or self.passes == self.settings.passes():

@@ -17,7 +17,8 @@ from ..errors import ModelError, TrainingError
 from ..model import GradientTrained, SegmentLoss, State, Stateful
 from .learner import Learner, Snapshot, Step
 from .optimizers import OPTIMIZERS, factor
-from .options import EVALUATION_STEPS, USUAL_EPOCHS, Training, cpu_seconds
+from .options import EVALUATION_STEPS, USUAL_EPOCHS, Training
+from .stopwatch import Stopwatch
 
 
 class GradientDescent(Learner):
@@ -39,6 +40,7 @@ class GradientDescent(Learner):
         self.step, self.epoch, self.place = 0, 0, 0
         self.epochs = settings.passes(_full_epoch(batches))
         self.seconds, self.slowed = 0.0, 1.0
+        self.stopwatch = Stopwatch(settings.clock)
         self._last: dict[str, float] = {}
         self._alarming = EXPLODED
         # Truncated BPTT: the state that is carried to the next segment.
@@ -51,8 +53,8 @@ class GradientDescent(Learner):
 
     def steps(self) -> Iterator[Step]:
         self.module.train()
-        while self._progress() < 1:
-            began = cpu_seconds()
+        self.stopwatch.start()
+        while self._is_unfinished():
             self._advance_curriculum()
             order = self.batches.epoch(self.epoch)
             batch = self.batches.batch(order[self.place])
@@ -61,11 +63,16 @@ class GradientDescent(Learner):
             self.step, self.place = self.step + 1, self.place + 1
             if ends := self.place == len(order):
                 self.epoch, self.place = self.epoch + 1, 0
-            self.seconds += cpu_seconds() - began
+            self.seconds += self.stopwatch.step()
             tokens = int(batch.target.lengths.sum())
             epoch = self.epoch + self.place / len(order)
             progress, level = self._progress(), self._level()
             yield Step(self.step, epoch, progress, tokens, values, ends, warning, level)
+
+    def _is_unfinished(self) -> bool:
+        """Whether there is another step: what came between the steps may have taken the time."""
+        self.seconds += self.stopwatch.between_steps()
+        return self._progress() < 1
 
     def _advance_curriculum(self) -> None:
         """Advance the curriculum where it is due; as much of the epoch is left as before."""

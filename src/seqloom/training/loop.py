@@ -34,8 +34,9 @@ from .curriculum import CurriculumExamples
 from .em import EM
 from .events import Event
 from .learner import Learner, Snapshot, Step
-from .options import Training, cpu_seconds
+from .options import Training
 from .samples import sample_continuations
+from .stopwatch import seconds_of
 
 SAMPLES = 4
 AVERAGE_SECONDS = 1.0
@@ -120,10 +121,10 @@ def fit(
     """Train to the end, yielding events; stops after the step where `should_stop` is true."""
     averages, saved = _StepAverages(), time.monotonic()
     yield from trainer.pending_evaluation(checkpointer)
-    steps = trainer.learner.steps()
+    steps = _Timed(trainer.learner.steps())
     while not trainer.out_of_patience() and (step := next(steps, None)) is not None:
         trainer.record_step(step)
-        averages.add(step)
+        averages.add(step, steps.seconds)
         if step.warning:
             yield Event("warn", step.number, step.warning)
         stopping, is_due = should_stop(), trainer.evaluation_is_due(step)
@@ -155,11 +156,8 @@ class Trainer:
         self._resumable = replace(self.standing)  # as it was at the last step that is kept
         self._is_within = False  # a pass that begins again when it is resumed
         self._has_warned = False  # that a metric is no number
-        self._stepped_at, self._evaluated_at, self._evaluation_seconds = (
-            time.monotonic(),
-            cpu_seconds(),
-            0.0,
-        )
+        self._stepped_at, self._evaluation_seconds = time.monotonic(), 0.0
+        self._evaluated_at = seconds_of(settings.clock)
 
     def record_step(self, step: Step) -> None:
         """Count a step that was taken."""
@@ -178,7 +176,7 @@ class Trainer:
             often = max(
                 settings.evaluate_seconds, TRAINING_PER_EVALUATION * self._evaluation_seconds
             )
-            if cpu_seconds() - self._evaluated_at >= often:
+            if seconds_of(settings.clock) - self._evaluated_at >= often:
                 return True
         if settings.evaluate_steps:
             return step.number % settings.evaluate_steps == 0
@@ -188,7 +186,7 @@ class Trainer:
 
     def evaluate(self, checkpointer: Checkpointer) -> Iterator[Event]:
         """Evaluate, save the weights if they are the best so far, and write a checkpoint."""
-        began = cpu_seconds()
+        began = seconds_of(self.settings.clock)
         with self.learner.evaluation_weights():
             found = evaluate(self.model, self.task, self.valid, Search())
             if self.learner.can_diverge and found.has_diverged:
@@ -200,7 +198,7 @@ class Trainer:
                 checkpointer.save_best()
             samples = self._samples(found.examples, found.predictions)
             checkpointer.save_snapshots(self.standing.step)
-        self._evaluated_at = cpu_seconds()
+        self._evaluated_at = seconds_of(self.settings.clock)
         self._evaluation_seconds = self._evaluated_at - began
         standing = self.standing
         standing.evaluated_step, standing.owes = standing.step, False
@@ -351,14 +349,32 @@ def _learns_nothing(model: Model) -> ModelError:
     )
 
 
+class _Timed:
+    """Steps with the seconds that the last one took, without what came between, as evaluations."""
+
+    def __init__(self, steps: Iterator[Step]) -> None:
+        self._steps, self.seconds = steps, 0.0
+
+    def __iter__(self) -> "_Timed":
+        return self
+
+    def __next__(self) -> Step:
+        began = time.monotonic()
+        try:
+            return next(self._steps)
+        finally:
+            self.seconds = time.monotonic() - began
+
+
 class _StepAverages:
     """Means of the training metrics over a second or so: steps come too often to report each."""
 
     def __init__(self) -> None:
         self._clear()
 
-    def add(self, step: Step) -> None:
+    def add(self, step: Step, seconds: float) -> None:
         self._newest = step
+        self._seconds += seconds
         self._tokens += step.tokens
         self._steps += 1
         for name, value in step.values.items():
@@ -372,14 +388,15 @@ class _StepAverages:
 
     def event(self) -> Event:
         step = self._newest
-        seconds = max(1e-9, time.monotonic() - self._since)
         values: dict[str, Any] = {name: total / self._steps for name, total in self._sums.items()}
         values |= {"epoch": step.epoch, "progress": step.progress}
-        values["symbols_per_second"] = self._tokens / seconds
+        values["symbols_per_second"] = self._tokens / max(1e-9, self._seconds)
+        values["symbols"] = self._tokens
         values |= step.level
         self._clear()
         return Event("train", step.number, values)
 
     def _clear(self) -> None:
-        self._since, self._tokens, self._steps = time.monotonic(), 0, 0
+        self._since, self._seconds = time.monotonic(), 0.0
+        self._tokens, self._steps = 0, 0
         self._sums: dict[str, float] = {}

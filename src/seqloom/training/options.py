@@ -2,13 +2,13 @@
 
 import math
 import re
-import time
 from dataclasses import dataclass
 from typing import Literal
 
 from ..data.loading.curriculum import CurriculumName
 from ..errors import UsageError
 from ..metrics import METRICS
+from .stopwatch import Clock
 
 USUAL_EPOCHS, ENOUGH_STEPS = 10, 500
 EVALUATION_STEPS = (
@@ -32,14 +32,6 @@ BOUNDS: dict[str, tuple[float, float]] = {
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 
-def cpu_seconds() -> float:
-    """Processor seconds of this thread: time in which it sleeps or waits for others does not count.
-
-    It is the thread that takes the steps; those that help it work while it works.
-    """
-    return time.thread_time()
-
-
 @dataclass(frozen=True, kw_only=True)
 class Training:
     """How a model is trained.
@@ -49,9 +41,11 @@ class Training:
             descent needs to take 500 steps where there are few examples; such short epochs are
             evaluated every 25 steps or more.
         max_steps: The maximum number of optimizer steps; 0 is no limit.
-        max_time: The longest training may work, as 90s, 10m or 2h; empty is no limit. Time in which
-            its process is stopped, or waits for others that are busy, does not count, nor do
-            evaluations.
+        max_time: How long training may take, evaluations included, as 90s, 10m or 2h; empty is no
+            limit. The last evaluation comes after it.
+        clock: How max_time and evaluate_seconds are measured: on the clock (wall), or in processor
+            seconds of the steps alone (process), as for comparisons under equal time, so that
+            neither waiting for other programs nor evaluations count.
         batch_size: Sequences per batch.
         bptt: Truncated-BPTT length: how many tokens of a continuous text a step reads in each of
             its batch_size streams; gradients go back no further.
@@ -96,6 +90,7 @@ class Training:
     epochs: int = 0
     max_steps: int = 0
     max_time: str = ""
+    clock: Clock = "wall"
     batch_size: int = 64
     bptt: int = 64
     batch_tokens: int = 0

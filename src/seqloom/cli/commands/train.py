@@ -241,6 +241,7 @@ def _settings(args: argparse.Namespace) -> dict[str, Any]:
     paths = {
         "training.seed": args.seed,
         "training.max_time": args.max_time,
+        "training.clock": args.max_time and "wall",  # whatever the recipe measures its own by
     }
     settings = {path: value for path, value in paths.items() if value is not None}
     return settings | split_settings(args) | data_settings(args)

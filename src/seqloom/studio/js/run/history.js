@@ -19,7 +19,8 @@ export class TrainingHistory {
     const last = this.events.at(-1);
     const passed = isResume || !last ? 0 : Math.max(0, event.t - last.t);
     const since = isResume ? 0 : Math.max(0, event.t - (this.lastTime ?? event.t - passed));
-    const symbols = event.kind === "train" ? since * (event.symbols_per_second ?? 0) : 0;
+    // Event logs of earlier versions have the speed alone.
+    const symbols = event.kind === "train" ? (event.symbols ?? since * (event.symbols_per_second ?? 0)) : 0;
     this.events.push({ ...event, seconds: (last?.seconds ?? 0) + passed, symbols: (last?.symbols ?? 0) + symbols });
     if (isResume || event.kind === "train") this.lastTime = event.t;
   }
@@ -63,10 +64,18 @@ export class TrainingHistory {
     return {
       progress: last.progress,
       epoch: last.epoch,
-      speed: passed > 0 ? (last.symbols - first.symbols) / passed : last.symbols_per_second,
+      speed: speedOf(recent),
       left: gained > 0 && passed > 0 ? ((1 - last.progress) * passed) / gained : null,
     };
   }
+}
+
+/** Tokens per second of training, without evaluations: the mean over the time that the tokens took. */
+function speedOf(events) {
+  const sizes = events.map((event, i) => event.symbols - (events[i - 1]?.symbols ?? event.symbols));
+  const seconds = events.map((event, i) => (event.symbols_per_second > 0 ? sizes[i] / event.symbols_per_second : 0));
+  const sum = (all) => all.reduce((total, one) => total + one, 0);
+  return sum(seconds) > 0 ? sum(sizes) / sum(seconds) : events.at(-1).symbols_per_second;
 }
 
 /** The title of an x axis: its name in URLs and in the events is "symbols". */

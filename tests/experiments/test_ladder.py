@@ -49,7 +49,7 @@ BROKEN = """
 model = { name = "ngram", order = 1 }
 
 [rungs.nothing]
-model = { name = "ngram", order = 0 }
+model = { name = "cache", decay = 2.0 }
 
 [rungs.bigram]
 model = { name = "ngram", order = 2 }
@@ -175,7 +175,7 @@ def test_a_rung_that_fails_takes_no_other_down(here, monkeypatch, capsys):
     assert main(["ladder", "language", "text.txt", *LINES[2:]]) == 5
     said = capsys.readouterr()
     assert "unigram" in said.out and "bigram saves" in said.out
-    assert "T140" in said.err and "M122" in said.err and "nothing" in said.err
+    assert "T140" in said.err and "M170" in said.err and "nothing" in said.err
     kept = json.loads((here / "runs" / "ladder-1" / "table.json").read_text())
     assert list(kept["failed"]) == ["nothing"] and kept["left"] == []
 

@@ -61,7 +61,7 @@ def test_what_cannot_be_known_says_why(tmp_path, files):
         assert wrong["seconds"] is None and wrong["words"] == "not known"
         assert wrong["problem"]["code"].startswith("D03")
         assert wrong["reason"] == wrong["problem"]["problem"]
-        large = {**asked, "model": "recurrent", "settings": {"model.hidden_size": 2_000_000_000}}
+        large = {**asked, "model": "recurrent", "settings": {"model.hidden_size": 65_536}}
         told = web.post(PATH, json=large).json()
         assert told["seconds"] is None and told["reason"], "far more memory than there is"
 

@@ -319,7 +319,7 @@ QUICK += [part for name, n in SMALL.items() for part in ("--set", f"task.{name}=
 def test_from_the_command_line(say):
     """Train without a file, evaluate on the own test part, ask, look inside, show."""
     code, _, told = say("train", "algorithms", "-n", "sums", *QUICK)
-    assert code == 0 and "seqloom predict sums" in told
+    assert code == 0 and "Next: seqloom evaluate sums" in told
     code, out, _ = say("evaluate", "sums")
     assert code == 0 and "mean squared error" in out and "8 examples" in out
     code, out, _ = say("predict", "sums", "0.3:0 0.7:1 0.2:1")

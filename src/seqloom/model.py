@@ -337,6 +337,14 @@ class SegmentLoss(Protocol):
         """Nats per target token, and the state after the segment, which the caller detaches."""
         ...
 
+    @property
+    def segment_length(self) -> int:
+        """How many tokens a segment should have at least; 0 if any number will do.
+
+        A model that begins anew with every segment learns nothing of positions beyond its end.
+        """
+        ...
+
 
 @runtime_checkable
 class InputGradients(Protocol):

@@ -160,6 +160,12 @@ class BackboneModel(Neural, ABC):
         loss = self.output.loss(states, segment.target, self.loss_options.label_smoothing)
         return loss, state
 
+    @property
+    def segment_length(self) -> int:
+        """The context of a Transformer, whose later positions shorter segments never have."""
+        carries = getattr(self.body, "in_order", True)
+        return 0 if carries else int(getattr(self.body, "context", 0))
+
     def load_embeddings(self, tokens: Sequence[str]) -> str:
         """Load pretrained embeddings, if a file is named; a note on how many were found."""
         return load_embeddings(self.input, self.token_options, tokens)

@@ -24,6 +24,7 @@ from ..model import (
     LookBackWindow,
     Model,
     Search,
+    SegmentLoss,
     StatisticsTrained,
     UnknownTokens,
 )
@@ -39,6 +40,7 @@ from .samples import sample_continuations
 from .stopwatch import seconds_of
 
 SAMPLES = 4
+SEGMENT = 64  # tokens of a continuous text that a step reads in each stream
 AVERAGE_SECONDS = 1.0
 TRAINING_PER_EVALUATION = 2  # in seconds: timed evaluations take a third of all time at most
 
@@ -95,8 +97,8 @@ def make_learner(
     )  # torch is imported only where it is needed
     batches: DataLoader
     if task.continuous:
-        rows, length = settings.batch_size, settings.bptt
-        batches = BPTTLoader(items, rows, length, settings.seed, require_stateful(model).in_order)
+        shape = _segment_shape(model, sum(len(item.target) for item in items), settings)
+        batches = BPTTLoader(items, *shape, settings.seed, require_stateful(model).in_order)
     elif isinstance(model, LookBackWindow) and isinstance(space := model.signature.target, Series):
         shape = model.look_back, space.horizon
         batches = WindowLoader(items, *shape, batch_size=settings.batch_size, seed=settings.seed)
@@ -104,6 +106,19 @@ def make_learner(
         batches = _batches(items, train, settings)
     learner: Learner = gradient.GradientDescent(model, batches, settings)
     return learner
+
+
+def _segment_shape(model: Model, tokens: int, settings: Training) -> tuple[int, int]:
+    """Rows and length of the segments of a continuous text.
+
+    Longer segments are in fewer rows, with as many tokens in a batch; so are those of a short text.
+    """
+    wanted = model.segment_length if isinstance(model, SegmentLoss) else 0
+    if settings.bptt or not wanted:
+        return settings.batch_size, settings.bptt or SEGMENT
+    length = max(1, min(wanted, tokens))
+    rows = min(settings.batch_size * SEGMENT, tokens) // length
+    return max(1, rows), length
 
 
 def _batches(items: list[Item], train: CurriculumExamples, settings: Training) -> BucketLoader:
@@ -236,7 +251,20 @@ class Trainer:
         return [METRICS[name].rank(values[name]) for name in names]
 
     def notes(self) -> list[str]:
-        """What the user should know before training: that there is nothing to judge by."""
+        """What the user should know before training."""
+        return [*self._notes_on_segments(), *self._notes_on_validation()]
+
+    def _notes_on_segments(self) -> list[str]:
+        """That a Transformer is judged at positions that it is not trained on."""
+        wanted = self.model.segment_length if isinstance(self.model, SegmentLoss) else 0
+        if not self.task.continuous or not 0 < self.settings.bptt < wanted:
+            return []
+        return [
+            f"the model attends to {wanted} tokens and is trained on {self.settings.bptt} at a"
+            " time: of later positions it learns nothing (--set training.bptt=0 trains on all)"
+        ]
+
+    def _notes_on_validation(self) -> list[str]:
         if self.valid:
             return []
         settings, idle = self.settings, []

@@ -19,9 +19,9 @@ LARGEST = 2**31 - 1
 LARGEST_SEED = 2**32 - 1  # that NumPy takes
 # The least value of an option, and the largest; shares are below 1.
 BOUNDS: dict[str, tuple[float, float]] = {
-    **dict.fromkeys(("batch_size", "bptt", "evaluate_examples"), (1, LARGEST)),
+    **dict.fromkeys(("batch_size", "evaluate_examples"), (1, LARGEST)),
     **dict.fromkeys(
-        ("epochs", "max_steps", "batch_tokens", "warmup_steps", "patience"), (0, LARGEST)
+        ("bptt", "epochs", "max_steps", "batch_tokens", "warmup_steps", "patience"), (0, LARGEST)
     ),
     **dict.fromkeys(("average_checkpoints", "evaluate_steps", "probes"), (0, LARGEST)),
     **dict.fromkeys(("learning_rate", "l1", "l2", "max_grad_norm"), (0, math.inf)),
@@ -48,7 +48,9 @@ class Training:
             neither waiting for other programs nor evaluations count.
         batch_size: Sequences per batch.
         bptt: Truncated-BPTT length: how many tokens of a continuous text a step reads in each of
-            its batch_size streams; gradients go back no further.
+            its batch_size streams; gradients go back no further. 0 is 64, or the whole context of a
+            Transformer, in as many rows as make the same number of tokens: positions that training
+            never has would be noise to it.
         batch_tokens: The most tokens of sources and targets together, with their padding, in a
             batch, instead of a number of sequences; 0 is off.
         optimizer: Optimizer.
@@ -92,7 +94,7 @@ class Training:
     max_time: str = ""
     clock: Clock = "wall"
     batch_size: int = 64
-    bptt: int = 64
+    bptt: int = 0
     batch_tokens: int = 0
     optimizer: Literal["adam", "sgd", "adagrad", "rmsprop"] = "adam"
     learning_rate: float = 0.002

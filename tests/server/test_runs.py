@@ -6,13 +6,20 @@ import shutil
 import time
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from seqloom.cli.main import main
-from seqloom.server.jobs import Jobs
+from seqloom.metrics import METRICS
+from seqloom.recipe import Recipe
+from seqloom.runs.record import Record, State
+from seqloom.runs.run import load
+from seqloom.server.jobs import Jobs, JobStep
 from seqloom.server.problems import problem_of_dict
-from seqloom.server.run_store import RunStore
+from seqloom.server.run_store import RunStore, run_state
 from seqloom.server.schemas.responses import RunCommand, RunDetail, RunList
 
 from ..runs.test_record import made, odd_folders
@@ -151,6 +158,14 @@ def test_several_models_are_trained_one_after_another(tmp_path, files):
         assert states() == {"ngram-1": "finished", "ngram-2": "crashed", "ngram-3": "finished"}
         good, bad = (web.get(f"{PATH}/{name}").json() for name in ("ngram-1", "ngram-2"))
         assert good["job"]["exit_code"] == 0 and good["test"]["bits_per_character"]["value"] > 0
+        assert good["job"]["runs"] == ["ngram-1", "ngram-2", "ngram-3"] == bad["job"]["runs"]
+        told = load(Path(good["folder"])).model.num_parameters()
+        assert good["learned"] == told > good["start"]["size"], (
+            "counts are learned, not there before"
+        )
+        card = web.get("/api/v1/models/ngram-1/card").json()["markdown"]
+        shown = METRICS["bits_per_character"].show(good["test"]["bits_per_character"]["value"])
+        assert f"- bits per character: {shown} (" in card
         assert bad["job"]["exit_code"] == 3 and bad["error"]["code"].startswith("D03")
         assert bad["error"]["detail"].startswith("error[D03") and bad["job"]["log"]
         assert web.delete(f"{PATH}/ngram-2").status_code == 204
@@ -285,3 +300,17 @@ def test_what_is_discarded_is_gone_whether_it_runs_or_waits(tmp_path, files):
             assert web.get(f"{PATH}/{name}").status_code == 404
         assert web.get(PATH).json()["runs"] == []
     assert not (tmp_path / "runs" / first).exists() and not (tmp_path / "runs" / second).exists()
+
+
+def test_a_run_whose_process_lives_neither_waits_nor_is_over(tmp_path):
+    """Before its process has the lock of the run, and while it evaluates after its training."""
+    step = JobStep("job", tmp_path, "a", "a", "tag", "hmm", (), True, 0.0)
+    records = [None, *(Record(tmp_path, Recipe(), [], one) for one in get_args(State))]
+    for record in records:
+        kept = record.state if record else "vanished"
+        is_fixed = kept in ("running", "damaged")
+        assert run_state(record, step) == (kept if is_fixed else "waiting")
+        assert run_state(record, replace(step, pid=5)) == (kept if is_fixed else "running")
+        assert run_state(record, replace(step, pid=5, is_alive=False)) == kept
+        done = run_state(record, replace(step, pid=5, exit_code=0, ended=9e9))
+        assert done == kept, "what has ended does not wait"

@@ -67,3 +67,8 @@ def test_runs_of_different_tasks_have_nothing_in_common(studio, page, watch):
     page.goto(f"{studio.address}/compare?runs=writer-3-gram,tagger-hmm")
     page.wait_for_selector(".problem-box")
     assert "different tasks" in page.inner_text(".problem-box >> nth=0")
+    page.wait_for_function("() => document.querySelectorAll('#curves-1 circle').length > 0")
+    for figure, run in (("curves", "writer-3-gram"), ("curves-1", "tagger-hmm")):
+        told = studio.get(f"/runs/{run}")
+        said = page.inner_text(f"#{figure} figcaption")
+        assert said.startswith(f"{told['metric_title']}: {run} ends at ") and ";" not in said

@@ -66,7 +66,15 @@ def test_a_head_of_the_grid_opens_in_the_card_of_attention(studio, page):
     assert sentence(found) == numbers["caption"]
     heads = [head for layer in numbers["layers"] for head in layer["heads"]]
     assert found.locator(".head").count() == len(heads)
-    assert heads[0]["behaviour"] in found.locator(".head").first.inner_text()
+    for layer in numbers["layers"]:  # as the sentence and the address count them
+        shown = found.locator(
+            f".heads-layer:has(h4:text-is('{layer['name']}')) .head"
+        ).all_inner_texts()
+        assert [one.split("\n")[0] for one in shown] == [
+            f"{n}: {head['behaviour']}" for n, head in enumerate(layer["heads"])
+        ]
+    options = card(page, "attention").locator("[data-control='attention.head'] option")
+    assert options.all_inner_texts() == ["mean of all heads", "head 0", "head 1"]
     shoot(page, "26-heads")
     before = sentence(card(page, "attention"))
     found.locator(".head").nth(1).click()

@@ -14,16 +14,15 @@ def test_without_a_model_one_is_chosen(studio, page):
     page.wait_for_url("**/inside/writer-3-gram")
 
 
-def test_an_empty_page_offers_an_example_of_the_test_part(studio, page):
+def test_the_page_opens_with_an_example_of_the_test_part(studio, page):
     studio.need("writer-3-gram")
     page.goto(f"{studio.address}/inside/writer-3-gram")
     ready(page)
-    assert "Type a text above" in page.inner_text(".inside-empty")
-    page.click("text=use one from the test set")
     first = studio.get("/models/writer-3-gram")["examples"][0]
-    card(page, "surprise")
+    wanted = told(studio, "writer-3-gram", "surprise", first)["caption"]
+    assert sentence(card(page, "surprise")) == wanted
     assert page.input_value("#inside-text") == first
-    assert page.locator(".inside-empty").count() == 0
+    assert page.locator(".inside-empty").count() == 0 and "text=" in page.url
 
 
 def test_one_cursor_is_shared_and_a_copied_link_restores_everything(studio, page):

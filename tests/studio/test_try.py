@@ -1,5 +1,6 @@
 """The page Try: a form for each task, outputs, downloads, links."""
 
+import itertools
 import json
 
 from .browsing import NARROW, WIDE, check_width, ready, shoot
@@ -66,9 +67,20 @@ def test_escape_stops_a_text(studio, page):
     count = page.locator(".generated-token").count()
     assert 3 < count < 1024
     assert f"Stopped after {count} tokens." in page.inner_text(".try-result")
+    check_lines(page)
     page.wait_for_timeout(300)
     assert page.locator(".generated-token").count() == count
     assert page.is_enabled("button:text('Generate')")
+
+
+def check_lines(page):
+    """Each line of a generated text is a line of its own on the page, too."""
+    tokens = page.locator(".generated-token").evaluate_all(
+        "all => all.map(one => [one.textContent, one.getClientRects()[0].top])"
+    )
+    for (token, top), (_, below) in itertools.pairwise(tokens):
+        assert below > top + 5 if token == "\n" else below >= top
+    assert "\n" in [token for token, _ in tokens[:-1]], "there is nothing to see"
 
 
 def test_a_translation_with_its_alignment_and_the_best_answers(studio, page):

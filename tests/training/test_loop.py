@@ -71,7 +71,7 @@ def test_without_validation_the_last_weights_are_kept_and_the_run_says_so(data, 
     ]
     card = (run.folder / CARD).read_text()
     assert f"Weights of the last evaluation, at step {steps}: there were no validation" in card
-    assert "On validation" not in card
+    assert "## Validation, at" not in card
 
 
 def test_a_metric_can_be_named_without_validation(data):

@@ -20,7 +20,7 @@ from ..metrics import METRICS, MetricValue
 from ..model import Search
 from ..recipe import Recipe
 from ..runs.baseline import BaselineResult, compare_with_baseline
-from ..runs.card import best_evaluation, metrics_in
+from ..runs.card import best_evaluation, metrics_in, write_card
 from ..runs.names import run_argument
 from ..runs.record import Record, read_record
 from ..runs.run import Run
@@ -239,7 +239,9 @@ class Session:
         test = evaluate(run.model, run.task, examples, Search())
         remedy = f"seqloom evaluate {run_argument(run.folder)} --length N"
         say_notes(cut_note(test, remedy), self.quiet)
-        baseline = compare_with_baseline(run.recipe, run.task, run.own_parts().train, test)
+        parts = run.own_parts()
+        baseline = compare_with_baseline(run.recipe, run.task, parts.train, test)
+        write_card(run, parts, test.with_intervals(), len(examples), baseline)
         return Outcome(run, record, test=test, baseline=baseline)
 
     def say_saved(self, outcome: Outcome, go_on: str = "") -> None:

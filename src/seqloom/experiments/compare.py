@@ -173,10 +173,11 @@ def compare(
 
 
 def _about(metric: Metric) -> dict[str, Any]:
-    """Title, direction and unit of a metric."""
+    """Title, direction, value it aims at, and unit of a metric."""
     return {
         "title": metric.title,
         "lower_is_better": None if metric.aim is not None else metric.lower_is_better,
+        "aim": metric.aim,
         "percent": metric.percent,
     }
 

@@ -23,6 +23,7 @@ from ..errors import DataError, SeqloomError
 from ..evaluation.evaluate import evaluate
 from ..model import Search
 from ..recipe import Recipe
+from ..runs.card import write_card
 from ..runs.names import RECIPE
 from ..runs.run import EVENTS, WEIGHTS, Run, load
 from ..runs.splits import with_known_labels
@@ -89,9 +90,9 @@ def evaluate_run(run: Run, stop: StopSignal, began: float) -> None:
         )
     found = evaluate(run.model, run.task, examples, Search(), stop.check)
     tokens = sum(len(run.task.encode(example).source) for example in found.examples)
-    events = run.events()
+    events, measured = run.events(), found.with_intervals()
     facts: dict[str, Any] = {
-        "measured": {name: vars(value) for name, value in found.with_intervals().items()},
+        "measured": {name: vars(value) for name, value in measured.items()},
         "examples": len(found.examples),
         "left_out": len(parts.test) - len(examples),
         "seconds": events[-1].get("seconds", 0.0),
@@ -104,6 +105,7 @@ def evaluate_run(run: Run, stop: StopSignal, began: float) -> None:
     }
     arrays = {name: np.array(tallies, dtype=np.float64) for name, tallies in found.tallies.items()}
     save_arrays(run.folder / RESULT, arrays, facts)
+    write_card(run, parts, measured, len(found.examples))
 
 
 def is_trained(folder: Path) -> bool:

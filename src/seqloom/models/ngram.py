@@ -75,6 +75,7 @@ class NGram(Model):
         self.memory = memory * MEBIBYTE
         self._packing = KeyPacking(order, self.vocabulary)
         self._grams = BackoffModel.uniform(self.vocabulary, order, self.settings.is_uniform)
+        self._is_trained = False
 
     @property
     def grams(self) -> BackoffModel:
@@ -104,6 +105,7 @@ class NGram(Model):
     def update(self, statistics: NGramCounts) -> None:
         levels = levels_of(statistics.merged(), self._packing)
         self._grams = build_backoff(levels, smooth(levels, self.settings), self.settings.is_uniform)
+        self._is_trained = True
 
     def log_prob(self, batch: Batch) -> Float[np.ndarray, " batch"]:
         segment = Batch(batch.target.shift_right(BEGIN), batch.target)
@@ -161,6 +163,11 @@ class NGram(Model):
         if weights.keys() != self.weights().keys():
             raise ModelError("M111", f"the counts do not fit an n-gram of order {self.order}")
         self._grams = BackoffModel.from_arrays(weights, self.order, self.settings.is_uniform)
+        self._is_trained = True
+
+    def num_parameters(self) -> int:
+        """Number of learned numbers: none before training, as they are those of counted n-grams."""
+        return super().num_parameters() if self._is_trained else 0
 
 
 def _counts(option: str, counts: tuple[int, ...], least: int) -> tuple[int, ...]:

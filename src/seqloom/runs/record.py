@@ -103,7 +103,12 @@ class Record:
         return float(values[-1]) if values else None
 
     def num_parameters(self) -> int | None:
-        """The number of parameters; a closed-form model has none before it is trained."""
+        """The number of parameters; a closed-form model has none before it is trained.
+
+        That of the end event, which runs of long ago do not have: of those the numbers in the file.
+        """
+        if self.events and self.events[-1]["kind"] == "end" and "size" in self.events[-1]:
+            return int(self.events[-1]["size"])
         if not (self.folder / WEIGHTS).is_file():
             return self.start.get("size")
         try:

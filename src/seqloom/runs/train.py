@@ -36,7 +36,7 @@ from ..training.curriculum import CurriculumExamples, assign_levels
 from ..training.events import Event, EventLog, read_events
 from ..training.learner import Snapshot
 from ..training.loop import Trainer, fit, make_learner
-from .card import card
+from .card import write_card
 from .code import keep_code, run_recipe
 from .names import RECIPE, RUNS, model_stem, refuse_taken, run_name
 from .resume_checks import (
@@ -361,7 +361,7 @@ class _Training:
         run = replace(load(self.folder), parts=self.parts)
         if fit_interval_calibration(run.model, run.task, self.valid):
             self._save_codecs(run.task)
-        write_whole(self.folder / CARD, card(run, self.parts).encode())
+        write_card(run, self.parts)
         return run
 
     def save_best(self) -> None:

@@ -12,11 +12,12 @@ from ..config import parse_toml
 from ..errors import StudioError, UsageError
 from ..models import MODELS
 from ..recipe import FILES, Recipe, shipped
+from ..runs.command import train_command
 from ..runs.train import recipe_by_name
 from ..tasks import TASKS
 from .run_store import check_listed
 from .schemas.requests import RecipeRequest
-from .snippets import train_command, without_defaults
+from .snippets import without_defaults
 from .state import Studio
 
 REGISTRIES: dict[str, Iterable[str]] = {"task": TASKS, "model": MODELS}

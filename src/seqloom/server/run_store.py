@@ -153,14 +153,15 @@ def waiting_row(name: str, step: JobStep) -> dict[str, Any]:
 
 def run_state(record: Record | None, step: JobStep | None) -> RunState:
     """The state of a run from its files, corrected by the exit code of its job."""
-    if record is not None and (step is None or record.state in ("running", "damaged")):
-        return record.state
-    if step is None:
-        return "vanished"
-    if step.exit_code is None:
-        return "waiting" if step.is_alive else (record.state if record else "vanished")
-    if record is not None and record.state != "vanished":
-        return record.state
+    kept: RunState = record.state if record is not None else "vanished"
+    if step is None or kept in ("running", "damaged"):
+        return kept
+    if step.exit_code is None and step.is_alive:
+        # Its process begins before it has the lock of the run, and evaluates after it has given it
+        # back: it is neither waiting nor over.
+        return "waiting" if step.pid is None else "running"
+    if step.exit_code is None or kept != "vanished":
+        return kept
     if step.exit_code in STOPPED:
         return "stopped"
     is_newer = record is None or step.ended >= _locked_at(record.folder)

@@ -10,6 +10,7 @@ from typing import Any
 from ..errors import StudioError, UsageError
 from ..recipe import Recipe
 from ..runs.code import run_recipe
+from ..runs.command import to_toml_value
 from ..runs.package import rename as rename_folder
 from ..runs.record import SEPARATOR
 from ..runs.train import new_folder
@@ -18,7 +19,6 @@ from .jobs import TrainingRequest, interrupt, lock_owner
 from .recipes import recipe_of, with_known_files
 from .run_store import RunState, run_state
 from .schemas.requests import TrainRequest
-from .snippets import to_toml_value
 from .state import Studio
 
 STOP_SECONDS, POLL_SECONDS = 60.0, 0.1
@@ -84,7 +84,7 @@ def stop(studio: Studio, name: str, *, discard: bool) -> RunState:
         raise StudioError("S261", f"{name} is not training: its state is {state}", status=409)
     if folder is not None and (pid := lock_owner(folder)) is not None:
         interrupt(pid)
-    elif step is not None and state == "waiting":
+    elif step is not None and state in ("waiting", "running"):
         studio.jobs.stop(step)
     if discard and _exists_when_over(studio, name):
         delete(studio, name)

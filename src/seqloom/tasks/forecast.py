@@ -373,7 +373,7 @@ class Forecast(Task):
 
     def show_question(self, example: ForecastWindow) -> str:
         rows = example.series.values[: example.end] if example.is_training else example.past
-        return written(rows, digits=17)
+        return written(rows, exact=True)
 
     def show_tokens(self, example: ForecastWindow, answer: object) -> tuple[list[str], list[str]]:
         times = example.series.times

@@ -65,7 +65,14 @@ class ForecastAnswer:
         return written(self.mean)
 
 
-def written(rows: Float[np.ndarray, "time width"], digits: int = 6) -> str:
-    """Numbers in one line: blanks between steps; of several numbers a semicolon."""
-    steps = [" ".join(f"{number:.{digits}g}" for number in row) for row in rows.tolist()]
+def written(rows: Float[np.ndarray, "time width"], *, exact: bool = False) -> str:
+    """Numbers in one line, of six digits or exact: blanks between steps; of several semicolons."""
+    show = _shortest if exact else "{:.6g}".format
+    steps = [" ".join(map(show, row)) for row in rows.tolist()]
     return (" " if rows.shape[1] == 1 else "; ").join(steps)
+
+
+def _shortest(number: float) -> str:
+    """A number with as few digits as it takes to read it again: 19.7, not 19.699999999999999."""
+    texts = [f"{number:.{digits}g}" for digits in (15, 16, 17)]
+    return next((text for text in texts if float(text) == number), texts[-1])

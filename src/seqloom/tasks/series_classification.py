@@ -281,7 +281,7 @@ class SeriesClassify(Task):
         return self.labels.labels[number]
 
     def show_question(self, example: LabelledSeries) -> str:
-        return written(example.values, digits=17)
+        return written(example.values, exact=True)
 
     def show_tokens(
         self, example: LabelledSeries, answer: str | list[str]

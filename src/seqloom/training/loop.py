@@ -307,6 +307,7 @@ class Trainer:
             yield from self.evaluate(checkpointer)
         reason = "no improvement" if self.out_of_patience() else "finished"
         facts = {"reason": reason, "best_step": standing.best_step, "seconds": standing.seconds}
+        facts["size"] = self.model.num_parameters()
         yield Event("end", standing.step, facts)
 
     def snapshot(self) -> Snapshot:

@@ -179,7 +179,7 @@ class NextTokenView(View):
                     "symbol": self.names[number],
                     "p": round(float(self.probabilities[number]), 8),
                     "after": round(float(sampling.probabilities[number]), 8),
-                    "kept": bool(sampling.probabilities[number] > 0),
+                    "kept": not self._is_cut(number),
                 }
                 for number in self.order
             ],
@@ -204,7 +204,7 @@ class NextTokenView(View):
         after = self.sampling.probabilities
         for number in self.order:
             p = percent(float(self.probabilities[number]))
-            sampled = percent(float(after[number])) if after[number] > 0 else "cut"
+            sampled = "cut" if self._is_cut(number) else percent(float(after[number]))
             rows.append([visible(self.names[number]), p, sampled])
         rest = float(after.sum() - after[self.order].sum())
         return [*rows, ["all others", percent(self.rest), percent(max(0.0, rest))]]
@@ -224,13 +224,17 @@ class NextTokenView(View):
         bars = []
         for number in self.order:
             p, after = float(self.probabilities[number]), float(self.sampling.probabilities[number])
-            label = percent(p)
+            label, is_cut = percent(p), self._is_cut(number)
             if not self.sampling.is_plain:
-                label += f", sampled with {percent(after)}" if after > 0 else ", cut"
+                label += ", cut" if is_cut else f", sampled with {percent(after)}"
             label += " (actual)" if number == self.actual else ""
             outline = None if self.sampling.is_plain or after == 0 else after
-            bars.append(Bar(self.names[number], p, label, after > 0, outline))
+            bars.append(Bar(self.names[number], p, label, not is_cut, outline))
         return bars
+
+    def _is_cut(self, number: int) -> bool:
+        """Whether sampling cuts the token off: it is possible, and is not sampled."""
+        return bool(self.sampling.probabilities[number] == 0 < self.probabilities[number])
 
     def _caption(self) -> str:
         best, *others = self.order

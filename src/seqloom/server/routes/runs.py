@@ -11,8 +11,10 @@ from starlette.responses import Response, StreamingResponse
 
 from ...errors import SeqloomError
 from ...experiments.results import RESULT, read_result
+from ...metrics import METRICS
 from ...recipe import TABLES, Recipe
 from ...runs.card import metrics_in
+from ...runs.command import train_command
 from ...runs.names import RECIPE
 from ...runs.record import Record
 from ...runs.run import CHECKPOINT, EVENTS
@@ -22,7 +24,7 @@ from ..problems import problem_of_dict
 from ..run_store import run_state, snapshots_of, waiting_row
 from ..schemas.requests import ResumeRequest, StopRequest, TrainRequest
 from ..schemas.responses import RunCommand, RunDetail, RunList, StartedRuns, StopResponse
-from ..snippets import missing_files, resume_command, train_command
+from ..snippets import missing_files, resume_command
 from ..state import Json, Studio, StudioDep
 from ..training import delete, resume, start, stop
 
@@ -43,7 +45,7 @@ def run_detail(studio: Studio, name: str, folder: Path, step: JobStep | None) ->
         "best_step": best.get("step"),
         "best_metrics": metrics_in(best),
         "test": _test(folder, step),
-        "job": _job(step),
+        "job": _job(studio, step),
         "resume_command": resume_command(folder, studio.settings.runs),
         "error": _error(record, step, state),
         "can_resume": state in RESUMABLE and record.state != "damaged",
@@ -68,7 +70,7 @@ def queued_run_detail(studio: Studio, name: str, step: JobStep | None) -> dict[s
         "best_step": None,
         "best_metrics": {},
         "test": None,
-        "job": _job(step),
+        "job": _job(studio, step),
         "resume_command": "",
         "error": problem_of_job(step) if state in ("crashed", "vanished") else None,
         "can_resume": False,
@@ -103,12 +105,30 @@ def _error(record: Record, step: JobStep | None, state: str) -> dict[str, Any] |
     return problem_of_job(step) if state == "crashed" and step is not None else None
 
 
-def _job(step: JobStep | None) -> dict[str, Any] | None:
-    return None if step is None else {"log": step.log(), "exit_code": step.exit_code}
+def _job(studio: Studio, step: JobStep | None) -> dict[str, Any] | None:
+    if step is None:
+        return None
+    runs = [one.run for one in studio.jobs.steps().values() if one.job == step.job]
+    return {"log": step.log(), "exit_code": step.exit_code, "runs": runs}
 
 
 def _test(folder: Path, step: JobStep | None) -> dict[str, Any] | None:
-    """Metrics on the test set: of a run of a ladder or of a fold, or of a job."""
+    """Metrics on the test set, with titles, and as text with their intervals."""
+    found = _measured(folder, step)
+    return found and {name: _with_text(name, one) for name, one in found.items()}
+
+
+def _with_text(name: str, one: Any) -> Any:
+    try:
+        metric, ends = METRICS[name], (one["value"], one["low"], one["high"])
+        value, low, high = map(metric.show, ends)
+    except (KeyError, TypeError, ValueError):  # a file of another version
+        return one
+    return {**one, "title": metric.title, "shown": f"{value} ({low} to {high})"}
+
+
+def _measured(folder: Path, step: JobStep | None) -> dict[str, Any] | None:
+    """Metrics of a run of a ladder or of a fold, or of a job."""
     if (folder / RESULT).exists():
         try:
             kept = read_result(folder)

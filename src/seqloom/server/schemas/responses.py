@@ -112,6 +112,7 @@ class JobOutput(BaseModel):
 
     log: list[str] = Field(description="The last 20 lines.")
     exit_code: int | None
+    runs: list[str] = Field(description="The runs that are trained one after another, in order.")
 
 
 class RunDetail(RunSummary):

@@ -87,8 +87,9 @@ export const gates = {
 export const states = {
   height: 320,
   draw(json, api) {
-    const gain = editDifference(json, ({ values }) => values, api),
-      limit = gain ? gain.limit : Math.max(...(json.range || [1]).map(Math.abs));
+    const bound = Math.max(...(json.range || [1]).map(Math.abs)),
+      gain = editDifference(json, ({ values }) => values, api, bound),
+      limit = gain ? gain.limit : bound;
     return {
       ...timePanels(
         json.tokens,
@@ -119,9 +120,10 @@ export const cell = {
   hides: ["cell"],
   draw(json, api) {
     const { src } = json.tokens,
-      gain = json.cell === json.before?.cell ? editDifference(json, ({ values }) => values, api) : null,
+      bound = Math.max(1e-9, ...(json.range || [1]).map(Math.abs)),
+      gain = json.cell === json.before?.cell ? editDifference(json, ({ values }) => values, api, bound) : null,
       shown = gain ? gain.values : json.values,
-      limit = gain ? gain.limit : Math.max(1e-9, ...(json.range || [1]).map(Math.abs)),
+      limit = gain ? gain.limit : bound,
       guesses = json.predictions && api.local("guesses") === "yes";
     const number = h("input", {
       type: "number",
@@ -207,6 +209,7 @@ export const cell = {
 };
 
 const MAX_BITS = 8;
+export const FULL_DIFFERENCE = 4; // bits: half of those of the full colour
 
 /** Colours of the tokens of a text by their surprisal in bits. */
 export function surprisalColours({ tokens: { src }, bits, ranks = [] }) {
@@ -223,7 +226,7 @@ export const surprise = {
   height: 200,
   draw(json, api) {
     const { src } = json.tokens,
-      gain = editDifference(json, ({ bits }) => bits, api);
+      gain = editDifference(json, ({ bits }) => bits, api, FULL_DIFFERENCE);
     const more = (i) => ({
       background: signed((gain.values[i] ?? 0) / gain.limit, { behindText: true }),
       title: `${visible(src[i])}: ${gain.values[i] > 0 ? "+" : ""}${fixed2(gain.values[i])} bits`,

@@ -113,7 +113,7 @@ export const heads = {
                     on: { click: () => api.page.show("attention", { layer: number, head: index }) },
                   },
                   picture(head),
-                  h("span", `${index + 1}: ${head.behaviour}`),
+                  h("span", `${index}: ${head.behaviour}`),
                   muted(`${Math.round(100 * head.share)} % · ${fixed2(head.entropy)} bits`),
                 ),
               ),

@@ -87,6 +87,9 @@ function attributions(json, api, name) {
           title: `${visible(src[i])}: ${line[i] === null ? "unknown" : short(line[i], 3)}`,
         }));
   drawing.follow?.();
+  // The last observations matter most: where not all fit, those are seen first.
+  if (isForecast(json))
+    requestAnimationFrame(() => drawing.querySelector?.(".scroller")?.scrollTo({ left: Number.MAX_SAFE_INTEGER }));
   return h(
     "div",
     name && h("p.heat-name", h("b", name), ` by ${json.by}`),

@@ -38,7 +38,7 @@ function control(option, value, json, set, name) {
     return heads > 1
       ? select(
           option,
-          [[-1, "mean of all heads"], ...Array.from({ length: heads }, (_, i) => [i, `head ${i + 1}`])],
+          [[-1, "mean of all heads"], ...Array.from({ length: heads }, (_, i) => [i, `head ${i}`])],
           value ?? -1,
           set,
           name,

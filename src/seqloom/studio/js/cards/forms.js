@@ -8,20 +8,13 @@ import { pianoRoll } from "../figures/piano.js";
 import { ribbons } from "../figures/ribbons.js";
 import { percent } from "../figures/scales.js";
 import { alternatives, tags } from "../figures/tags.js";
+import { outputText } from "../shell/format.js";
 import { generate } from "./generate.js";
 
 const LEVELS = ["0.025", "0.1", "0.25", "0.75", "0.9", "0.975"];
 const outputLine = (text) => h("p.answer", { dir: "auto" }, text || "(empty)");
 const csvButton = (name, rows) =>
   h("p", h("button.small", { on: { click: () => save(name, csvOf(rows()), "text/csv") } }, "Download as CSV"));
-
-/** An output as one line of text. */
-export function outputText(output) {
-  const value = output?.output ?? output?.text ?? output?.caption ?? output?.view?.caption ?? "";
-  return Array.isArray(value)
-    ? value.map((part) => (Array.isArray(part) ? part.join("/") : part)).join(" ")
-    : String(value);
-}
 
 const translate = {
   rows: 2,
@@ -69,7 +62,8 @@ const tag = {
   placeholder: "Type a sentence…",
   about: "A label for each token; the thickness of the line below a token is the probability of its label.",
   heading: ["sentence", "tags"],
-  cells: (output) => [outputText(output)],
+  textOf: (output) => outputText(output, true),
+  cells: (output) => [outputText(output, true)],
   async draw(output, { view }) {
     const json = await view("tags"),
       least = json?.tags.reduce((low, one) => (one.p < low.p ? one : low));
@@ -78,7 +72,7 @@ const tag = {
           tags({ ...json, tokens: json.tokens.src }),
           least.p < 0.9 && h("p.muted", `Lowest probability: ${alternatives(least)}.`),
         ]
-      : outputLine(outputText(output));
+      : outputLine(outputText(output, true));
   },
 };
 

@@ -105,18 +105,25 @@ export const generate = {
     return begin + textOf(tokens);
 
     function tokenButton(token, index) {
+      // Not a <button>: within one, which is a box of its own, a line break would not break the line of the text.
       const node = h(
-        "button.generated-token",
+        "span.generated-token",
         {
+          role: "button",
+          tabindex: "0",
           dataset: { position: index, p: token.p },
           title: `${visible(token.symbol)}: ${(100 * token.p).toFixed(1)} %`,
           on: { click: () => showAlternatives(token, index, node) },
         },
         token.text,
       );
-      node.addEventListener("keydown", ({ key }) =>
-        ({ ArrowRight: node.nextElementSibling, ArrowLeft: node.previousElementSibling })[key]?.focus(),
-      );
+      node.classList.toggle("breaks", token.text.includes("\n"));
+      node.addEventListener("keydown", (event) => {
+        ({ ArrowRight: node.nextElementSibling, ArrowLeft: node.previousElementSibling })[event.key]?.focus();
+        if (!["Enter", " "].includes(event.key)) return;
+        event.preventDefault();
+        showAlternatives(token, index, node);
+      });
       return node;
     }
     function showAlternatives(token, index, node) {

@@ -47,13 +47,14 @@ export function interventionBanner(query, changed) {
 }
 
 /**
- * The difference of some values of a view, edited minus original, with its largest absolute value; null without
- * an intervention, if the edited values themselves are to be shown, or if the shapes differ.
+ * The difference of some values of a view, edited minus original, with the limit of its colours; null without an
+ * intervention, if the edited values themselves are to be shown, or if the shapes differ. A change of `full` has the
+ * full colour, or the largest change where that is larger: so a small change is pale, whatever the others are.
  */
-export function editDifference(json, numbers, api) {
+export function editDifference(json, numbers, api, full = 1) {
   if (!json.before || !api.page.edits.isDifference()) return null;
   const values = minus(numbers(json), numbers(json.before));
-  return values && { values, limit: Math.max(1e-6, ...values.flat(4).map((value) => Math.abs(value ?? 0))) };
+  return values && { values, limit: values.flat(4).reduce((most, value) => Math.max(most, Math.abs(value ?? 0)), full) };
 }
 
 function minus(after, before) {

@@ -14,6 +14,13 @@ import { beamTree } from "../figures/tree.js";
 import { trellis as drawTrellis } from "../figures/trellis.js";
 import { checkbox, buttonGroup } from "./controls.js";
 
+const MOST_TOKENS = 12,
+  MOST_LABELS = 20; // bars that are drawn
+
+/** The probability of all tokens that are not among the first `count` of the view. */
+export const probabilityOfOthers = ({ choices, rest }, count) =>
+  choices.slice(count).reduce((sum, { p }) => sum + p, rest);
+
 /** Probabilities of an edited run as bars, each with a mark at its value before the intervention. */
 function barsWithBefore(json, nameOf, count, options = {}) {
   const before = new Map(json.before.choices.map((one) => [nameOf(one), one.p]));
@@ -45,11 +52,16 @@ export const next = {
         );
   },
   draw(json) {
-    if (json.before?.at === json.at) return barsWithBefore(json, ({ symbol }) => symbol, 12);
+    const others = probabilityOfOthers(json, MOST_TOKENS),
+      othersShown = others > 0 && muted(`all others ${percent(others)}`);
+    if (json.before?.at === json.at) {
+      const drawn = barsWithBefore(json, ({ symbol }) => symbol, MOST_TOKENS);
+      return { ...drawn, legend: [drawn.legend, othersShown] };
+    }
     const changed = json.choices.some(({ kept, p, after }) => !kept || Math.abs(after - p) > 0.002);
     return {
       drawing: bars(
-        json.choices.slice(0, 12).map(({ symbol, p, after, kept }) => ({ name: symbol, value: p, after, kept })),
+        json.choices.slice(0, MOST_TOKENS).map(({ symbol, p, after, kept }) => ({ name: symbol, value: p, after, kept })),
         { label: "probability of each token" },
       ),
       legend: [
@@ -58,7 +70,7 @@ export const next = {
           h("span", h("span.swatch.hatched"), "excluded"),
           h("span", h("span.share-mark.in-legend"), "model probability"),
         ],
-        json.rest > 0 && muted(`all others ${percent(json.rest)}`),
+        othersShown,
       ],
     };
   },
@@ -66,15 +78,22 @@ export const next = {
 
 export const choices = {
   height: 180,
-  draw: (json) =>
-    json.before
-      ? barsWithBefore(json, ({ label }) => label, 20, { most: 1, plain: true })
-      : {
-          drawing: bars(
-            json.choices.slice(0, 20).map(({ label, p }) => ({ name: label, value: p })),
-            { most: 1, plain: true, label: "probability of each label" },
-          ),
-        },
+  draw(json) {
+    const cut =
+      json.choices.length > MOST_LABELS &&
+      muted(`the ${MOST_LABELS} most probable of ${json.choices.length.toLocaleString("en")} labels are drawn`);
+    if (json.before) {
+      const drawn = barsWithBefore(json, ({ label }) => label, MOST_LABELS, { most: 1, plain: true });
+      return { ...drawn, legend: [drawn.legend, cut] };
+    }
+    return {
+      drawing: bars(
+        json.choices.slice(0, MOST_LABELS).map(({ label, p }) => ({ name: label, value: p })),
+        { most: 1, plain: true, label: "probability of each label" },
+      ),
+      legend: cut,
+    };
+  },
 };
 
 export const beam = {

@@ -8,46 +8,45 @@ import { lines, linesTable } from "../figures/lines.js";
 import { short } from "../figures/scales.js";
 import { axisTitle, points, TrainingHistory } from "../run/history.js";
 
-/** Validation curves of all runs, over seconds unless another x axis is chosen. */
+/**
+ * What shares an axis: [{metric, title, runs: [index…]}…]. One metric for runs of one task, if it is the main one of
+ * some and every run was evaluated by it; else the runs of each task and main metric by themselves.
+ */
+export function metricGroups(runs, evaluations) {
+  const indices = runs.map((_, i) => i),
+    keyOf = ({ task, metric }) => `${task} ${metric}`,
+    group = ({ metric, metric_title: title }, chosen) => ({ metric, title: title || metric, runs: chosen });
+  const isCommon = ({ task, metric }) =>
+    metric &&
+    runs.every(
+      (run, i) => run.task === task && (run.metric === metric || evaluations[i].some((event) => metric in event)),
+    );
+  const common = runs.find(isCommon);
+  if (common) return [group(common, indices)];
+  return [...new Set(runs.filter((run) => run.metric).map(keyOf))].map((key) =>
+    group(
+      runs.find((run) => keyOf(run) === key),
+      indices.filter((i) => keyOf(runs[i]) === key),
+    ),
+  );
+}
+
+/** Validation curves of all runs, over seconds unless another x axis is chosen; a figure for each metric. */
 export function drawCurves(section, runs, signal) {
-  const histories = runs.map(() => new TrainingHistory()),
-    label = runs[0].metric_title || runs[0].metric;
+  const histories = runs.map(() => new TrainingHistory());
   const draw = () => {
     const x = currentRoute().query.get("x") || "seconds",
-      series = runs.map((run, i) => ({
-        name: run.id,
+      evaluations = histories.map((one) => one.evaluations);
+    const figures = metricGroups(runs, evaluations).map(({ metric, title, runs: drawn }, place) => {
+      const series = drawn.map((i) => ({
+        name: runs[i].id,
         dots: true,
-        points: points(histories[i].evaluations, x, run.metric),
+        colour: i,
+        points: points(evaluations[i], x, metric),
       }));
-    const ends = series
-      .filter((line) => line.points.length)
-      .map((line) => `${line.name} ends at ${short(line.points.at(-1)[1], 4)}`);
-    clear(section).append(
-      figure({
-        id: "curves",
-        title: "Curves",
-        caption: ends.length ? `${label}: ${ends.join("; ")}.` : "No evaluation yet.",
-        json: { x, series },
-        table: () => linesTable(series, axisTitle(x)),
-        drawing: lines({ series, x: { label: axisTitle(x) }, y: { label }, height: 260 }),
-        controls: h(
-          ".card-controls",
-          buttonGroup(
-            "x axis",
-            [
-              ["seconds", "seconds"],
-              ["step", "steps"],
-              ["symbols", "tokens"],
-            ],
-            x,
-            (chosen) => {
-              setQuery({ x: chosen === "seconds" ? null : chosen }, { replace: true });
-              draw();
-            },
-          ),
-        ),
-      }),
-    );
+      return curveFigure(place ? `curves-${place}` : "curves", title, series, x, place ? false : axisButtons(x, draw));
+    });
+    clear(section).append(...figures);
   };
   let timer = 0;
   const streams = runs.map((run, i) => {
@@ -72,4 +71,32 @@ export function drawCurves(section, runs, signal) {
     streams.forEach((one) => one.close());
   });
   draw();
+}
+
+function curveFigure(id, label, series, x, controls) {
+  const ends = series
+    .filter((line) => line.points.length)
+    .map((line) => `${line.name} ends at ${short(line.points.at(-1)[1], 4)}`);
+  return figure({
+    id,
+    title: "Curves",
+    caption: ends.length ? `${label}: ${ends.join("; ")}.` : "No evaluation yet.",
+    json: { x, label, series },
+    table: () => linesTable(series, axisTitle(x)),
+    drawing: lines({ series, x: { label: axisTitle(x) }, y: { label }, height: 260 }),
+    controls,
+  });
+}
+
+function axisButtons(x, draw) {
+  const choices = [
+    ["seconds", "seconds"],
+    ["step", "steps"],
+    ["symbols", "tokens"],
+  ];
+  const choose = (chosen) => {
+    setQuery({ x: chosen === "seconds" ? null : chosen }, { replace: true });
+    draw();
+  };
+  return h(".card-controls", buttonGroup("x axis", choices, x, choose));
 }

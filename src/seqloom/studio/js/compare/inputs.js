@@ -2,13 +2,14 @@
 import { clear, h } from "../dom.js";
 import { isAborted, post, problemBox } from "../api.js";
 import { currentRoute, path, setQuery } from "../route.js";
-import { surprisalColours } from "../cards/activations.js";
+import { FULL_DIFFERENCE, surprisalColours } from "../cards/activations.js";
 import { signed } from "../colours.js";
 import { bars } from "../figures/bars.js";
 import { signedColourBar } from "../figures/matrix.js";
 import { tokenStrip } from "../figures/strip.js";
 import { short } from "../figures/scales.js";
 import { visible } from "../figures/tokens.js";
+import { outputText } from "../shell/format.js";
 
 /** One input for all models: output, surprisal, and next-token probabilities of each. */
 export function compareInputs(section, runs, signal) {
@@ -58,13 +59,12 @@ export function compareInputs(section, runs, signal) {
 function column({ error: problem, output, surprise, next }, id) {
   if (problem)
     return h(".card.column", h("h3", id), problemBox({ message: problem.problem ?? problem.detail, ...problem }));
-  const value = output?.output ?? output?.text ?? output,
-    text = Array.isArray(value) ? value.flat().join(" ") : value;
+  const text = output && outputText(output);
   return h(
     ".card.column",
     { dataset: { run: id } },
     h("h3", h("a", { href: path("inside", id, { text: currentRoute().query.get("text") }) }, id)),
-    text != null && h("p.answer", { dir: "auto" }, String(text)),
+    text && h("p.answer", { dir: "auto" }, text),
     surprise && [
       h("p.muted.small", surprise.caption),
       tokenStrip({
@@ -83,8 +83,11 @@ function column({ error: problem, output, surprise, next }, id) {
 
 function difference([first, second], runs) {
   const tokens = first.surprise.tokens.src,
+    others = second.surprise.tokens.src,
+    isSame = tokens.length === others.length && tokens.every((token, i) => token === others[i]),
     bits = tokens.map((_, i) => (second.surprise.bits[i] ?? 0) - (first.surprise.bits[i] ?? 0)),
-    sum = bits.reduce((total, value) => total + value, 0);
+    total = ({ surprise }) => surprise.bits.reduce((all, value) => all + (value ?? 0), 0),
+    sum = total(second) - total(first);
   return h(
     ".card.column.difference",
     h("h3", "Difference"),
@@ -92,15 +95,16 @@ function difference([first, second], runs) {
       "p.muted.small",
       `${runs[0].id} needs ${short(Math.abs(sum), 3)} bits ${sum >= 0 ? "less" : "more"} in total than ${runs[1].id}.`,
     ),
-    tokenStrip({
+    isSame || h("p.muted.small", "The two read the text as different tokens: only the totals can be compared."),
+    isSame && tokenStrip({
       tokens,
       wrap: true,
       label: "difference of surprisal",
       paint: (i) => ({
-        background: signed(bits[i] / 4, { behindText: true }),
+        background: signed(bits[i] / FULL_DIFFERENCE, { behindText: true }),
         title: `${visible(tokens[i])}: ${short(bits[i], 3)} bits`,
       }),
     }),
-    h(".figure-legend", signedColourBar(4, `bits; blue: ${runs[0].id} is better`)),
+    isSame && h(".figure-legend", signedColourBar(FULL_DIFFERENCE, `bits; blue: ${runs[0].id} is better`)),
   );
 }

@@ -7,7 +7,7 @@ import { bars } from "../figures/bars.js";
 import { figure } from "../figures/figure.js";
 import { muted } from "../figures/common.js";
 import { short } from "../figures/scales.js";
-import { bytes, duration, number } from "../shell/format.js";
+import { bytes, count, duration, number } from "../shell/format.js";
 
 const COSTS = [
   ["parameters", "learned", number],
@@ -16,19 +16,36 @@ const COSTS = [
   ["ms per example", "milliseconds_per_example", number],
 ];
 
+const LOWER = { lower_is_better: true },
+  TIE = 1e-9;
+
+/**
+ * Which values are the best of a row, by the direction of their metric, or by the distance from what it aims at: a
+ * coverage of 80 % intervals is best at 80 %. Values that are shown as the best one is are as good; of equal ones
+ * none is.
+ */
+export function bestOf(values, { lower_is_better: isLower, aim }, show = String) {
+  const rank = (value) => (aim != null ? Math.abs(value - aim) : isLower ? value : -value),
+    known = values.filter(Number.isFinite),
+    least = Math.min(...known.map(rank)),
+    isBest = (value) => rank(value) <= least + TIE,
+    shown = new Set(known.filter(isBest).map((value) => show(value)));
+  const found = values.map((value) => Number.isFinite(value) && (isBest(value) || shown.has(show(value))));
+  return found.filter(Boolean).length < known.length ? found : values.map(() => false);
+}
+
 /** Metrics with confidence intervals, the best of each row with a star; then the costs. */
 export function metricTable(comparison) {
-  const row = (name, values, lower, show, low = []) => {
-    const known = values.filter(Number.isFinite),
-      best = lower === undefined || new Set(known).size < 2 ? NaN : Math[lower ? "min" : "max"](...known);
+  const row = (name, values, about, show, low = []) => {
+    const best = bestOf(values, about, show);
     return h(
       "tr",
       h("th", { scope: "row" }, name),
       values.map((value, i) =>
         h(
           "td",
-          { class: value === best ? "number best" : "number" },
-          value === best ? h("b", "★ ", show(value)) : show(value),
+          { class: best[i] ? "number best" : "number" },
+          best[i] ? h("b", "★ ", show(value)) : show(value),
           low[i] && muted(` ${low[i]}`),
         ),
       ),
@@ -44,7 +61,7 @@ export function metricTable(comparison) {
     return row(
       about.title || name,
       measured.map((one) => one.value),
-      about.lower_is_better,
+      about,
       show,
       measured.map(({ low, high }) => (low == null ? "" : `${show(low)} to ${show(high)}`)),
     );
@@ -55,7 +72,7 @@ export function metricTable(comparison) {
       "table.compare-table",
       h(
         "caption",
-        `${number(comparison.n)} examples (${comparison.examples}); grey: 95 % confidence interval; ★: the best of its row`,
+        `${count(comparison.n, "example")} (${comparison.examples}); grey: 95 % confidence interval; ★: the best of its row`,
       ),
       h(
         "thead",
@@ -74,7 +91,7 @@ export function metricTable(comparison) {
           row(
             name,
             comparison.runs.map((run) => run[key]),
-            true,
+            LOWER,
             show,
           ),
         ),

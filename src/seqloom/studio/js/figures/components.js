@@ -1,10 +1,12 @@
 // The components of a time series (level, trend, season …), one panel each, with 95 % intervals.
 import { h } from "../dom.js";
 import { lines } from "./lines.js";
+import { shortTimes } from "./scales.js";
 
 /** components({times, components: [{name, mean, deviation, observed}]}) → element. */
 export function components({ times, components: parts }) {
-  const numbered = (values) => values.map((value, i) => [i, value]);
+  const shown = shortTimes(times.map(String)),
+    numbered = (values) => values.map((value, i) => [i, value]);
   const panels = parts.map(({ name, mean, deviation, observed }, index) =>
     lines({
       height: 150,
@@ -24,7 +26,7 @@ export function components({ times, components: parts }) {
         },
         ...(observed ? [{ name: "observed", colour: index + 1, dots: "only", points: numbered(observed) }] : []),
       ],
-      x: { label: "", show: (i) => String(times[Math.round(i)] ?? "").slice(0, 16) },
+      x: { label: "", show: (i) => shown[Math.round(i)] ?? "" },
       y: { label: name },
       onCursor: (x) => panels.forEach((panel, other) => other !== index && panel.setCursor(x)),
     }),

@@ -1,6 +1,7 @@
 // A fan chart of a forecast: the past as a line, "now", then the 50, 80 and 95 % prediction intervals; later
 // observations as dots.
 import { lines } from "./lines.js";
+import { shortTimes } from "./scales.js";
 
 const INTERVALS = [
   [0.95, "0.025", "0.975"],
@@ -12,7 +13,7 @@ const INTERVALS = [
 export function fanChart(series, { height = 220, before } = {}) {
   const keep = Math.min(series.past.length, Math.max(3 * series.mean.length, 40)),
     past = series.past.slice(-keep);
-  const times = [...series.times.past.slice(-keep), ...series.times.ahead];
+  const times = shortTimes([...series.times.past.slice(-keep), ...series.times.ahead].map(String));
   const ahead = (values) => (values || []).map((value, i) => [keep + i, value]);
   // The intervals open at the last observation.
   const root = past.at(-1) == null ? [] : [[keep - 1, past.at(-1), past.at(-1)]];
@@ -23,7 +24,7 @@ export function fanChart(series, { height = 220, before } = {}) {
   return lines({
     height,
     now: keep - 1,
-    x: { label: "", show: (i) => String(times[Math.round(i)] ?? "").slice(0, 16) },
+    x: { label: "", show: (i) => times[Math.round(i)] ?? "" },
     y: { label: series.name },
     series: [
       { name: "past", plain: true, points: past.map((value, i) => [i, value]) },

@@ -4,10 +4,12 @@ import { announce, clear, h, s } from "../dom.js";
 import { category, categoryVariable } from "../colours.js";
 import { arrowTarget, svgCanvas, onKeys, swatch, focusGroup, onResize } from "./common.js";
 import { scale, short, ticks } from "./scales.js";
-import { truncate } from "./tokens.js";
+import { textWidth, truncate } from "./tokens.js";
 
 const SVG_POINTS = 3000,
-  COLOURED = 6;
+  COLOURED = 6,
+  SMALL = "11px system-ui, sans-serif",
+  SIGN = 7; // pixels of a digit
 const colourOf = ({ index }) => (index < COLOURED ? categoryVariable(index) : "var(--muted)");
 
 /**
@@ -89,14 +91,15 @@ function draw(state, stage, box) {
   state.plot = null;
   if (!shown.length) return stage.append(h("p.muted", "No points yet."));
   const named = shown.filter((line) => line.name),
-    beside = width >= 420 && named.length;
+    beside = width >= 420 && named.length,
+    limits = limitsOf(shown, kinds);
+  const across = ticks(...limits.y, 4, kinds.y).map((value) => textWidth(short(value), SMALL));
   const frame = {
-    left: 52,
+    left: Math.max(52, 10 + Math.ceil(Math.max(...across))),
     right: width - (beside ? Math.min(170, 26 + 7 * Math.max(...named.map((line) => [...line.name].length))) : 14),
-    top: 12,
+    top: 20,
     bottom: height - 36,
   };
-  const limits = limitsOf(shown, kinds);
   const x = scale(...limits.x, frame.left, frame.right, kinds.x),
     y = scale(...limits.y, frame.bottom, frame.top, kinds.y);
   const svg = svgCanvas("lines-svg", width, height);
@@ -173,16 +176,28 @@ function drawAxes(svg, frame, limits, x, y, { x: across = {}, y: up = {} }, kind
       line("gridline", frame.left, frame.right, y(value), y(value)),
       text("tick", frame.left - 6, y(value) + 4, "end", short(value)),
     );
-  for (const value of ticks(...limits.x, Math.max(2, Math.floor((frame.right - frame.left) / 90)), kinds.x))
+  const show = across.show || short,
+    width = Number(svg.getAttribute("width"));
+  const longest = Math.max(...limits.x.map((value) => SIGN * show(value).length), 50) + 20;
+  for (const value of ticks(...limits.x, Math.max(1, Math.floor((frame.right - frame.left) / longest)), kinds.x)) {
+    // At an edge a label is moved inside: none is cut.
+    const half = textWidth(show(value), SMALL) / 2;
     svg.append(
       line("gridline", x(value), x(value), frame.bottom, frame.bottom + 4),
-      text("tick", x(value), frame.bottom + 16, "middle", (across.show || short)(value)),
+      text("tick", Math.max(half, Math.min(width - half, x(value))), frame.bottom + 16, "middle", show(value)),
     );
+  }
   svg.append(
     line("axis", frame.left, frame.right, frame.bottom, frame.bottom),
     text("axis-label", frame.right, frame.bottom + 31, "end", across.label || ""),
-    text("axis-label", frame.left + 4, frame.top - 1, "start", up.label || ""),
+    text("axis-label", 4, 11, "start", fitting(up.label || "", width - 8)),
   );
+}
+
+/** A text, or as much of it as has room. */
+function fitting(text, room) {
+  const wide = textWidth(text, SMALL);
+  return wide <= room ? text : truncate(text, Math.max(2, Math.floor((text.length * room) / wide) - 1));
 }
 
 function drawLine(line, x, y) {

@@ -49,6 +49,13 @@ export function short(value, digits = 3) {
   return String(Number(value.toPrecision(Math.max(digits, Math.ceil(Math.log10(size + 1)))))).replace("-", "−");
 }
 
+/** Times without seconds, or without hours, where these are 0 in all of them. */
+export function shortTimes(times) {
+  for (const end of [/[T ]00:00(:00(\.0+)?)?$/, /(?<=\d\d:\d\d):00(\.0+)?$/])
+    if (times.every((time) => end.test(time))) return times.map((time) => time.replace(end, ""));
+  return times;
+}
+
 /** A fraction as a percentage: "<0.01 %" instead of a false 0 %. */
 export function percent(fraction) {
   if (fraction > 0 && fraction < 0.0001) return "<0.01 %";

@@ -17,6 +17,9 @@ export const listens = true;
 export async function show(main, route, signal) {
   if (!route.id) return modelPicker(main, "inside", "Look inside", "Choose a model to look inside.", signal);
   const model = await get(`/models/${encodeURIComponent(route.id)}`, { signal });
+  // Without an input the page would be empty: it opens with an example of the test set.
+  if (!route.query.has("text") && !route.query.has("step") && model.examples?.length)
+    setQuery({ text: model.examples[0] }, { replace: true });
   const page = pageOf(model, signal);
   main.append(
     h("h1", "Inside ", h("span.wrap", model.id)),

@@ -18,6 +18,7 @@ export const title = (route) => route.id;
 export const listens = true;
 const KINDS = ["start", "resume", "train", "eval", "sample", "checkpoint", "warn", "end"];
 const REDRAW_MS = 250; // at most four updates of the page per second
+const BATCH_MS = 3000;
 const NO_METRIC = ["t", "kind", "step", "epoch", "best", "seconds", "symbols"];
 
 /** Fill the page and keep it up to date until it is left. */
@@ -57,6 +58,7 @@ class View {
   build(main, run) {
     for (const name of ["state", "size"]) this[name] = h("span");
     for (const name of ["errorBox", "outcome"]) this[name] = h("div");
+    this.batch = h(".row.batch", { "aria-label": "Runs trained one after another" });
     this.lost = h("span.lost", { hidden: true, role: "status" }, "Reconnecting… (training is not affected)");
     this.bar = h("i");
     this.meter = h(
@@ -81,6 +83,7 @@ class View {
       h(".row.apart", this.progress, this.buttons),
       this.errorBox,
       this.outcome,
+      this.batch,
       h(
         ".two",
         h("section.stack", h(".row.apart", h("h2", "Curves"), this.controls), this.curves.first),
@@ -119,6 +122,7 @@ class View {
     this.signal.addEventListener("abort", () => {
       stream.close();
       clearTimeout(this.timer);
+      clearTimeout(this.batchTimer);
     });
   }
 
@@ -161,11 +165,29 @@ class View {
         )
         .map((other) => other.id);
       Object.assign(this.run, run);
+      this.drawBatch(runs);
       Object.assign(this.metric, run.metric_title && { name: run.metric, title: run.metric_title });
       this.scheduleDraw();
     } catch (error) {
       if (!isAborted(error) && error.status) put(this.errorBox, problemBox(error));
     }
+  }
+
+  // The runs that are trained one after another with this one: asked for again until all are over.
+  drawBatch(runs) {
+    const batch = (this.run.job?.runs ?? []).map((id) => runs.find((one) => one.id === id)).filter(Boolean),
+      isOpen = batch.some(({ id, state }) => id !== this.run.id && ["running", "waiting"].includes(state));
+    clearTimeout(this.batchTimer);
+    if (isOpen && !this.signal.aborted) this.batchTimer = setTimeout(() => this.refresh(), BATCH_MS);
+    put(
+      this.batch,
+      batch.length > 1 && [
+        h("span.muted", "Trained one after another:"),
+        batch.map(({ id, name, state }) =>
+          h("span.row", id === this.run.id ? h("b", name) : h("a", { href: path("run", id) }, name), stateBadge(state)),
+        ),
+      ],
+    );
   }
 
   /** The handler of a button; errors are shown above. */
@@ -205,7 +227,8 @@ class View {
     this.bar.style.width = `${done}%`;
     this.meter.ariaValueNow = done;
     write(this.progress, progressText(run, history, pace));
-    const { size = run.learned, examples } = history.start ?? {};
+    const { examples } = history.start ?? {},
+      size = run.learned ?? history.start?.size; // what the server counts in the finished model
     write(
       this.size,
       `${size ? ` · ${number(size)} parameters` : ""}${examples?.train ? ` · ${count(examples.train, "example")}` : ""}`,
@@ -280,8 +303,8 @@ function progressText({ state, seconds, recipe }, history, { progress, epoch, sp
     history.step > 0 && `step ${number(history.step)}${steps ? ` of ${number(steps)}` : ""}`,
     epoch != null &&
       `epoch ${number(Math.round(10 * epoch) / 10)}${totalEpochs && !steps ? ` of ${number(totalEpochs)}` : ""}`,
-    isRunning && speed > 0 && `${short(speed)} tokens/s`,
-    isRunning && (remaining != null ? `${duration(remaining)} left` : history.step ? "time left unknown" : "Starting…"),
+    isRunning && !history.end && speed > 0 && `${short(speed)} tokens/s`,
+    isRunning && !history.end && (remaining != null ? `${duration(remaining)} left` : history.step ? "time left unknown" : "Starting…"),
     !isRunning && state !== "waiting" && seconds != null && `took ${duration(seconds)}`,
   ]
     .filter(Boolean)

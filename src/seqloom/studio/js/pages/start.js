@@ -7,7 +7,7 @@ import { loading } from "../shell/loading.js";
 import { ago, duration, percent } from "../shell/format.js";
 import { sparkline, stateBadge } from "../shell/badges.js";
 import { dropZone } from "../shell/dropzone.js";
-import { query } from "../shell/recipes.js";
+import { exampleQuery, exampleRecipes } from "../shell/recipes.js";
 
 export const title = "Train";
 
@@ -142,22 +142,16 @@ function exampleCard(example, signal) {
   );
 }
 
-const idOf = (chosen) => chosen.dataset?.id ?? chosen.dataset;
-const settingsOf = (chosen, model) => chosen.settings?.[model] ?? chosen.settings ?? {};
+const idOf = ({ dataset }) => dataset?.id ?? dataset;
 
+// The page shows the first run, which begins at once; it leads on to the others.
 async function train(chosen) {
-  const { task, models } = chosen;
-  const { runs } = await post("/runs", {
-    recipes: models.map((model) => ({ task, data: idOf(chosen), model, settings: settingsOf(chosen, model) })),
-  });
+  const { runs } = await post("/runs", { recipes: exampleRecipes(chosen) });
   document.dispatchEvent(new CustomEvent("runs-changed"));
-  navigate(path("run", runs.at(-1)));
+  navigate(path("run", runs[0]));
 }
 
-const settings = (chosen) =>
-  navigate(
-    `/train?${query({ ...chosen, settings: Object.assign({}, ...chosen.models.map((model) => settingsOf(chosen, model))) })}`,
-  );
+const settings = (chosen) => navigate(`/train?${exampleQuery(chosen)}`);
 
 const showData = (chosen) =>
   idOf(chosen) ? navigate(path("data", idOf(chosen), { task: chosen.task })) : settings(chosen);

@@ -76,7 +76,7 @@ class Form {
     const models = requested.length ? requested : defaultModels(available.models);
     this.choice = { task: task.name, data: this.dataset?.id, models };
     this.options = optionsOf(available, task, this.choice.models);
-    this.choice.settings = settingsOf(route.query, this.options);
+    Object.assign(this.choice, settingsOf(route.query, this.options));
     this.settingsBox = h(".stack");
     this.errorBox = h("div");
     this.note = h("p.muted.small", { role: "status" });
@@ -171,9 +171,7 @@ class Form {
     const fields = (names) =>
       h(
         ".settings",
-        names.map((name) =>
-          field(this.options.get(name), this.choice.settings[name], models, (full, value) => this.change(full, value)),
-        ),
+        names.map((name) => this.fieldsOf(name)),
       );
     const groups = () =>
       put(
@@ -193,10 +191,22 @@ class Form {
     put(this.settingsBox, fields(first), fold, this.tomlFold());
   }
 
-  change(full, value) {
-    if (value === null) delete this.choice.settings[full];
-    else this.choice.settings[full] = value;
-    setQuery({ [full]: value === null ? null : String(value) }, { replace: true });
+  // One field; or one for each model that has the option, where a model has a value of its own.
+  fieldsOf(name) {
+    const { models, settings, own } = this.choice;
+    const option = this.options.get(name),
+      change = (full, value, model) => this.change(full, value, model);
+    if (!models.some((model) => own[model] && name in own[model]))
+      return field(option, settings[name], models, change);
+    const having = models.filter((model) => option.models?.includes(model) ?? true);
+    return having.map((model) => field(option, own[model]?.[name] ?? settings[name], models, change, model));
+  }
+
+  change(full, value, model) {
+    const settings = model ? (this.choice.own[model] ??= {}) : this.choice.settings;
+    if (value === null) delete settings[full];
+    else settings[full] = value;
+    setQuery({ [model ? `${model}:${full}` : full]: value === null ? null : String(value) }, { replace: true });
     this.debounce(() => this.check());
   }
 
@@ -244,12 +254,7 @@ class Form {
   async applyToml() {
     try {
       const { tables } = await post("/recipes:check", { toml: this.toml.value }, { signal: this.signal });
-      const settings = nonDefault(tables, this.options);
-      const before = this.choice.settings;
-      const removed = Object.keys(before).filter((name) => this.options.has(name) && !(name in settings));
-      this.choice.settings = { ...before, ...settings };
-      for (const name of removed) delete this.choice.settings[name];
-      setQuery({ ...Object.fromEntries(removed.map((name) => [name, null])), ...settings }, { replace: true });
+      this.takeOver(nonDefault(tables, this.options), this.tomlModel.value);
       this.toml.ariaInvalid = "false";
       put(this.tomlMessage, h("p.good.small", icon("finished"), " This recipe is valid."));
       this.check();
@@ -259,6 +264,23 @@ class Form {
       put(this.tomlMessage, problemBox(problem));
       this.disableStart();
     }
+  }
+
+  // The settings of an edited recipe: those that a model has for itself stay its own.
+  takeOver(settings, model) {
+    const { choice } = this,
+      owned = new Set(Object.values(choice.own).flatMap(Object.keys)),
+      changes = {};
+    const replace = (old, isMine, prefix) => {
+      const kept = Object.entries(old).filter(([name]) => !this.options.has(name)),
+        given = Object.entries(settings).filter(([name]) => isMine(name));
+      for (const name of Object.keys(old)) if (this.options.has(name)) changes[prefix + name] = null;
+      for (const [name, value] of given) changes[prefix + name] = value;
+      return Object.fromEntries([...kept, ...given]);
+    };
+    choice.settings = replace(choice.settings, (name) => !owned.has(name), "");
+    choice.own[model] = replace(choice.own[model] ?? {}, (name) => owned.has(name), `${model}:`);
+    setQuery(changes, { replace: true });
   }
 
   // --- Checking and starting ------------------------------------------------------------------
@@ -306,7 +328,7 @@ class Form {
       const body = { recipes: recipeBodies(this.choice, this.options) };
       const { runs } = await post("/runs", body, { signal: this.signal });
       document.dispatchEvent(new CustomEvent("runs-changed"));
-      navigate(path("run", runs.at(-1)));
+      navigate(path("run", runs[0]));
     } catch (problem) {
       if (isAborted(problem)) return;
       put(this.errorBox, problemBox(problem));

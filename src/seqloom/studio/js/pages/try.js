@@ -4,7 +4,8 @@ import { get, isAborted, post, problemBox } from "../api.js";
 import { currentRoute, path, setQuery } from "../route.js";
 import { shortcut } from "../keys.js";
 import { modelPicker, exampleChips } from "../cards/pickers.js";
-import { FORMS, outputTable, outputText } from "../cards/forms.js";
+import { FORMS, outputTable } from "../cards/forms.js";
+import { outputText } from "../shell/format.js";
 
 export const title = (route) => (route.id ? `Try ${route.id}` : "Try");
 
@@ -114,7 +115,7 @@ export async function show(main, route, signal) {
         foot(response),
       ),
     );
-    return outputText(first);
+    return (form.textOf ?? outputText)(first);
   }
   /** The footer of an output: time, JSON, and a link to Look inside. */
   function foot(response) {

@@ -151,7 +151,7 @@ function lossCaption(train, evaluations) {
   const valid = known(evaluations, "loss").at(-1);
   const parts = [
     logged.length &&
-      `the training loss is ${number(logged.at(-1).loss)} at step ${number(logged.at(-1).step)}, from ${number(logged[0].loss)} at the start`,
+      `the training loss is ${number(logged.at(-1).loss)} at step ${number(logged.at(-1).step)}, from ${number(logged[0].loss)} at step ${number(logged[0].step)}`,
     valid && `the validation loss is ${number(valid.loss)} at step ${number(valid.step)}`,
   ];
   return `${capital(parts.filter(Boolean).join("; "))}.`;
@@ -160,7 +160,7 @@ function lossCaption(train, evaluations) {
 function metricCaption(evaluations, name, title) {
   const best = evaluations.findLast((event) => event.best);
   return best
-    ? `Validation ${title}: ${number(evaluations.at(-1)[name])} now; best ${number(best[name])} at step ${number(best.step)}.`
+    ? `${title} on validation examples: ${number(evaluations.at(-1)[name])} at step ${number(evaluations.at(-1).step)}; best ${number(best[name])} at step ${number(best.step)}.`
     : "No evaluation yet.";
 }
 
@@ -173,9 +173,10 @@ function rateCaption(train) {
 }
 
 function gradientCaption(train) {
-  const logged = known(train, "gradient");
+  const logged = known(train, "gradient"),
+    others = train.filter((event) => event.gradient === null).length;
   const healthy = logged.filter((event) => event.gradient >= 0.01 && event.gradient <= 10).length;
-  return `${healthy === logged.length ? "All" : `${healthy} of ${logged.length}`} gradient norms are in the healthy range from 0.01 to 10; the last is ${number(logged.at(-1)?.gradient)}.`;
+  return `${healthy === logged.length ? "All" : `${healthy} of ${logged.length}`} ${others ? "finite " : ""}gradient norms are in the healthy range from 0.01 to 10; the last is ${number(logged.at(-1)?.gradient)}${others ? `; ${others} are not finite` : ""}.`;
 }
 
 function speedCaption(train) {

@@ -3,6 +3,7 @@
 import { count, number, percent } from "../shell/format.js";
 
 const EXPLODING = 100,
+  CALM = 10,
   VANISHING = 1e-5,
   RECENT = 50;
 const message = (level, text) => [{ level, text }];
@@ -29,12 +30,15 @@ export function diagnostics(history, training = {}, metric = {}) {
 
 function validation(history, training, metric) {
   const { best, evaluations, end } = history;
-  if (!best) return end ? [] : message("note", "No evaluation yet.");
+  if (!best) return end ? [] : message("note", evaluations.length ? "No evaluation is the best." : "No evaluation yet.");
+  if (metric.name && !Number.isFinite(best[metric.name]))
+    return message("note", `The ${metric.title ?? metric.name} of step ${number(best.step)} is not a number.`);
+  if (!metric.name)
+    return message("note", "There are no validation examples: nothing tells which weights are the best.");
   const since = evaluations.length - 1 - evaluations.indexOf(best);
-  const value = Number.isFinite(best[metric.name])
-    ? ` (${metric.title ?? metric.name} ${number(best[metric.name])})`
-    : "";
-  if (!since) return message("good", `The last evaluation, at step ${number(best.step)}, is the best so far${value}.`);
+  const value = ` (${metric.title ?? metric.name} ${number(best[metric.name])})`;
+  if (!since)
+    return message(hasDiverged(history) ? "note" : "good", `The last evaluation, at step ${number(best.step)}, is the best so far${value}.`);
   const ago = count(evaluations.at(-1).step - best.step, "step");
   return message(
     since > 2 ? "warning" : "note",
@@ -60,12 +64,16 @@ function overfitting(history) {
   if (!isLasting || !(train.at(-1)?.loss < before?.loss)) return [];
   return message(
     "warning",
-    `Since step ${number(lowest.step)} the validation loss rises (${number(lowest.loss)} to ${number(last.loss)}) while the training loss falls: overfitting. More dropout or more data may help.`,
+    `Since step ${number(lowest.step)} the validation loss has risen (${number(lowest.loss)} to ${number(last.loss)}) while the training loss has fallen (${number(before.loss)} to ${number(train.at(-1).loss)}): overfitting. More dropout or more data may help.`,
   );
 }
 
+const hasDiverged = ({ end }) => end?.reason === "diverged";
+
+// Only finite norms can be spoken of; where training diverged, or a norm was not finite, none is called stable.
 function gradients(history, { max_grad_norm: clip }) {
-  const train = history.of("train").filter((event) => Number.isFinite(event.gradient));
+  const all = history.of("train").filter((event) => event.gradient !== undefined),
+    train = all.filter((event) => Number.isFinite(event.gradient));
   if (!train.length) return [];
   const recent = train.slice(-RECENT);
   const largest = train.reduce((a, b) => (b.gradient > a.gradient ? b : a));
@@ -74,6 +82,11 @@ function gradients(history, { max_grad_norm: clip }) {
     return message(
       clip ? "warning" : "problem",
       `Exploding gradients: ${where}, ${clip ? `clipped to ${number(clip)}` : "and gradient clipping is off (training.max_grad_norm = 0)"}.`,
+    );
+  if (hasDiverged(history) || train.length < all.length)
+    return message(
+      "warning",
+      `${hasDiverged(history) ? "Training diverged" : `${count(all.length - train.length, "gradient norm")} not finite`}; the largest finite gradient norm was ${number(largest.gradient)} at step ${number(largest.step)}.`,
     );
   if (recent.every((event) => event.gradient < VANISHING))
     return message(
@@ -89,5 +102,6 @@ function gradients(history, { max_grad_norm: clip }) {
   const clipping = clip
     ? `${cut ? `${percent(cut)} of the last gradients were` : "none of the last gradients was"} clipped to ${number(clip)}`
     : "gradient clipping is off";
+  if (largest.gradient > CALM) return message("note", `The largest gradient: ${where}; ${clipping}.`);
   return message("good", `Gradient norms are stable: the largest is ${where}; ${clipping}.`);
 }

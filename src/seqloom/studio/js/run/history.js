@@ -57,7 +57,7 @@ export class TrainingHistory {
   /** Progress, speed in tokens per second, and remaining seconds, from the last training events. */
   get pace() {
     const recent = this.of("train").slice(-12);
-    if (!recent.length) return { progress: this.end ? 1 : null };
+    if (!recent.length) return { progress: null };
     const [first, last] = [recent[0], recent.at(-1)];
     const gained = last.progress - first.progress;
     const passed = last.seconds - first.seconds;

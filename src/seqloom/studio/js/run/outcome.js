@@ -101,9 +101,10 @@ const waiting = () => h(".notice", h("p", h("strong", "Queued: "), "it starts wh
 
 function bestText(run, history) {
   const step = history.best?.step ?? run.best_step;
-  return step == null
-    ? "There was no evaluation."
-    : `Best at step ${number(step)}: ${run.metric_title ?? run.metric ?? "score"} ${run.best_shown ?? number(history.best?.[run.metric])}.`;
+  if (step == null)
+    return history.evaluations.length ? "No evaluation is the best." : "There was no evaluation.";
+  if (!run.metric) return `The weights of step ${number(step)} are kept: there were no validation examples.`;
+  return `Best at step ${number(step)}: ${run.metric_title ?? run.metric} ${run.best_shown ?? number(history.best?.[run.metric])}.`;
 }
 
 function testText(test) {

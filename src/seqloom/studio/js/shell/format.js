@@ -48,5 +48,12 @@ export function bytes(value) {
 /** 0.431 → "43 %". */
 export const percent = (fraction) => (fraction == null ? "–" : `${Math.round(100 * fraction)} %`);
 
+/** An output as one line of text; of a sequence of [token, label] the labels, or both. */
+export function outputText(output, withTokens = false) {
+  const value = output?.output ?? output?.text ?? output?.caption ?? output?.view?.caption ?? "";
+  const part = (one) => (Array.isArray(one) ? (withTokens ? one.join("/") : one[1]) : one);
+  return Array.isArray(value) ? value.map(part).join(" ") : String(value);
+}
+
 /** "loss" → "Loss". */
 export const capital = (text = "") => text.charAt(0).toUpperCase() + text.slice(1);

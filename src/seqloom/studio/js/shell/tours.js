@@ -56,14 +56,8 @@ const STEPS = {
     },
     {
       on: "inside",
-      at: ".inside-form",
-      say: "Type a text, or take one from the test set, and press Look inside.",
-      until: () => hasQuery("text"),
-    },
-    {
-      on: "inside",
       at: "[role=listbox]",
-      say: "All figures share one cursor: click a token, or move with the keys ← and →.",
+      say: "The input is an example of the test set; type another one above. All figures share one cursor: click a token, or move with the keys ← and →.",
       until: () => hasQuery("at") || hasQuery("to"),
     },
     {

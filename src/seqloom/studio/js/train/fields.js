@@ -55,15 +55,18 @@ export function commonOptions(options, learns) {
   return COMMON.filter((name) => options.has(name) && !(isClosedForm && GRADIENT_ONLY.includes(name))).slice(0, 6);
 }
 
-/** The field of an option. `changed(full, value)` is called on changes; null stands for the default. */
-export function field(option, value, models, changed) {
-  const id = `set-${option.full.replace(".", "-")}`;
+/**
+ * The field of an option, of all `models`, or of one alone. `changed(full, value, alone)` is called on changes; null
+ * stands for the default.
+ */
+export function field(option, value, models, changed, alone) {
+  const id = `set-${option.full.replace(".", "-")}${alone ? `-${alone}` : ""}`;
   const shown = String(value ?? option.default ?? "");
-  const only = option.models?.length < models.length && ` (${option.models.join(", ")} only)`;
+  const only = !alone && option.models?.length < models.length && ` (${option.models.join(", ")} only)`;
   const report = (raw) =>
-    changed(option.full, String(raw).trim() === String(option.default ?? "") ? null : asValue(raw, option.kind));
+    changed(option.full, String(raw).trim() === String(option.default ?? "") ? null : asValue(raw, option.kind), alone);
   const props = { id, "aria-describedby": `${id}-help ${id}-wrong`, dataset: { setting: option.full } };
-  const label = option.name.replaceAll("_", " ");
+  const label = `${option.name.replaceAll("_", " ")}${alone ? ` of ${alone}` : ""}`;
   const isTruth = option.kind === "truth";
   const control = isTruth
     ? h("input", {

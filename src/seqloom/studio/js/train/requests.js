@@ -3,11 +3,13 @@
 import { isAborted, post } from "../api.js";
 
 /** One recipe for each chosen model: request bodies for :check and for POST /runs. */
-export function recipeBodies({ task, data, models, settings }, options) {
+export function recipeBodies({ task, data, models, settings, own = {} }, options) {
   // An option of one model is not sent to models that do not have it.
-  const own = (model) =>
-    Object.entries(settings).filter(([name]) => options.get(name)?.models?.includes(model) ?? true);
-  return models.map((model) => ({ task, model, settings: Object.fromEntries(own(model)), ...(data && { data }) }));
+  const ofModel = (model) =>
+    Object.entries({ ...settings, ...own[model] }).filter(
+      ([name]) => options.get(name)?.models?.includes(model) ?? true,
+    );
+  return models.map((model) => ({ task, model, settings: Object.fromEntries(ofModel(model)), ...(data && { data }) }));
 }
 
 /** Validate all recipes: {results, problem}; stops at the first problem. */

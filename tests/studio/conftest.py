@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.workshop import Workshop, shared
 
-from .browsing import FLAGS, Server, Watch, Window, chromium
+from .browsing import FLAGS, Server, Watch, Window, chromium, ready
 from .prepared import PLANS, write
 
 
@@ -79,6 +79,20 @@ def window(browser: Browser) -> Iterator[Window]:
     opened = Window(browser)
     yield opened
     opened.close()
+
+
+@pytest.fixture(scope="module")
+def blank(studio: Server, window: Window) -> Iterator[Page]:
+    """A page that the tests of a module share, to call functions of its scripts and to draw on.
+
+    To open a page takes longer than such a test.
+    """
+    watching = Watch(window.context.new_page())
+    watching.page.goto(f"{studio.address}/api")
+    ready(watching.page)
+    yield watching.page
+    window.clear()
+    watching.check()
 
 
 @pytest.fixture

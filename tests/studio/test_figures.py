@@ -2,8 +2,6 @@
 
 import pytest
 
-from .browsing import ready
-
 MADE = """async ([rows, columns]) => {
   const { matrix } = await import("/static/js/figures/matrix.js");
   const names = (count) => Array.from({ length: count }, (_, i) => `w${i}`);
@@ -28,13 +26,6 @@ LINES = """async (count) => {
   const drawing = lines({ series, x: { label: "step" }, y: { label: "loss" } });
   document.getElementById("main").replaceChildren(figure({ id: "curve", title: "Loss", caption: "It falls.", drawing, table: () => linesTable(series, "step"), json: { view: "curve", series }, curl: "curl x", python: "print(1)" }));
 }"""
-
-
-@pytest.fixture
-def blank(studio, page):
-    page.goto(f"{studio.address}/api")
-    ready(page)
-    return page
 
 
 def test_forty_by_forty_is_svg_and_eighty_by_eighty_is_canvas(blank):

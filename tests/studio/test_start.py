@@ -14,7 +14,8 @@ def drop(page, name, content, kind="drop"):
     page.evaluate(DROP, [name, list(content), kind])
 
 
-def test_an_empty_start_offers_a_file_and_examples_for_every_task(serve, page):
+def test_an_empty_start_offers_a_file_and_examples_for_every_task(serve, page, watch):
+    watch.allow("404")  # of runs that are only said to begin
     studio = serve()
     page.goto(f"{studio.address}/")
     page.wait_for_selector(".example")
@@ -32,6 +33,29 @@ def test_an_empty_start_offers_a_file_and_examples_for_every_task(serve, page):
     drop(page, "words.tsv", b"a\tb\n", "dragenter")
     assert "over" in page.get_attribute("#drop", "class")
     shoot(page, "03-drop-hover")
+    page.goto(f"{studio.address}/models")
+    page.wait_for_selector("text=No model yet.")
+    check_first_of_a_batch(studio, page)
+
+
+def check_first_of_a_batch(studio, page):
+    """Train it leads to the run that begins, and asks for what Settings would."""
+    asked = []
+
+    def answer(route):
+        if route.request.method != "POST":
+            return route.fallback()
+        asked.append(route.request.post_data_json["recipes"])
+        return route.fulfill(status=201, json={"job": "j", "runs": ["first", "second"]})
+
+    page.route("**/api/v1/runs", answer)
+    for ways in (["Train it"], ["Settings", "Start training"]):
+        page.goto(f"{studio.address}/")
+        page.click(f"[data-example=copy] >> text={ways[0]}")
+        for way in ways[1:]:
+            page.click(f"button:text('{way}'):not([disabled])")
+        page.wait_for_url("**/run/first")
+    assert asked[0] and asked[1] == [{k: v for k, v in one.items() if v} for one in asked[0]]
 
 
 def test_runs_are_listed_newest_first_with_their_curves(studio, page):

@@ -11,8 +11,6 @@ from seqloom.metrics import METRICS
 from seqloom.views.draw.time_axis import short_times
 from seqloom.views.next_token import NextTokenView, SamplingDistribution
 
-from .browsing import ready
-
 CALL = """async ([file, name, calls]) => {
   const { [name]: called } = await import(`/static/js/${file}.js`);
   return calls.map((given) => called(...given));
@@ -33,13 +31,6 @@ DIFFERENCE = """async (cases) => {
     return { values, limit, colours: values.map((value) => signed(value / limit)) };
   });
 }"""
-
-
-@pytest.fixture
-def blank(studio, page):
-    page.goto(f"{studio.address}/api")
-    ready(page)
-    return page
 
 
 def called(page, file, name, calls):

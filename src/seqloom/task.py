@@ -154,10 +154,10 @@ class Task(ABC):
         examples = [self.example(row) for row in source.rows]
         self.prepare(examples)
         role = self.roles[0]
-        found = [
+        found = (
             [text for text, _ in self.tokens_with_known(example)[role]] for example in examples
-        ]
-        return [Side(role, self.input_unit, found, self.data_warnings(examples))]
+        )
+        return [Side.of(role, self.input_unit, found, self.data_warnings(examples))]
 
     def tokens_with_known(self, example: Any) -> dict[str, list[tuple[str, bool]]]:
         """An example as a model sees it: by role its symbols, each with whether it is known."""

@@ -176,3 +176,19 @@ def test_memory_does_not_grow_with_the_text(tmp_path: Path):
 
     held, on_the_disk = taken(1 << 40), taken(0)
     assert held - on_the_disk > 3 * train_file.stat().st_size
+
+
+@pytest.mark.parametrize("block_bytes", [1, 6, 1 << 19])
+@pytest.mark.parametrize("text", [*ODD, "é\r\nü\r\n\r\nx", "a\rb\rc", "x" * 50 + "\ny\n" * 9])
+def test_lines_read_in_blocks_are_those_read_one_by_one(tmp_path, monkeypatch, text, block_bytes):
+    monkeypatch.setattr(reading, "BLOCK_BYTES", block_bytes)
+    monkeypatch.setattr("seqloom.data.loading.lazy.BLOCK", 3)
+    (tmp_path / "a.txt").write_bytes(text.encode())
+    lines = lazy_lines(tmp_path / "a.txt", "utf-8")
+    one_by_one = [lines[number] for number in range(len(lines))]
+    assert [*lines] == one_by_one == read_lines(tmp_path / "a.txt", "utf-8")
+    assert [*lines[1:]] == one_by_one[1:] and [*lines[::-2]] == one_by_one[::-2]
+    assert [*lines.map(len)] == [*map(len, one_by_one)]
+    assert [*lines.map(len).replace(0, -1)] == [-1, *map(len, one_by_one[1:])]
+    some = np.random.default_rng(0).permutation(len(lines))
+    assert [*lines.select(some)] == [one_by_one[number] for number in some]

@@ -4,17 +4,18 @@ import codecs
 import re
 import shlex
 from collections import Counter
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from statistics import median
 from typing import Any
+
+import numpy as np
 
 from ..config import with_defaults
 from ..data.checks.series import facts, series_findings
 from ..data.checks.tags import scheme_findings
 from ..data.checks.text import CheckInput, Finding, Side, text_findings
-from ..data.formats import ParsedFile
+from ..data.formats import EXTENSIONS, ParsedFile
 from ..data.formats.base import format_lines, pluralize
 from ..data.formats.folders import splits_in
 from ..data.formats.music import is_midi
@@ -22,7 +23,7 @@ from ..data.formats.parallel_names import files_of
 from ..data.formats.series import read_series
 from ..data.options import Data
 from ..data.text.files import read_bytes, require_possible_name
-from ..data.text.reading import encoding_name, read_lines
+from ..data.text.reading import encoding_name, lazy_lines, read_lines
 from ..errors import SeqloomError
 from ..recipe import Recipe
 from ..task import Task
@@ -32,6 +33,7 @@ from .names import file_argument
 
 # Roles whose values come from a closed set.
 _LABELS = {"label", "tag"}
+GUESSED_LINES = 200_000  # from which the task is guessed
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,11 @@ def check(
     except SeqloomError as unreadable:
         report = CheckReport(path, task_name or "", "", findings=[_problem(unreadable, [])])
         return replace(report, next=_next(report, settings, unreadable, options))
-    task, why = (task_name, "as you say") if task_name else guess_task(path, read, settings)
+    task, why = (
+        (task_name, "as you say")
+        if task_name
+        else guess_task(path, [list(lines[:GUESSED_LINES]) for lines in read], settings)
+    )
     if TASKS[task].reads_series:
         return _series(CheckReport(given, task, why), path, settings, options)
     source, error = _read(path, task, settings, options)
@@ -104,10 +110,14 @@ def check(
     return replace(report, next=_next(report, settings, error, options))
 
 
-def _lines(path: Path, settings: Data) -> list[str]:
-    """The lines of a file; folders and MIDI files have none."""
+def _lines(path: Path, settings: Data) -> Sequence[str]:
+    """The lines of a file, of a large one on disk; folders and MIDI files have none."""
     if path.is_dir() or is_midi(path):
         return []
+    if EXTENSIONS.get(path.suffix.lower()) is None and settings.format in ("auto", "text"):
+        large = lazy_lines(path, settings.encoding)
+        if large is not None:
+            return large
     return read_lines(path, settings.encoding, unpack=True)
 
 
@@ -157,20 +167,25 @@ def _read(
 
 
 def _view(
-    source: ParsedFile, task: str, read: list[list[str]], settings: Data, options: Mapping[str, Any]
+    source: ParsedFile,
+    task: str,
+    read: Sequence[Sequence[str]],
+    settings: Data,
+    options: Mapping[str, Any],
 ) -> CheckInput:
     """The rows as token sequences, by role."""
     reader = fitting_task(task, source, options)
     rows = source.rows if TASKS[task].roles[-1] in _LABELS else ()
+    compared = () if task == "language" else source.rows  # running text may repeat itself
     labels = [(row.line, label) for row in rows for label in reader.labels_of(reader.example(row))]
     return CheckInput(
         task=task,
-        lines=[row.line for row in source.rows],
+        lines=np.fromiter((row.line for row in source.rows), np.int64, len(source.rows)),
         sides=reader.sides(source),
-        keys=[_frozen(row.fields[0]) for row in source.rows],
-        answers=[_frozen(row.fields[-1]) for row in source.rows],
+        keys=[_frozen(row.fields[0]) for row in compared],
+        answers=[_frozen(row.fields[-1]) for row in compared],
         labels=labels,
-        raw=[pair for lines in read for pair in enumerate(lines, 1)],
+        raw=read,
         max_length=settings.max_length,
         continuous=options.get("layout") == "stream",
     )
@@ -214,16 +229,15 @@ def _report(source: ParsedFile, task: str, why: str, view: CheckInput) -> CheckR
 
 def _statistics(view: CheckInput, side: Side) -> SequenceStatistics:
     """Length and vocabulary statistics of one role."""
-    lengths = [len(sequence) for sequence in side.sequences]
-    longest = max(lengths)
+    longest = int(side.lengths.argmax())
     return SequenceStatistics(
         role=side.role,
         unit=side.unit,
-        median=float(median(lengths)),
-        longest=longest,
-        longest_line=view.lines[lengths.index(longest)],
-        kinds=len({token for sequence in side.sequences for token in sequence}),
-        total=sum(lengths),
+        median=float(np.median(side.lengths)),
+        longest=int(side.lengths[longest]),
+        longest_line=int(view.lines[longest]),
+        kinds=len(side.counts),
+        total=int(side.lengths.sum()),
     )
 
 

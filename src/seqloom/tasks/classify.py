@@ -109,8 +109,8 @@ class Classify(Task):
     def sides(self, source: ParsedFile) -> list[Side]:
         """Tokenized texts, with a warning where they are truncated."""
         examples = [self.example(row) for row in source.rows]
-        found = [example.symbols for example in examples]
-        return [Side("text", self.unit, found, self.data_warnings(examples))]
+        found = (example.symbols for example in examples)
+        return [Side.of("text", self.unit, found, self.data_warnings(examples))]
 
     def example(self, row: Row | Sentence) -> Labelled:
         text, label = (str(field) for field in row.fields)

@@ -75,12 +75,10 @@ class Language(Task):
 
     def sides(self, source: ParsedFile) -> list[Side]:
         """Lines without their ends, with warnings of the tokenizer."""
-        texts = [str(row.fields[0]) for row in source.rows]
-        self.prepare([Text(text) for text in texts])
+        self.prepare(lazy_map(self.example, source.rows))
         symbols = self.vocabulary
-        return [
-            Side("text", symbols.unit, [symbols.tokenize(text) for text in texts], symbols.notes)
-        ]
+        lengths, counts = symbols.count(str(row.fields[0]) for row in source.rows)
+        return [Side("text", symbols.unit, lengths, counts, symbols.notes)]
 
     def example(self, row: Row | Sentence) -> Text:
         return Text(str(row.fields[0]), row.line)

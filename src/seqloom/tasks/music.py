@@ -108,7 +108,7 @@ class Music(Task):
         found = self._parts(path, data)
         order = sorted(found, key=lambda part: (part != "train", part != "valid"))
         rows = [row for part in order for row in found[part].rows]
-        whole = [replace(row, line=number) for number, row in enumerate(rows, start=1)]
+        whole = [Row(n, (str(row.fields[0]),)) for n, row in enumerate(rows, start=1)]
         bad = [one for part in order for one in found[part].bad]
         return replace(found[order[0]], rows=whole, bad=bad)
 
@@ -128,8 +128,8 @@ class Music(Task):
 
     def sides(self, source: ParsedFile) -> list[Side]:
         """The frames as they stand there: nothing is learned of them."""
-        frames = [str(row.fields[0]).split() for row in source.rows]
-        return [Side("piece", self.input_unit, frames)]
+        frames = (str(row.fields[0]).split() for row in source.rows)
+        return [Side.of("piece", self.input_unit, frames)]
 
     def example(self, row: Row | Sentence) -> Piece:
         return Piece(parse_frames(str(row.fields[0])), row.line)

@@ -109,7 +109,7 @@ class Tag(Task):
 
     def sides(self, source: ParsedFile) -> list[Side]:
         """The words; checks of the tags are reported apart."""
-        return [Side("word", self.input_unit, [list(row.fields[0]) for row in source.rows])]
+        return [Side.of("word", self.input_unit, (list(row.fields[0]) for row in source.rows))]
 
     def example(self, row: Row | Sentence) -> Tagged:
         words, *features, tags = (list(field) for field in row.fields)

@@ -105,8 +105,8 @@ class Translate(Task):
         for place, (role, (symbols, writing)) in enumerate(zip(self.roles, ways, strict=True)):
             read = [writing.normalize(str(row.fields[place])) for row in source.rows]
             symbols.learn(read)
-            cut = [symbols.tokenize(text) for text in read]
-            found.append(Side(role, symbols.unit, cut, dict(symbols.notes)))
+            lengths, counts = symbols.count(read)
+            found.append(Side(role, symbols.unit, lengths, counts, dict(symbols.notes)))
         return found
 
     def tokens_with_known(self, example: Pair) -> dict[str, list[tuple[str, bool]]]:

@@ -1,11 +1,15 @@
 """Data checks of text files: duplicates, contradictory or rare labels, lengths, and so on."""
 
 import re
+from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import median
+from itertools import chain
 from typing import Literal
+
+import numpy as np
+from jaxtyping import Int
 
 from ..formats.base import format_lines, pluralize
 
@@ -13,7 +17,6 @@ Level = Literal["problem", "warning", "note"]
 RARE_LABEL = 5
 _NOTES = {"D061", "D147"}  # codes of tokenizer notes that are not warnings
 _CONTROL = re.compile(r"[\x01-\x08\x0b-\x1f\x7f-\x9f]")
-_TRAILING = re.compile(r"[ \t]$")
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Side:
-    """The token sequences of one side: the source, the target, or the only one.
+    """The lengths and the tokens of one side: the source, the target, or the only one.
 
     `unit` is the kind of token in the plural, such as words. `notes` are what the tokenizer noted
     when it was fitted: a sentence for each code.
@@ -36,26 +39,46 @@ class Side:
 
     role: str
     unit: str
-    sequences: list[list[str]]
+    lengths: Int[np.ndarray, " sequences"]
+    counts: Mapping[str, int]
     notes: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        role: str,
+        unit: str,
+        sequences: Iterable[Sequence[str]],
+        notes: Mapping[str, str] | None = None,
+    ) -> "Side":
+        """A side of token sequences, of which each is looked at once and not kept."""
+        lengths = array("q")
+
+        def measured() -> Iterator[Sequence[str]]:
+            for sequence in sequences:
+                lengths.append(len(sequence))
+                yield sequence
+
+        counts = Counter(chain.from_iterable(measured()))
+        return cls(role, unit, np.array(lengths, dtype=np.int64), counts, notes or {})
 
 
 @dataclass(frozen=True)
 class CheckInput:
     """The input of the data checks: the examples of a file in order, each with its line.
 
-    `keys` are the inputs and `answers` the outputs of the examples; `labels` is empty unless
-    outputs are labels. `raw` are the lines of the file, or files, with their numbers. The lines of
-    a continuous text may have any length.
+    `keys` are the inputs and `answers` the outputs of the examples, which running text has not;
+    `labels` is empty unless outputs are labels. `raw` are the lines of each file. The lines of a
+    continuous text may have any length.
     """
 
     task: str
-    lines: list[int]
+    lines: Int[np.ndarray, " examples"]
     sides: list[Side]
     keys: list[Hashable]
     answers: list[Hashable]
     labels: list[tuple[int, str]]
-    raw: list[tuple[int, str]]
+    raw: Sequence[Sequence[str]]
     max_length: int = 0
     continuous: bool = False
 
@@ -72,7 +95,7 @@ def _duplicates(view: CheckInput) -> Iterator[Finding]:
     pairs = zip(view.keys, view.answers, strict=True)
     seen: set[Hashable] = set()
     lines = []
-    for line, pair in zip(view.lines, pairs, strict=True):
+    for line, pair in zip(view.lines.tolist(), pairs, strict=True):
         if pair in seen:
             lines.append(line)
         seen.add(pair)
@@ -87,7 +110,8 @@ def _contradictions(view: CheckInput) -> Iterator[Finding]:
     answers: dict[Hashable, set[Hashable]] = defaultdict(set)
     for key, answer in zip(view.keys, view.answers, strict=True):
         answers[key].add(answer)
-    lines = [line for line, key in zip(view.lines, view.keys, strict=True) if len(answers[key]) > 1]
+    ordered = zip(view.lines.tolist(), view.keys, strict=True)
+    lines = [line for line, key in ordered if len(answers[key]) > 1]
     if not lines:
         return
     name = "sentence" if view.task == "tag" else view.sides[0].role
@@ -142,8 +166,7 @@ def _single_tokens(view: CheckInput) -> Iterator[Finding]:
     if view.task != "language" or view.continuous:
         return
     side = view.sides[0]
-    together = zip(view.lines, side.sequences, strict=True)
-    lines = [line for line, sequence in together if len(sequence) == 1]
+    lines = view.lines[side.lengths == 1].tolist()
     if lines:
         text = (
             f"{_rows(view, len(lines))} {_verb(lines, 'has', 'have')} one {side.unit[:-1]}: "
@@ -168,7 +191,7 @@ def _lengths(view: CheckInput) -> Iterator[Finding]:
             )
             yield Finding("warning", "D041", _at(text, lines), lines)
             continue
-        typical = median(len(sequence) for sequence in side.sequences)
+        typical = float(np.median(side.lengths))
         lines = _longer(view, side, max(100.0, 10.0 * typical))
         if lines:
             text = (
@@ -179,7 +202,14 @@ def _lengths(view: CheckInput) -> Iterator[Finding]:
 
 
 def _trailing(view: CheckInput) -> Iterator[Finding]:
-    lines = sorted({n for n, line in view.raw if _TRAILING.search(line) and line.strip()})
+    lines = sorted(
+        {
+            number
+            for lines in view.raw
+            for number, line in enumerate(lines, 1)
+            if line.endswith((" ", "\t")) and not line.isspace()
+        }
+    )
     if lines:
         text = (
             f"{pluralize(len(lines), 'line')} {_verb(lines, 'ends', 'end')} with a space or a tab"
@@ -188,7 +218,12 @@ def _trailing(view: CheckInput) -> Iterator[Finding]:
 
 
 def _controls(view: CheckInput) -> Iterator[Finding]:
-    marks = {number: found for number, line in view.raw if (found := _CONTROL.findall(line))}
+    marks = {
+        number: _CONTROL.findall(line)
+        for lines in view.raw
+        for number, line in enumerate(lines, 1)
+        if not line.isprintable() and _CONTROL.search(line)
+    }
     if lines := sorted(marks):
         found = sorted({mark for some in marks.values() for mark in some})
         names = ", ".join(f"U+{ord(mark):04X}" for mark in found[:5])
@@ -199,7 +234,7 @@ def _controls(view: CheckInput) -> Iterator[Finding]:
 
 def _rare_tokens(view: CheckInput) -> Iterator[Finding]:
     for side in view.sides:
-        counts = Counter(token for sequence in side.sequences for token in sequence)
+        counts = side.counts
         once = sum(number == 1 for number in counts.values())
         # In running text about half of the words occur once; far more is a sign of noise.
         if len(counts) >= 100 and 3 * once > 2 * len(counts):
@@ -233,8 +268,8 @@ def _lines_of(view: CheckInput, labels: set[str]) -> list[int]:
 
 def _longer(view: CheckInput, side: Side, bound: float) -> list[int]:
     """The lines of the examples that have more tokens."""
-    together = zip(view.lines, side.sequences, strict=True)
-    return [line for line, sequence in together if len(sequence) > bound]
+    longer: list[int] = view.lines[side.lengths > bound].tolist()
+    return longer
 
 
 def _rows(view: CheckInput, number: int) -> str:

@@ -13,8 +13,7 @@ from ..text.reading import encoding_name
 Item = TypeVar("Item")
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):  # a file has millions of them, and a tuple is made quickly
     """One example of a table: a field for each role, and the line where it starts."""
 
     line: int

@@ -74,10 +74,13 @@ def columns_by_name(
     return tuple(index for index in found.values() if index is not None)
 
 
+MAX_LABELS = 50  # different ones that are taken for labels
+
+
 def looks_like_labels(values: Sequence[str]) -> bool:
     """Whether values repeat as labels do: at most 50 different ones, each twice on average."""
     kinds = len(set(values))
-    return kinds <= 50 and 2 * kinds <= len(values)
+    return kinds <= MAX_LABELS and 2 * kinds <= len(values)
 
 
 def _find(name: str, header: list[str]) -> int | None:

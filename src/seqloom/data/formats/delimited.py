@@ -7,6 +7,7 @@ concatenated to one field: text=title+body.
 
 import re
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from ...errors import DataError
 from .base import BadLine, FieldRules, ParseResult, ReadRequest, Row, pluralize
@@ -20,8 +21,7 @@ _QUOTED = re.compile(rf"{_FIELD}(?:\t{_FIELD})+")
 DELIMITER_NAMES = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar", " ": "space"}
 
 
-@dataclass(frozen=True)
-class RawRecord:
+class RawRecord(NamedTuple):
     """The fields of one record, the line where it starts, and the text of that line."""
 
     line: int

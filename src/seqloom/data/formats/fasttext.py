@@ -4,9 +4,10 @@ Labels may have fastText's prefix, __label__NAME; then a line may have several l
 """
 
 import re
+from collections.abc import Iterable
 
 from .base import LIST_SEPARATOR, BadLine, ParseResult, ReadRequest, Row
-from .columns_roles import looks_like_labels
+from .columns_roles import MAX_LABELS, looks_like_labels
 
 LABEL_PREFIX = "__label__"
 # Only spaces and tabs separate a label from its text, which may start with other whitespace.
@@ -37,28 +38,35 @@ def read(lines: list[str], request: ReadRequest) -> ParseResult[Row]:
 
 def looks_like_fasttext(lines: list[str]) -> bool:
     """Whether lines start with labels: words that repeat as labels do, before texts that do not."""
-    written = [line for line in lines if line.strip()]
-    if _is_prefixed(written):
+    if _is_prefixed(lines):
         return True
-    pairs = [_split(line, _is_tabbed(written)) for line in written]
-    labels, texts = [label for label, _ in pairs], [text for _, text in pairs if text]
-    return looks_like_labels(labels) and len(set(texts)) > len(set(labels)) and bool(texts)
+    labels, texts, is_tabbed = list[str](), set[str](), _is_tabbed(lines)
+    kinds: set[str] = set()
+    for line in lines:
+        if not line.strip():
+            continue
+        label, text = _split(line, is_tabbed)
+        kinds.add(label)
+        if len(kinds) > MAX_LABELS:  # most texts end here, after a few lines
+            return False
+        labels.append(label)
+        texts.add(text)
+    return looks_like_labels(labels) and len(texts - {""}) > len(kinds)
 
 
 def is_unambiguous(lines: list[str]) -> bool:
     """Whether the first words cannot be part of the texts: numbers, or prefixed labels."""
-    written = [line for line in lines if line.strip()]
-    return _is_prefixed(written) or all(line.split(maxsplit=1)[0].isdigit() for line in written)
+    words = (line.split(maxsplit=1)[0] for line in lines if line.strip())
+    return _is_prefixed(lines) or all(word.isdigit() for word in words)
 
 
-def _is_prefixed(lines: list[str]) -> bool:
-    written = [line for line in lines if line.strip()]
-    return 2 * sum(line.lstrip().startswith(LABEL_PREFIX) for line in written) > len(written)
+def _is_prefixed(lines: Iterable[str]) -> bool:
+    are_prefixed = [line.lstrip().startswith(LABEL_PREFIX) for line in lines if line.strip()]
+    return 2 * sum(are_prefixed) > len(are_prefixed)
 
 
-def _is_tabbed(lines: list[str]) -> bool:
-    written = [line for line in lines if line.strip()]
-    return all("\t" in line.strip() for line in written)
+def _is_tabbed(lines: Iterable[str]) -> bool:
+    return all("\t" in line.strip() for line in lines if line.strip())
 
 
 def _prefixed(line: str) -> tuple[str, str]:

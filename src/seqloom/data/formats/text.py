@@ -22,6 +22,11 @@ def read(lines: list[str], request: ReadRequest) -> ParseResult[Row]:
 def lazy_rows(lines: LazySequence[str], path: Path, encoding: str, keep_blank: bool) -> ParsedFile:
     """The same for lines that stay on disk."""
     is_kept = np.fromiter((keep_blank or bool(line.strip()) for line in lines), bool, len(lines))
-    rows = LazySequence(lambda i: Row(i + 1, (lines[i],)), np.flatnonzero(is_kept))
+    rows = LazySequence(
+        lambda i: Row(i + 1, (lines[i],)),
+        np.flatnonzero(is_kept),
+        # zip of one sequence makes the fields: a tuple of one line
+        make_block=lambda block: map(Row, (block + 1).tolist(), zip(lines.select(block))),  # noqa: B905
+    )
     blank = (np.flatnonzero(~is_kept) + 1).tolist()
     return ParsedFile(path, "text", encoding, None, rows, blank, [])

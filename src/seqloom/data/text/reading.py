@@ -8,8 +8,9 @@ import io
 import os
 import re
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from encodings.aliases import aliases
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ from ..loading.lazy import LazySequence
 from .files import GZIP, open_bytes, read_bytes, unpacked
 
 CHUNK_BYTES = 1 << 22  # that are read at once
+BLOCK_BYTES = 1 << 19  # of lines that are read at once
 LINE_FEED, CARRIAGE_RETURN = 10, 13
 # Encodings in which a line feed is one byte, and that byte nothing else: lines are split as bytes.
 BYTE_NEWLINE_ENCODINGS = {"utf-8", "utf-8-sig", "ascii", "iso8859-1", "cp1252"}
@@ -39,7 +41,21 @@ class IndexedLines:
 
     def lines(self) -> LazySequence[str]:
         """The lines without line ends, each read on access."""
-        return LazySequence(self.line, np.arange(len(self.ends) - 1))
+        return LazySequence(self.line, np.arange(len(self.ends) - 1), make_block=self.block)
+
+    def block(self, numbers: Int[np.ndarray, " lines"]) -> Iterable[str]:
+        """The lines with these numbers; those that lie side by side are read at once."""
+        if len(numbers) <= 1 or (np.diff(numbers) != 1).any():
+            return map(self.line, numbers.tolist())
+        start, end = int(self.ends[numbers[0]]) + 1, int(self.ends[numbers[-1] + 1])
+        if end - start > BLOCK_BYTES:
+            middle = len(numbers) // 2
+            return chain.from_iterable(map(self.block, (numbers[:middle], numbers[middle:])))
+        read = os.pread(self._file, end - start, start)
+        if len(read) < end - start:  # a single line says where
+            return map(self.line, numbers.tolist())
+        lines = read.decode(self.encoding, "replace").split(chr(self._line_end))
+        return (line.removesuffix("\r") for line in lines) if b"\r" in read else lines
 
     def line(self, number: int) -> str:
         """The line with this number, from 0."""
@@ -106,7 +122,7 @@ _NOT_TEXT = {
     b"\xfd7zXZ\x00": "an xz archive: unpack it first, with  unxz",
     b"%PDF-": "a PDF document: export its text first",
 }
-LARGE_FILE = 1 << 28  # bytes; larger texts are not loaded into memory
+LARGE_FILE = 1 << 24  # bytes; larger texts are not loaded into memory
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 

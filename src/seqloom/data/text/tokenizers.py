@@ -7,8 +7,11 @@ Every tokenizer keeps the same promises, so that a task need not know which one 
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -20,6 +23,7 @@ from ...signature import BEGIN, END, PAD, UNKNOWN, Tokens
 from .vocabulary import SPECIAL_TOKENS, Unit, Vocabulary, detokenize, tokenize
 
 ENOUGH_TEXTS = 20  # from which on it is worth saying that texts rarely have blanks
+PIECE = 1 << 18  # characters that are counted at once
 NUM_SPECIAL = len(SPECIAL_TOKENS)  # the ids before that of the first token of texts
 
 
@@ -104,6 +108,19 @@ class Tokenizer(ABC):
         """The tokens of a text as they are shown to people, with unknown ones."""
         return self.tokenize(text)
 
+    def count(self, texts: Iterable[str]) -> tuple[Int[np.ndarray, " texts"], Counter[str]]:
+        """The number of tokens of each text, and how often each token occurs in all of them."""
+        lengths = array("q")
+
+        def measured() -> Iterator[list[str]]:
+            for text in texts:
+                tokens = self.tokenize(text)
+                lengths.append(len(tokens))
+                yield tokens
+
+        counts = Counter(chain.from_iterable(measured()))
+        return np.array(lengths, dtype=np.int64), counts
+
     @property
     def space(self) -> Tokens:
         """The space of the token ids: the vocabulary size."""
@@ -152,8 +169,8 @@ class _VocabularyTokenizer(Tokenizer):
         self.tokens = self._vocabulary.tokens
 
     def _learn(self, texts: Sequence[str]) -> None:
-        parts = (self._parts(text) for text in texts)
-        self._vocabulary.learn(parts, self.options.min_frequency, self.options.max_size)
+        counts, options = self.count(texts)[1], self.options
+        self._vocabulary.learn_counts(counts, options.min_frequency, options.max_size)
         self.restore(self._vocabulary.state())
 
 
@@ -200,6 +217,30 @@ class CharacterTokenizer(_VocabularyTokenizer):
 
     def length(self, text: str) -> int:
         return len(text)
+
+    def count(self, texts: Iterable[str]) -> tuple[Int[np.ndarray, " texts"], Counter[str]]:
+        lengths, counts = array("q"), Counter[str]()
+        for piece in _pieces(texts, lengths.append):
+            # Code points are counted by NumPy: a string for each character would take far longer.
+            points = piece.encode("utf-32-le", "surrogatepass")
+            found = np.bincount(np.frombuffer(points, dtype=np.uint32))
+            seen = np.flatnonzero(found)
+            counts.update(dict(zip(map(chr, seen.tolist()), found[seen].tolist(), strict=True)))
+        return np.array(lengths, dtype=np.int64), counts
+
+
+def _pieces(texts: Iterable[str], note_length: Callable[[int], None]) -> Iterator[str]:
+    """All texts one after another, in pieces of a bounded length; their lengths are noted."""
+    held, size = list[str](), 0
+    for text in texts:
+        note_length(len(text))
+        held.append(text)
+        size += len(text)
+        if size >= PIECE:
+            whole = "".join(held)
+            yield from (whole[start : start + PIECE] for start in range(0, size, PIECE))
+            held, size = [], 0
+    yield "".join(held)
 
 
 class ByteTokenizer(Tokenizer):

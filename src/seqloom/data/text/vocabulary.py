@@ -1,7 +1,7 @@
 """Vocabularies of tokens, and label sets: from texts to ids and back."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, repeat
 from typing import Literal
 
@@ -24,9 +24,15 @@ class Vocabulary:
         self, sequences: Iterable[Iterable[str]], min_frequency: int = 1, max_size: int = 0
     ) -> None:
         """Fit to token sequences; rare tokens are left out, and those beyond the maximum size."""
-        counts = Counter(chain.from_iterable(sequences))
+        self.learn_counts(Counter(chain.from_iterable(sequences)), min_frequency, max_size)
+
+    def learn_counts(
+        self, counts: Mapping[str, int], min_frequency: int = 1, max_size: int = 0
+    ) -> None:
+        """The same from the counts of the tokens."""
+        counts = dict(counts)
         for special in SPECIAL_TOKENS:
-            counts.pop(special, None)
+            counts.pop(special, 0)
         ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
         kept = [token for token, count in ordered if count >= min_frequency]
         self.restore([*SPECIAL_TOKENS, *kept[: max_size or None]])

@@ -3,11 +3,14 @@
 import re
 import tomllib
 
+import numpy as np
 import pytest
 
 import seqloom
+from seqloom.batch import Item
 from seqloom.cli.main import main
 from seqloom.config import options
+from seqloom.data.loading.batching import BucketLoader
 from seqloom.data.options import Data
 from seqloom.errors import ModelError
 from seqloom.model import EMTrained, StatisticsTrained
@@ -43,6 +46,17 @@ def kinds(recipe: Recipe) -> dict:
 
 def test_there_are_some():
     assert "pronounce" in shipped()
+
+
+def test_the_steps_of_the_music_recipe_grow_with_the_length_of_the_pieces():
+    """Eight chorales of 60 frames are in a step, and two pieces of 240."""
+    training = Recipe.read(shipped()["jsb-gru"]).build_training()
+    sizes = []
+    for frames in (60, 240):
+        items = [Item(np.zeros((frames, 88)), np.zeros((frames, 88)))] * 48
+        loader = BucketLoader(items, training.batch_size, training.batch_tokens, training.seed)
+        sizes.append({len(loader.batch(which)) for which in loader.epoch(0)})
+    assert sizes == [{8}, {2}]
 
 
 def test_every_model_supports_a_task_or_says_why_not():

@@ -21,16 +21,18 @@ from ..model import Search
 from ..recipe import Recipe
 from ..runs.baseline import BaselineResult, compare_with_baseline
 from ..runs.card import best_evaluation, metrics_in, write_card
-from ..runs.names import run_argument
+from ..runs.names import RECIPE, run_argument
 from ..runs.record import Record, read_record
 from ..runs.run import Run
 from ..runs.splits import unknown_label_note, with_known_labels
 from ..runs.train import Callback, new_run_folder, resume, train_into
 from ..training.events import Event
+from ..training.learner import Learner
 from .loading import cut_note, impossible_note, no_interval, say_notes
 from .progress import TrainingProgress, progress_for
 from .suggestions import improve
 from .terminal import duration, mark, plural, say
+from .watchdog import Watchdog
 
 STOPPING = "Stopping after this step… (Ctrl-C again to quit now without saving)"
 SHOW_CURSOR = b"\033[?25h\n"
@@ -50,7 +52,10 @@ class SignalStop:
     ) -> None:
         self.signal: int | None = None
         self.step, self.saved = 0, 0
+        self.folder: Path | None = None  # the run that can be resumed
+        self.has_short_steps = True  # else SIGTERM does not wait for the end of one
         self._began = False
+        self._watchdog = Watchdog(self._must_heed, self._quit)
         self._announce, self._message, self._lost = announce, message, lost or self._lost_steps
 
     @property
@@ -61,6 +66,8 @@ class SignalStop:
     def should_stop(self) -> bool:
         """Whether a signal came; called after every training step, which counts the steps."""
         self.step += 1
+        if self.signal is not None:
+            self._watchdog.heed()
         return self.signal is not None
 
     def update(self, event: Event) -> None:
@@ -82,10 +89,15 @@ class SignalStop:
             if signal.getsignal(kind) is not signal.SIG_IGN  # as SIGHUP under nohup
         }
         try:
-            yield
+            with self._watchdog.watching():
+                yield
         finally:
             for kind, handler in before.items():
                 signal.signal(kind, handler)
+
+    def _must_heed(self, number: int) -> bool:
+        """Whether a first signal has to be heeded at once: little is lost, or nothing."""
+        return self._began and number == signal.SIGTERM and not self.has_short_steps
 
     def _heard(self, number: int, frame: FrameType | None) -> None:
         if not self._began:  # the data is still being read: nothing to save yet
@@ -97,9 +109,16 @@ class SignalStop:
             except RuntimeError:  # the signal interrupted a print: stderr cannot be entered again
                 _write(f"{self._message}\n".encode())
             return
+        self._quit(number)
+
+    def _quit(self, number: int) -> None:
+        """End the process, even in the middle of a save: files are replaced atomically."""
         _write(SHOW_CURSOR if sys.stderr.isatty() else b"")
         _write(f"{self._lost()}\n".encode())
-        os._exit(128 + number)  # even in the middle of a save: files are replaced atomically
+        if self.folder is not None and (self.folder / RECIPE).exists():
+            again = f"seqloom train --resume {run_argument(self.folder)}"
+            _write(f"Resume with:  {again}\n".encode())
+        os._exit(128 + number)
 
     def _lost_steps(self) -> str:
         lost = plural(max(0, self.step - self.saved), "step")
@@ -266,8 +285,18 @@ class Session:
     def _watched(self, folder: Path) -> Iterator[tuple[SignalStop, Callback]]:
         with contextlib.closing(progress_for(folder.name, quiet=self.quiet)) as progress:
             stop = SignalStop(progress.announce)
+            stop.folder = folder
+
+            def on_learner(learner: Learner) -> None:
+                stop.has_short_steps = learner.has_short_steps
+
             with stop.listening(), _advised(folder):
-                yield stop, Callback(lambda event: _update(event, stop, progress), stop.should_stop)
+                yield (
+                    stop,
+                    Callback(
+                        lambda event: _update(event, stop, progress), stop.should_stop, on_learner
+                    ),
+                )
 
 
 def training_failed(failed: Mapping[str, list[str]], command: str, folder: Path) -> TrainingError:

@@ -34,7 +34,7 @@ from ..training.checkpoints import (
 )
 from ..training.curriculum import CurriculumExamples, assign_levels
 from ..training.events import Event, EventLog, read_events
-from ..training.learner import Snapshot
+from ..training.learner import Learner, Snapshot
 from ..training.loop import Trainer, fit, make_learner
 from .card import write_card
 from .code import keep_code, run_recipe
@@ -60,10 +60,14 @@ from .splits import (
 
 @dataclass(frozen=True)
 class Callback:
-    """Callbacks of training: `on_event` for each event, `should_stop` after each step."""
+    """Callbacks of training: `on_event` for each event, `should_stop` after each step.
+
+    `on_learner` is called once, before the first step.
+    """
 
     on_event: Callable[[Event], None] = lambda event: None
     should_stop: Callable[[], bool] = lambda: False
+    on_learner: Callable[[Learner], None] = lambda learner: None
 
 
 def train(  # noqa: PLR0913 - keyword-only but for the first two
@@ -340,6 +344,7 @@ class _Training:
     def run(self) -> Run:
         """Train to the end or until stopped; the run with its best weights."""
         trainer = self.trainer
+        self.callback.on_learner(trainer.learner)
         delete_after(self.folder, trainer.standing.step)
         try:
             log = EventLog(self.folder / EVENTS)

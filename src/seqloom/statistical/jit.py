@@ -2,6 +2,7 @@
 
 A kernel is compiled when it is first called. The machine code is cached beside the source, so only
 the first use on a machine waits for it; where that takes more than a second, a message says so.
+While a kernel runs, other threads do too: kernels release the lock of the interpreter.
 """
 
 import sys
@@ -27,7 +28,7 @@ INTERNAL: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True
 
 def jit(function: Function) -> Function:
     """Compile a kernel; its sums may be reordered."""
-    made: Any = numba.njit(cache=True, fastmath=SUMS, error_model="numpy")(function)
+    made: Any = numba.njit(cache=True, nogil=True, fastmath=SUMS, error_model="numpy")(function)
     return cast(Function, made)
 
 
@@ -39,7 +40,7 @@ def jit_internal(function: Function) -> Function:
 
 def jit_maxima(function: Function) -> Function:
     """Compile a kernel that compares numbers, none of them NaN; sums keep their order."""
-    made: Any = numba.njit(cache=True, fastmath=MAXIMA, error_model="numpy")(function)
+    made: Any = numba.njit(cache=True, nogil=True, fastmath=MAXIMA, error_model="numpy")(function)
     return cast(Function, made)
 
 

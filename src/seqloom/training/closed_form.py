@@ -20,6 +20,7 @@ class ClosedForm(Learner):
     """
 
     can_diverge = False
+    has_short_steps = False
 
     def __init__(
         self, model: StatisticsTrained, items: Sequence[Item], *, continuous: bool = False

@@ -24,6 +24,7 @@ class EM(Learner):
     """
 
     can_diverge = False
+    has_short_steps = False  # one pass over long series may be one call of a kernel
 
     def __init__(
         self, model: EMTrained, items: Sequence[Item], settings: Training, *, continuous: bool

@@ -37,6 +37,7 @@ class Learner(ABC):
     """A training algorithm: gradient descent, EM, or closed form (sufficient statistics)."""
 
     can_diverge: ClassVar[bool] = True  # whether the loss can grow without bound
+    has_short_steps: ClassVar[bool] = True  # so that who wants to stop can wait for the end of one
 
     @property
     def at_target_level(self) -> bool:

@@ -6,10 +6,12 @@ and gives the exit code of the command: U usage 2, D data 3, M model 4, T traini
 documentation and the studio show. For a bug in the program itself a crash report is saved.
 """
 
+import errno
 import functools
 import os
 import platform
 import re
+import shutil
 import tempfile
 import tomllib
 import traceback
@@ -19,6 +21,7 @@ from difflib import get_close_matches
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
+from shlex import quote
 from typing import Any, ClassVar
 
 
@@ -161,6 +164,32 @@ class StudioError(SeqloomError):
     ) -> None:
         super().__init__(code, problem, place=place, notes=notes, help=help)
         self.status = status
+
+
+DISK_FULL = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
+
+
+def disk_full(path: Path, needed: int = 0, notes: Sequence[str] = ()) -> MachineError:
+    """The error for a full disk: the file, how much room is there, and what to do."""
+    folder = next((place for place in path.absolute().parents if place.is_dir()), Path("/"))
+    free = f"{shutil.disk_usage(folder).free / 1e6:,.2f} MB free in {folder}"
+    return MachineError(
+        "E301",
+        f"disk full while saving {path}",
+        notes=[f"{needed / 1e6:,.2f} MB needed, {free}" if needed else free, *notes],
+        help=["free some space there, or save to another disk"],
+    )
+
+
+def cannot_save(path: Path, error: OSError) -> MachineError:
+    """The error for a file that could not be written, other than one of a run."""
+    if error.errno in DISK_FULL:
+        return disk_full(path)
+    help = "save to a folder that exists and that you may write to"
+    if not path.parent.exists():
+        help = f"make the folder first:  mkdir -p {quote(str(path.parent))}"
+    reason = error.strerror or str(error)
+    return MachineError("E302", f"cannot write {str(path)!r}: {reason}", help=[help])
 
 
 def nearest(name: str, choices: Iterable[str]) -> str | None:

@@ -16,7 +16,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, TextIO
 
-from ..errors import MachineError, OldNamesWarning, SeqloomError, UsageError, nearest
+from ..errors import (
+    DISK_FULL,
+    MachineError,
+    OldNamesWarning,
+    SeqloomError,
+    UsageError,
+    disk_full,
+    nearest,
+)
 
 OLD_NAMES = Path(__file__).parents[1] / "old_names.toml"
 INTERRUPTED = 130
@@ -25,7 +33,7 @@ MAX_SHOWN = 200  # characters of a name in a message
 BY_MACHINE = {
     *(errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EISDIR),
     *(errno.EACCES, errno.EPERM, errno.EROFS),
-    *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EMFILE, errno.ENFILE),
+    *(errno.EIO, errno.EMFILE, errno.ENFILE),
 }
 
 
@@ -306,6 +314,8 @@ def _report_error(error: Exception, arguments: list[str]) -> int:
         return 0
     if isinstance(error, SeqloomError):
         return _print_error(error, arguments)
+    if isinstance(error, OSError) and error.errno in DISK_FULL:
+        return _print_error(_full(error), arguments)
     if isinstance(error, OSError) and error.filename is not None and error.errno in BY_MACHINE:
         return _print_error(_machine_error(error), arguments)
     if _is_out_of_memory(error):
@@ -388,6 +398,21 @@ def _print_bug(error: Exception, arguments: list[str]) -> int:
     if "--debug" in arguments:
         say(trace_of(error))
     return 1
+
+
+def _full(error: OSError) -> MachineError:
+    """The error for a full disk, where nothing else has told it: of a file, or of the output."""
+    if error.filename is not None:
+        return disk_full(Path(os.fsdecode(error.filename)))
+    try:
+        sys.stdout.flush()
+    except OSError:  # what is left in its buffer would fail again when Python ends
+        _close_stdout()
+    return MachineError(
+        "E301",
+        "disk full while writing the output",
+        help=["free some space, or write to another disk"],
+    )
 
 
 def _machine_error(error: OSError) -> MachineError:

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from ..errors import TrainingError
+from ..errors import MachineError, TrainingError
 from ..evaluation.evaluate import Evaluation, evaluate
 from ..metrics import METRICS, MetricValue
 from ..model import Search
@@ -328,12 +328,16 @@ def _update(event: Event, stop: SignalStop, progress: TrainingProgress) -> None:
 
 @contextlib.contextmanager
 def _advised(folder: Path) -> Iterator[None]:
-    """If training diverges, add the command that resumes with a smaller learning rate."""
+    """If training diverges or the disk is full, add the command that resumes."""
+    again = f"seqloom train --resume {run_argument(folder)}"
     try:
         yield
     except TrainingError as error:
         if error.code != "T130":
             raise
-        again = f"seqloom train --resume {run_argument(folder)}"
         helps = [f"{again} {settings}" for settings in error.help]
         raise TrainingError(error.code, error.problem, notes=error.notes, help=helps) from error
+    except MachineError as error:
+        if error.code == "E301" and (folder / RECIPE).exists():
+            raise error.with_help(f"{again}   goes on where it was saved") from error
+        raise

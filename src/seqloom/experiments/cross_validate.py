@@ -25,7 +25,7 @@ from ..task import Task
 from ..tasks import TASKS
 from ..training.checkpoints import locked, write_whole
 from ..training.events import read_events
-from .queue import QueueCallback, QueueOutcome, RunQueue, queue_folder
+from .queue import QueueCallback, QueueOutcome, RunQueue, queue_folder, whole_or_none
 from .results import CrossValidationResult
 
 PLAN, TABLE, RECIPES = "folds.json", "table.json", "recipes"
@@ -142,14 +142,15 @@ def prepare(recipe: Recipe, repetitions: Repetitions, name: str, runs: Path) -> 
             "a single run cannot be averaged: set folds or repeat",
             help=["--folds 5   or --repeat 5", "leave both out to train once"],
         )
-    for run, one in recipes.items():
-        write_whole(folder / RECIPES / f"{run}.toml", one.to_toml().encode())
     task_name, runs_of_plan = str(recipe.task["name"]), list(recipes)
     metric, counts = task.primary_metric, (repetitions.folds, repetitions.repeat)
     in_time = repetitions.in_time
     notes = _repeats_note(task, recipe, parts, in_time) if repetitions.folds else []
     plan = CrossValidationPlan(task_name, recipe.model_name, metric, *counts, runs_of_plan, notes)
-    write_whole(folder / PLAN, json.dumps(vars(plan), ensure_ascii=False).encode())
+    with whole_or_none(folder):
+        for run, one in recipes.items():
+            write_whole(folder / RECIPES / f"{run}.toml", one.to_toml().encode())
+        write_whole(folder / PLAN, json.dumps(vars(plan), ensure_ascii=False).encode())
     return folder
 
 

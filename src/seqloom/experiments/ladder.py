@@ -35,7 +35,7 @@ from ..runs.names import RUNS
 from ..runs.splits import read_parts
 from ..training.checkpoints import locked, write_whole
 from ..training.options import Training
-from .queue import QueueCallback, QueueOutcome, RunQueue, queue_folder
+from .queue import QueueCallback, QueueOutcome, RunQueue, queue_folder, whole_or_none
 from .results import LadderResult, read_result
 
 LADDERS = SHIPPED / "ladder"
@@ -223,9 +223,10 @@ def prepare(  # noqa: PLR0913, PLR0917 - the options of a ladder
     shares = {rung.name: rung.share for rung in found.rungs}
     plan = LadderPlan(task, first.primary_metric, budget, shares, notes)
     plan.against, plan.simple, plan.beside = found.against, found.baselines(), dict(found.beside)
-    for rung, recipe in recipes.items():
-        write_whole(folder / RECIPES / f"{rung}.toml", recipe.to_toml().encode())
-    _write_plan(folder, plan)
+    with whole_or_none(folder):
+        for rung, recipe in recipes.items():
+            write_whole(folder / RECIPES / f"{rung}.toml", recipe.to_toml().encode())
+        _write_plan(folder, plan)
     return folder
 
 

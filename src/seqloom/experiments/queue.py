@@ -6,17 +6,19 @@ RECIPES/NAME.log         the standard error of its process
 """
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
 from typing import Any
 
-from ..errors import UsageError
+from ..errors import SeqloomError, UsageError
 from ..runs.names import run_argument, run_name
 from ..runs.run import EVENTS
 from ..training.events import read_events
@@ -188,6 +190,16 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+
+
+@contextmanager
+def whole_or_none(folder: Path) -> Iterator[None]:
+    """What is written into a new folder within this block; on an error it is removed again."""
+    try:
+        yield
+    except SeqloomError:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
 
 
 def queue_folder(name: str, stem: str, runs: Path, *, word: str, resume: str) -> Path:

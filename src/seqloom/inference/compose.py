@@ -15,7 +15,7 @@ from ..cancellation import check_cancelled
 from ..data.music.midi import write_midi
 from ..data.music.piano_roll import MAX_FRAMES, Frame
 from ..decoding import GenerativeModel
-from ..errors import MachineError, UsageError
+from ..errors import UsageError, cannot_save
 from ..tasks.music import Music
 from ..views import PianoRollView
 
@@ -90,11 +90,7 @@ class Composition:
         try:
             path.write_bytes(content)
         except OSError as error:
-            raise MachineError(
-                "E302",
-                f"cannot write {str(path)!r}: {error.strerror or error}",
-                help=["save to a folder that exists and that you may write to"],
-            ) from error
+            raise cannot_save(path, error) from error
         return path
 
 

@@ -242,6 +242,9 @@ def new_run_folder(recipe: Recipe, name: str, runs: Path) -> Iterator[Path]:
                 if not (has_folder or (folder / RECIPE).exists()):
                     shutil.rmtree(folder, ignore_errors=True)
     finally:
+        if not has_folder:
+            with contextlib.suppress(OSError):  # it is not empty, or gone
+                folder.rmdir()
         if not has_runs:
             with contextlib.suppress(OSError):  # it is not empty
                 runs.rmdir()

@@ -1,7 +1,6 @@
 """Checkpoint files: atomic writes of safetensors, safe loading, and the lock of a run folder."""
 
 import contextlib
-import errno
 import fcntl
 import hashlib
 import json
@@ -16,7 +15,7 @@ import numpy as np
 import safetensors
 from safetensors.numpy import save
 
-from ..errors import MachineError, ModelError, TrainingError, UsageError
+from ..errors import DISK_FULL, MachineError, ModelError, TrainingError, UsageError, disk_full
 from .learner import Snapshot
 
 PICKLES = (b"\x80", b"PK\x03\x04")  # a pickle, and the zip of pickles that torch.save writes
@@ -122,9 +121,9 @@ def locked(folder: Path) -> Iterator[None]:
     except OSError as error:
         raise cannot_write(folder, error) from error
     with file:
-        file.truncate(0)
-        file.write(str(os.getpid()))
-        file.flush()
+        with contextlib.suppress(OSError):  # a full disk: the lock holds without a name in it
+            os.ftruncate(file.fileno(), 0)
+            os.write(file.fileno(), str(os.getpid()).encode())
         yield
 
 
@@ -163,15 +162,9 @@ def _is_same_file(file: IO[str], path: Path) -> bool:
 
 def cannot_write(path: Path, error: OSError, needed: int = 0) -> MachineError:
     """The error for a full disk or a folder without write permission."""
-    kept = "Files saved before are intact; the incomplete file was removed."
-    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        free = shutil.disk_usage(_existing(path)).free
-        return MachineError(
-            "E301",
-            f"disk full while saving {path}",
-            notes=[f"needed {needed / 1e6:.1f} MB, {free / 1e6:.1f} MB free", kept],
-            help=["free some space, then resume with  seqloom train --resume"],
-        )
+    if error.errno in DISK_FULL:
+        kept = "Files saved before are intact; the incomplete file was removed."
+        return disk_full(path, needed, [kept])
     return MachineError(
         "E320",
         f"cannot write to {path} ({error.strerror or error})",
@@ -212,7 +205,3 @@ def _digest(arrays: Mapping[str, np.ndarray], facts: Mapping[str, Any]) -> str:
         digest.update(f"{name} {array.dtype.str} {array.shape} ".encode())
         digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
     return digest.hexdigest()
-
-
-def _existing(path: Path) -> Path:
-    return next((place for place in (path, *path.parents) if place.exists()), Path())

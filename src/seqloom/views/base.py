@@ -12,7 +12,7 @@ from html import escape
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ..errors import MachineError, UsageError
+from ..errors import UsageError, cannot_save
 from .draw.colours import GRID, INK, MUTED, PAGE
 from .draw.svg import Picture
 from .draw.text import fold, to_ascii, visible
@@ -205,7 +205,7 @@ class View(ABC):
         try:
             self._write(path, suffix)
         except OSError as error:
-            raise _cannot_write(path, error) from error
+            raise cannot_save(path, error) from error
         return path
 
     def __str__(self) -> str:
@@ -254,14 +254,6 @@ def _row(cells: Sequence[str]) -> str:
 
 def _html(text: str) -> str:
     return escape(text.encode("utf-8", "replace").decode("utf-8"))
-
-
-def _cannot_write(path: Path, error: OSError) -> MachineError:
-    reason = error.strerror or str(error)
-    help = ["save to a folder that exists and that you may write to"]
-    if not path.parent.exists():
-        help = [f"make the folder first:  mkdir -p '{path.parent}'"]
-    return MachineError("E302", f"cannot write {str(path)!r}: {reason}", help=help)
 
 
 _SUFFIXES = (".svg", ".png", ".json", ".html")

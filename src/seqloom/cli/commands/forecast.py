@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from ...errors import MachineError
+from ...errors import cannot_save
 from ...inference.forecast import ForecastRequest, SeriesForecast, forecast_view
 from ...prediction import LEVELS
 from ...runs.record import to_json
@@ -171,9 +171,7 @@ def _write_csv(forecasts: Sequence[SeriesForecast], file: str) -> None:
     try:
         Path(file).write_text(text, encoding="utf-8", newline="")
     except OSError as error:
-        reason = error.strerror or str(error)
-        help = ["write to a folder that exists and that you may write to"]
-        raise MachineError("E302", f"cannot write {file!r}: {reason}", help=help) from error
+        raise cannot_save(Path(file), error) from error
 
 
 def _rows(forecasts: Iterable[SeriesForecast]) -> str:

@@ -18,7 +18,7 @@ import numpy as np
 from ...data.formats.base import InputFile
 from ...data.formats.parallel_names import files_of
 from ...decoding import SamplingDecoder
-from ...errors import MachineError, UsageError
+from ...errors import UsageError, cannot_save
 from ...evaluation.evaluate import ExamplePrediction
 from ...model import Search
 from ...prediction import SearchTree
@@ -187,8 +187,7 @@ class SearchTreeWriter:
             try:
                 self._file = self._open.enter_context(self._path.open("w", encoding="utf-8"))
             except OSError as error:
-                reason = error.strerror or str(error)
-                raise MachineError("E302", f"cannot write {str(self._path)!r}: {reason}") from error
+                raise cannot_save(self._path, error) from error
         return self
 
     def __exit__(self, *error: object) -> None:

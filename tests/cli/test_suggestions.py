@@ -11,6 +11,7 @@ import sys
 import pytest
 
 from seqloom.cli.main import COMMANDS, EXAMPLES, main
+from seqloom.runs.code import run_recipe
 from seqloom.tasks import TASKS
 
 from .. import suggestions
@@ -118,6 +119,17 @@ def test_after_check_and_segment(here):
     for file in ("my pairs.tsv", "labels.csv", "tags.conll", "text.txt", "series.csv"):
         run_all([f"{command} --dry-run" for command in suggested("check", file)])
     run_all(suggested("segment", "series.csv", "--states", "2", "--name", "states"))
+
+
+def test_the_examples_of_the_help_one_after_the_other(here):
+    """Spellings, as a newcomer has them: `seqloom --help` is typed from top to bottom."""
+    spelt = ["loom", "room", "boom", "loop", "pool", "tool", "look", "book", "moon", "root"]
+    pairs = [f"{end}{word}\t{' '.join(end + word).upper()}\n" for word in spelt for end in "abcdef"]
+    (here / "words.tsv").write_text("".join(pairs))
+    for command, _ in EXAMPLES[1:]:
+        settings = [*QUICK, *SMALL] if " train " in command else []
+        assert main([*shlex.split(command)[1:], *settings]) == 0, command
+    assert run_recipe(here / "runs" / "my-run").task["source_tokens"] == "characters"
 
 
 def test_after_mistakes(here):

@@ -98,6 +98,12 @@ def test_table_gives_way_to_a_narrow_terminal():
     assert table([], "l") == []
 
 
+def test_what_is_to_be_copied_is_not_cut():
+    rows = [["a-name-of-thirty-letters-or-more", "another-long-text-beside-it"]]
+    assert table(rows, "Ll", room=42)[0].startswith("a-name-of-thirty-letters-or-more  ")
+    assert len(table(rows, "Ll", room=44)[0]) <= 44
+
+
 def test_table_with_a_missing_cell_and_colour():
     assert table([[styled("x", "31"), "b"], ["yy"]]) == [f"{styled('x', '31')}   b", "yy"]
     assert table([["\033[31mx\rz", "b"]]) == ["␛[31mx␍z  b"], "escapes of the input are shown"

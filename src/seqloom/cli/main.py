@@ -145,7 +145,7 @@ GROUPS = {
 EXAMPLES = (
     ("seqloom demo", "learn to pronounce English in two minutes"),
     ("seqloom check words.tsv", "check your file"),
-    ("seqloom train translate words.tsv", "train a model on it"),
+    ("seqloom train translate words.tsv -n my-run", "train a model on it"),
     ('seqloom translate my-run "loom"', "run inference"),
     ('seqloom inspect my-run --text "loom"', "see the attention"),
 )

@@ -126,7 +126,8 @@ def table(rows: Sequence[Sequence[str]], align: str = "", room: int | None = Non
     """Rows as aligned lines, two spaces between columns.
 
     `align` has l or r for each column; its last letter applies to all further columns, and an empty
-    string aligns left. If a line is wider than the terminal, the widest left column is cut.
+    string aligns left. If a line is wider than the terminal, the widest left column is cut, but
+    none of L, which is left and is to be copied.
     """
     if not rows:
         return []
@@ -221,4 +222,4 @@ def _shortened(text: str, room: int) -> str:
 
 def _padded(text: str, room: int, side: str) -> str:
     blank = " " * max(0, room - display_width(text))
-    return text + blank if side == "l" else blank + text
+    return blank + text if side == "r" else text + blank

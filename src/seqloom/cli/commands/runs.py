@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
             show(record.name)
     elif chosen:
         heading = ["run", "task", "model", "state", "best", "curve", "age"]
-        for line in table([heading, *map(_row, chosen)], "llllrlr"):
+        for line in table([heading, *map(_row, chosen)], "Llllrlr"):
             show(line)
         show(f"best: {_legend(chosen)}")
     else:

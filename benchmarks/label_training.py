@@ -13,7 +13,6 @@ all compute the same loss with the same weights. The ratio is the median over ro
 
 import copy
 import statistics
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from surroundings import arguments, data_set, in_words, machine, positive, report, say, table
+from surroundings import arguments, clock, data_set, in_words, machine, positive, report, say, table
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, pad
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_sequence
@@ -252,8 +251,9 @@ def rival_step(found: Contest, batches: Iterator[Padded], fused: bool) -> Callab
 
 def speed(step: Callable[[], int], seconds: float) -> float:
     """Words per second over about so many seconds."""
-    began, words = time.perf_counter(), 0
-    while (taken_so_far := time.perf_counter() - began) < seconds:
+    now, words = clock(torch.get_num_threads()), 0
+    began = now()
+    while (taken_so_far := now() - began) < seconds:
         words += step()
     return words / taken_so_far
 

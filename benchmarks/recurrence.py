@@ -9,14 +9,13 @@ one time over the other in the same repetition; the ratio of the shortest times 
 """
 
 import statistics
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from surroundings import arguments, in_words, machine, positive, report, say, table
+from surroundings import arguments, clock, in_words, machine, positive, report, say, table
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
@@ -156,9 +155,9 @@ def lines() -> Iterator[Line]:
             aim = Aim(2.0, of_time=False) if quick_one else Aim(1.03, of_time=True)
             yield Line(cell, str(size), f"nn.{TORCH[cell].__name__}", aim, full(cell, size))
         for both in (False, True):
-            data, rival = ("mixed, both ways", "packed") if both else ("mixed", "packed, padded")
-            aim = Aim(1.1 if cell == "lstm" else 1.5, of_time=False)
-            yield Line(cell, data, rival, aim, mixed(cell, both))
+            data, aim = "mixed, both ways" if both else "mixed", 1.1 if cell == "lstm" else 1.5
+            aim_of_speed = Aim(aim, of_time=False)
+            yield Line(cell, data, "packed, padded", aim_of_speed, mixed(cell, both))
     for variant in OTHERS:
         for size in SIZES:
             if size.batch >= MANY:
@@ -208,7 +207,8 @@ def mixed(cell: str, both: bool) -> Callable[[], tuple[Step, list[Step]]]:
     """Sequences of many lengths, in the batches that training makes; one step is all batches.
 
     Torch's layer reads them packed, and as they are: in buckets of like lengths little is padding,
-    and forwards the outputs at padding are just not used. Backwards they would be wrong.
+    and forwards the outputs at padding are just not used. Backwards a second layer reads each
+    sequence reversed up to its own length.
     """
 
     def make() -> tuple[Step, list[Step]]:
@@ -225,14 +225,31 @@ def mixed(cell: str, both: bool) -> Callable[[], tuple[Step, list[Step]]]:
             bundle = pack_padded_sequence(x, lengths, batch_first=True)
             return pad_packed_sequence(theirs(bundle)[0], batch_first=True)[0]
 
-        def padded(x: Tensor, lengths: Tensor) -> Tensor:
-            return theirs(x)[0]
-
-        rivals = [packed] if both else [packed, padded]
-        steps = [over_batches(rival, theirs, batches) for rival in rivals]
-        return over_batches(own, ours, batches), steps
+        rivals = [over_batches(packed, theirs, batches)]
+        if both:
+            twice = BothWays(cell, size.inputs, width)
+            rivals.append(over_batches(twice, twice, batches))
+        else:
+            rivals.append(over_batches(lambda x, lengths: theirs(x)[0], theirs, batches))
+        return over_batches(own, ours, batches), rivals
 
     return make
+
+
+class BothWays(nn.Module):
+    """Two layers of torch's over padded sequences, one of them reversed: no packing."""
+
+    def __init__(self, cell: str, inputs: int, width: int) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(TORCH[cell](inputs, width, batch_first=True) for _ in range(2))
+
+    def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
+        places = torch.arange(x.shape[1])
+        turned = lengths[:, None] - 1 - places
+        turned = torch.where(turned >= 0, turned, places)[..., None]
+        forwards, backwards = self.layers
+        reverse = backwards(x.gather(1, turned.expand_as(x)))[0]
+        return torch.cat([forwards(x)[0], reverse.gather(1, turned.expand_as(reverse))], -1)
 
 
 def buckets() -> list[tuple[Tensor, Tensor]]:
@@ -326,16 +343,12 @@ def by_turns(steps: Sequence[Step], repeats: int) -> list[list[float]]:
 
 
 def seconds(step: Step, count: int) -> float:
-    """What one step took, of so many.
-
-    One thread is measured by the time it had a core, which other processes hardly change; several
-    by the clock on the wall, since what they wait for each other is theirs.
-    """
-    clock = time.process_time if torch.get_num_threads() == 1 else time.perf_counter
-    begin = clock()
+    """What one step took, of so many."""
+    now = clock(torch.get_num_threads())
+    begin = now()
     for _ in range(count):
         step()
-    return (clock() - begin) / count
+    return (now() - begin) / count
 
 
 def in_a_word(row: dict[str, Any]) -> str:

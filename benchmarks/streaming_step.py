@@ -19,7 +19,6 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is imported
 
 import importlib.util
 import statistics
-import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,7 +26,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from surroundings import arguments, in_words, machine, positive, report, say, table
+from surroundings import arguments, clock, in_words, machine, positive, report, say, table
 from torch import nn
 
 from seqloom.inference.stream import Stream
@@ -84,7 +83,7 @@ def measured(hidden: int, given: Any) -> dict[str, Any]:
     with torch.inference_mode():
         field = contestants(hidden, given.threads)
         check(field, hidden)
-        times = compete(field, hidden, given.rounds, given.steps)
+        times = compete(field, hidden, given)
     return {"hidden": hidden, **summary(field, times)}
 
 
@@ -257,10 +256,9 @@ def check(field: list[Contestant], hidden: int) -> None:
             raise SystemExit(f"{contestant.name} is not the same: {apart:.2g} apart")
 
 
-def compete(
-    field: list[Contestant], hidden: int, rounds: int, steps: int
-) -> dict[str, list[float]]:
+def compete(field: list[Contestant], hidden: int, given: Any) -> dict[str, list[float]]:
     """Microseconds a step of each contestant in each round."""
+    rounds, steps, now = given.rounds, given.steps, clock(given.threads)
     rows = np.random.default_rng(2).normal(size=(steps, hidden)).astype(np.float32)
     times: dict[str, list[float]] = {contestant.name: [] for contestant in field}
     for _ in range(rounds):
@@ -268,10 +266,10 @@ def compete(
             contestant.get_ready()
             for row in rows[:WARM_UP]:
                 contestant.step(row)
-            began = time.perf_counter()
+            began = now()
             for row in rows:
                 contestant.step(row)
-            times[contestant.name].append((time.perf_counter() - began) / steps * 1e6)
+            times[contestant.name].append((now() - began) / steps * 1e6)
     say(f"hidden {hidden}: {rounds} rounds done")
     return times
 

@@ -11,7 +11,8 @@ import os
 import platform
 import resource
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -116,6 +117,14 @@ def positive(text: str) -> int:
 def cores() -> int:
     """How many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def clock(threads: int) -> Callable[[], float]:
+    """The clock that fits: CPU time of one thread, which other processes hardly change; else wall.
+
+    What several threads wait for each other is theirs.
+    """
+    return time.process_time if threads == 1 else time.perf_counter
 
 
 def machine(threads: int) -> dict[str, Any]:

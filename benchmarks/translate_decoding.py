@@ -16,13 +16,12 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import torch
-from surroundings import arguments, in_words, machine, positive, report, say, table
+from surroundings import arguments, clock, in_words, machine, positive, report, say, table
 
 from seqloom.batch import Sequences
 from seqloom.export.ctranslate2 import specification
@@ -35,7 +34,7 @@ OWN, MARIAN, ENGINE = "Seqloom", "transformers' generate", "CTranslate2, float32
 TARGETS = {(1, 1): 2.0, (32, 1): 1.5, (1, 4): 1.5, (32, 4): 1.5}  # of generate, by batch and beam
 NEVER = -1e9
 ENGINE_PROGRAM = """
-import json, sys
+import json, sys, time
 import ctranslate2
 folder, threads, length = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 translator = ctranslate2.Translator(
@@ -43,12 +42,15 @@ translator = ctranslate2.Translator(
 )
 for line in sys.stdin:
     words, beam = json.loads(line)
+    now = time.process_time if threads == 1 else time.perf_counter
+    began = now()
     found = translator.translate_batch(
         words, beam_size=beam, max_decoding_length=length, max_batch_size=len(words)
     )
-    print(json.dumps([one.hypotheses[0] for one in found]), flush=True)
+    print(json.dumps([[one.hypotheses[0] for one in found], now() - began]), flush=True)
 """
 Writer = Callable[[list[list[int]], int], list[list[int]]]
+Timed = Callable[[list[list[int]], int], tuple[list[list[int]], float]]  # with its seconds
 
 
 def own_model(given: Any) -> TransformerEncoderDecoder:
@@ -164,7 +166,7 @@ def _copy_attention(parts: Any, ours: Any, theirs: Any) -> None:
     theirs.out_proj.weight.copy_(ours.join.weight)
 
 
-def engine(model: TransformerEncoderDecoder, given: Any, folder: str) -> Writer | None:
+def engine(model: TransformerEncoderDecoder, given: Any, folder: str) -> Timed | None:
     """CTranslate2 in single precision, alone in its process, where it can be had."""
     if importlib.util.find_spec("ctranslate2") is None:
         say("ctranslate2 is not installed: left out")
@@ -178,23 +180,37 @@ def engine(model: TransformerEncoderDecoder, given: Any, folder: str) -> Writer 
     assert process.stdout is not None
     asked, told = process.stdin, process.stdout
 
-    def write(sources: list[list[int]], beam: int) -> list[list[int]]:
+    def write(sources: list[list[int]], beam: int) -> tuple[list[list[int]], float]:
         words = [[names[i] for i in source[:-1]] for source in sources]  # it adds the end itself
         asked.write(json.dumps([words, beam]) + "\n")
         asked.flush()
-        return [[numbers[name] for name in row] for row in json.loads(told.readline())]
+        rows, seconds = json.loads(told.readline())
+        return [[numbers[name] for name in row] for row in rows], seconds
 
     return write
 
 
+def timed(write: Writer | None, given: Any) -> Timed | None:
+    """A writer of this process, with the seconds that it takes."""
+    if write is None:
+        return None
+    now = clock(given.threads)
+
+    def run(sources: list[list[int]], beam: int) -> tuple[list[list[int]], float]:
+        began = now()
+        return write(sources, beam), now() - began
+
+    return run
+
+
 def measured(
-    writers: dict[str, Writer], given: Any, batch: int, beam: int
+    writers: dict[str, Timed], given: Any, batch: int, beam: int
 ) -> dict[str, list[float]]:
     """Symbols per second of each, round by round; all must write the same."""
     chance = np.random.default_rng(batch)
     rows = chance.integers(4, given.symbols, (batch, given.source))
     sources = [[*row, END] for row in rows.tolist()]
-    answers = {name: write(sources, beam) for name, write in writers.items()}  # warms up, too
+    answers = {name: write(sources, beam)[0] for name, write in writers.items()}  # warms up, too
     for name, found in answers.items():
         same = sum(one == other for one, other in zip(found, answers[OWN], strict=True))
         if same < batch:
@@ -202,9 +218,7 @@ def measured(
     speeds: dict[str, list[float]] = {name: [] for name in writers}
     for _ in range(given.rounds):
         for name, write in writers.items():
-            began = time.perf_counter()
-            write(sources, beam)
-            speeds[name].append(batch * given.length / (time.perf_counter() - began))
+            speeds[name].append(batch * given.length / write(sources, beam)[1])
     return speeds
 
 
@@ -229,8 +243,8 @@ def main() -> None:
     rows, results = [], []
     with tempfile.TemporaryDirectory() as folder:
         found = {
-            OWN: ours(model, given),
-            MARIAN: marian(model, given),
+            OWN: timed(ours(model, given), given),
+            MARIAN: timed(marian(model, given), given),
             ENGINE: engine(model, given, folder),
         }
         writers = {name: write for name, write in found.items() if write is not None}

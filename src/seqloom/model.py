@@ -247,6 +247,32 @@ class StatisticsTrained(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class FitIteration:
+    """A step of an optimizer that fits a model to its statistics.
+
+    `progress` goes from 0 to 1. `state` is what the optimizer needs to go on from here exactly; it
+    is empty between two iterations, where it is still that of the last one.
+    """
+
+    progress: float
+    values: dict[str, float]
+    state: Mapping[str, np.ndarray]
+    is_final: bool
+    has_converged: bool
+
+
+@runtime_checkable
+class IterativelyFitted(Protocol):
+    """Fitted to its statistics by an optimizer, whose iterations can be watched and stopped."""
+
+    def fit_iterations(
+        self, statistics: Any, begun: Mapping[str, np.ndarray]
+    ) -> Iterator[FitIteration]:
+        """Fit the parameters, from the beginning or from a `state`; they follow each iteration."""
+        ...
+
+
 @runtime_checkable
 class FitDiagnostics(Protocol):
     """Checks its own fit after training, such as for an explosive autoregression."""

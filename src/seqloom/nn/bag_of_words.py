@@ -1,4 +1,4 @@
-"""Bag of words: hashed n-gram counts as sparse matrices, and logistic regression on them."""
+"""Bag of words: hashed n-gram counts as sparse matrices."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -48,6 +48,11 @@ class CSRMatrix:
             np.concatenate([part.values for part in parts]),
         )
 
+    def compact(self) -> "CSRMatrix":
+        """The same in half the memory: columns of 32 bits, values in single precision."""
+        columns, values = self.columns.astype(np.int32), self.values.astype(np.float32)
+        return CSRMatrix(self.offsets, columns, values)
+
     @property
     def lengths(self) -> Int[np.ndarray, " rows"]:
         """Number of entries of each row."""
@@ -60,13 +65,6 @@ class CSRMatrix:
         norms = np.sqrt(np.bincount(rows, values**2, minlength=len(self.offsets)))
         norms[norms == 0] = 1  # a row without known n-grams stays 0
         return CSRMatrix(self.offsets, self.columns, values / np.repeat(norms, self.lengths))
-
-    def transpose(self, num_columns: int) -> "CSRMatrix":
-        """The transposed matrix, also by row."""
-        order = np.argsort(self.columns, kind="stable")
-        rows = np.repeat(np.arange(len(self.offsets)), self.lengths)[order]
-        offsets = np.searchsorted(self.columns[order], np.arange(num_columns))
-        return CSRMatrix(offsets, rows, self.values[order])
 
     def matmul(self, table: Float[Tensor, "columns width"]) -> Float[Tensor, "rows width"]:
         """The product with a dense matrix, by torch's embedding_bag, which has a gradient."""
@@ -143,94 +141,3 @@ class NGramHasher:
         rows = np.concatenate([is_word.nonzero()[0], rows])
         ids = np.concatenate([words[is_word], ngrams])
         return CSRMatrix.from_ids(rows, ids, len(source), self.num_features)
-
-
-MAX_ITERATIONS = 1000  # hardly ever needed: about a hundred are enough for tf-idf features
-TOLERANCE = 1e-8  # of the gradient of the mean loss
-
-
-def fit_logistic_regression(
-    features: CSRMatrix,
-    right: Float[np.ndarray, "rows classes"],
-    weights: Float[np.ndarray, " rows"],
-    *,
-    num_features: int,
-    penalty: float,
-    single: bool,
-) -> tuple[Float[Tensor, "features classes"], Float[Tensor, " classes"]]:
-    """L2-regularised logistic regression: the weights W and biases b of least loss, by L-BFGS.
-
-    s = X W + b
-    L = Σ_i w_i (log Σ_k exp s_ik - Σ_k y_ik s_ik) + ½ λ ‖W‖²          single label (softmax)
-    L = Σ_i w_i Σ_k (log(1 + exp s_ik) - y_ik s_ik) + ½ λ ‖W‖²         multi-label (sigmoid)
-
-    The loss is convex, so there is one minimum, and L-BFGS with a line search finds it. With two
-    labels only the difference of their scores counts, and the penalty is of the weights of this
-    difference, as is usual; each label has half of them. N-grams that are in no row keep weight 0.
-    """
-    # Only the n-grams that occur are fitted: the table of all hash buckets is much larger.
-    used, columns = np.unique(features.columns, return_inverse=True)
-    x = CSRMatrix(features.offsets, columns, features.values)
-    binary = single and right.shape[1] == 2
-    targets = torch.from_numpy(right[:, 1:] if binary else right)
-    loss = _SoftmaxLoss() if single and not binary else _SigmoidLoss()
-    fitted, bias = _minimise(x, len(used), targets, torch.from_numpy(weights), penalty, loss)
-    if binary:
-        fitted, bias = torch.cat([-fitted, fitted], 1) / 2, torch.cat([-bias, bias]) / 2
-    table = fitted.new_zeros(num_features, right.shape[1])
-    table[torch.from_numpy(used)] = fitted
-    return table, bias
-
-
-def _minimise(
-    x: CSRMatrix,
-    num_features: int,
-    right: Tensor,
-    weights: Tensor,
-    penalty: float,
-    loss: "_SigmoidLoss",
-) -> tuple[Tensor, Tensor]:
-    # Xᵀ is laid out once: the gradient Xᵀ δ is then a sparse product like X W, by rows.
-    transposed, count = x.transpose(num_features), len(x.offsets)
-    table = torch.zeros(num_features, right.shape[1], dtype=torch.float64)
-    bias = torch.zeros(right.shape[1], dtype=torch.float64)
-    optimizer = torch.optim.LBFGS(
-        [table, bias],
-        max_iter=MAX_ITERATIONS,
-        tolerance_grad=TOLERANCE,
-        tolerance_change=0.0,
-        line_search_fn="strong_wolfe",
-    )
-
-    def closure() -> float:
-        """The loss; its gradients, written out, are stored where the optimizer reads them."""
-        logits = x.matmul(table) + bias
-        delta = (loss.probabilities(logits) - right) * weights[:, None] / count
-        table.grad = transposed.matmul(delta) + penalty / count * table
-        bias.grad = delta.sum(0)
-        total = (loss.log_normalizer(logits) - (right * logits).sum(1)) @ weights
-        return float(total + penalty / 2 * table.square().sum()) / count
-
-    with torch.no_grad():
-        optimizer.step(closure)
-    return table, bias
-
-
-class _SigmoidLoss:
-    """Binary cross-entropy: each label by itself."""
-
-    def probabilities(self, logits: Tensor) -> Tensor:
-        return logits.sigmoid()
-
-    def log_normalizer(self, logits: Tensor) -> Tensor:
-        return torch.nn.functional.softplus(logits).sum(1)
-
-
-class _SoftmaxLoss(_SigmoidLoss):
-    """Cross-entropy: one label of all."""
-
-    def probabilities(self, logits: Tensor) -> Tensor:
-        return logits.softmax(1)
-
-    def log_normalizer(self, logits: Tensor) -> Tensor:
-        return logits.logsumexp(1)

@@ -7,16 +7,16 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 import safetensors
-from safetensors.numpy import save
 
 from ..errors import DISK_FULL, MachineError, ModelError, TrainingError, UsageError, disk_full
 from .learner import Snapshot
+from .tensor_file import pieces
 
 PICKLES = (b"\x80", b"PK\x03\x04")  # a pickle, and the zip of pickles that torch.save writes
 DIGEST = "sha256"  # the fact that is the digest of a file's arrays and other facts
@@ -26,11 +26,17 @@ LOCK_SECONDS, LOCK_POLL_SECONDS = 0.2, 0.005  # whoever only looks holds a lock 
 
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file atomically: into a temporary file beside it, fsync, then rename."""
+    write_pieces(path, [content], len(content))
+
+
+def write_pieces(path: Path, content: Iterable[bytes | memoryview], size: int) -> None:
+    """Write the pieces of a file of about this size atomically, as `write_whole` does."""
     beside = path.with_name(f".{path.name}.part")
     try:
         make_folder(path.parent)
         with beside.open("wb") as file:
-            file.write(content)
+            for piece in content:
+                file.write(piece)
             file.flush()
             os.fsync(file.fileno())
         beside.replace(path)
@@ -38,7 +44,7 @@ def write_whole(path: Path, content: bytes) -> None:
     except OSError as error:
         with contextlib.suppress(OSError):
             beside.unlink(missing_ok=True)
-        raise cannot_write(path, error, len(content)) from error
+        raise cannot_write(path, error, size) from error
 
 
 def copy_whole(path: Path, target: Path) -> None:
@@ -84,8 +90,8 @@ def save_arrays(
     """Save named arrays and JSON facts as a safetensors file, with a digest of them."""
     whole = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     told = {**(facts or {}), DIGEST: _digest(whole, facts or {})}
-    # One entry, as safetensors writes several in random order.
-    write_whole(path, save(whole, metadata={"facts": json.dumps(told)}))
+    size = sum(array.nbytes for array in whole.values())
+    write_pieces(path, pieces(whole, json.dumps(told)), size)
 
 
 def load_arrays(path: Path) -> Snapshot:

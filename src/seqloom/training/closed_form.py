@@ -1,31 +1,52 @@
 """Closed-form training: one pass that sums sufficient statistics, then the parameters follow."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import inf
 from typing import Any
+
+import numpy as np
 
 from ..batch import Batch, Item, collate
 from ..data.loading.bptt import one_stream
 from ..errors import ModelError
-from ..model import FitDiagnostics, SegmentStatistics, State, StatisticsTrained
+from ..model import (
+    FitDiagnostics,
+    IterativelyFitted,
+    SegmentStatistics,
+    State,
+    StatisticsTrained,
+)
 from .learner import Learner, Snapshot, Step
+from .options import cpu_seconds
 
 TOKENS_PER_BATCH = 1 << 16  # with padding, so that one long line cannot make many of them long
+COUNTING = 0.2  # of the progress of a fit; the rest is that of its optimizer
 
 
 class ClosedForm(Learner):
     """Closed-form learner: sums sufficient statistics over all batches, updates the model once.
 
-    It is quick, so a stopped pass begins again. A continuous text is read segment by segment, each
-    with the state after the last.
+    It is quick, so a stopped pass begins again. Where the parameters are fitted to the statistics
+    by an optimizer, a stopped fit goes on after its last iteration. A continuous text is read
+    segment by segment, each with the state after the last.
     """
 
     can_diverge = False
     has_short_steps = False
 
     def __init__(
-        self, model: StatisticsTrained, items: Sequence[Item], *, continuous: bool = False
+        self,
+        model: StatisticsTrained,
+        items: Sequence[Item],
+        *,
+        continuous: bool = False,
+        seconds: float = inf,
     ) -> None:
         self.model, self.items, self.continuous = model, items, continuous
+        self.seconds = seconds
+        # Of a fit: what its optimizer goes on from, at which step, and how far that is.
+        self.state: Mapping[str, np.ndarray] = {}
+        self.step, self.progress = 0, 0.0
         if continuous and not isinstance(model, SegmentStatistics):
             raise ModelError(
                 "M126",
@@ -34,26 +55,59 @@ class ClosedForm(Learner):
             )
 
     def is_resumable(self, step: Step) -> bool:
-        return step.ends_epoch
+        return step.ends_epoch or step.number == self.step
 
     def steps(self) -> Iterator[Step]:
-        whole = sum(len(item.target) for item in self.items)
+        began, whole = cpu_seconds(), sum(len(item.target) for item in self.items)
+        is_fitted = isinstance(self.model, IterativelyFitted)
         totals: Any = None
         done = 0
         for number, (found, tokens) in enumerate(self._statistics(), start=1):
             totals = found if totals is None else totals + found
             done += tokens
-            is_last, warning = done == whole, {}
+            is_last, warning = done == whole and not is_fitted, {}
             if is_last:
                 self.model.update(totals)
                 warning = self.model.warning() if isinstance(self.model, FitDiagnostics) else {}
             share = done / max(1, whole)
+            if is_fitted:
+                share = max(self.progress, COUNTING * share)
+            if self.step:  # a fit is resumed: what is counted again was told before
+                yield Step(self.step, share, share, 0, {}, ends_epoch=False)
+                continue
             yield Step(number, share, share, tokens, {}, ends_epoch=is_last, warning=warning)
+        if isinstance(self.model, IterativelyFitted):
+            held, totals = [totals], None
+            yield from self._fit(self.model, held, self.step or number, began)
+
+    def _fit(
+        self, model: IterativelyFitted, held: list[Any], number: int, began: float
+    ) -> Iterator[Step]:
+        """The steps of an optimizer; the time budget ends them after an iteration.
+
+        The statistics are taken out of `held`, so that the model can drop them when it has made
+        of them what it needs.
+        """
+        iterations = model.fit_iterations(held.pop(), self.state)
+        for step, found in enumerate(iterations, start=number + 1):
+            is_late = bool(found.state) and cpu_seconds() - began >= self.seconds
+            is_last = found.is_final or is_late
+            self.progress = max(self.progress, COUNTING + (1 - COUNTING) * found.progress)
+            if found.state:
+                self.state, self.step = found.state, step
+            share = 1.0 if is_last else self.progress
+            warning = _not_converged() if is_last and not found.has_converged else {}
+            yield Step(step, share, share, 0, found.values, ends_epoch=is_last, warning=warning)
+            if is_last:
+                return
 
     def snapshot(self) -> Snapshot:
-        return Snapshot()
+        return Snapshot(dict(self.state), {"step": self.step, "progress": self.progress})
 
     def restore(self, snapshot: Snapshot) -> list[str]:
+        self.state = snapshot.arrays
+        self.step = snapshot.facts.get("step", 0)
+        self.progress = snapshot.facts.get("progress", 0.0)
         return []
 
     def _statistics(self) -> Iterator[tuple[Any, int]]:
@@ -81,3 +135,12 @@ def batches(items: Iterable[Item]) -> Iterator[Batch]:
         held.append(item)
     if held:
         yield collate(held)
+
+
+def _not_converged() -> dict[str, Any]:
+    """The warning that a fit was ended before it converged."""
+    return {
+        "code": "T137",
+        "problem": "the fit ended before it converged: other weights would be better",
+        "help": ["more time: --max-time", "a larger penalty: --set model.penalty=1"],
+    }

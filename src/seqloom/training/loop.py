@@ -86,7 +86,8 @@ def make_learner(
     if isinstance(model, EMTrained):
         return EM(model, encoded, settings, continuous=task.continuous)
     if isinstance(model, StatisticsTrained):
-        return ClosedForm(model, encoded, continuous=task.continuous)
+        seconds = settings.seconds()
+        return ClosedForm(model, encoded, continuous=task.continuous, seconds=seconds)
     if not isinstance(model, GradientTrained):
         raise _learns_nothing(model)
     items = list(encoded)

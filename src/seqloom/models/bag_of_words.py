@@ -33,6 +33,7 @@ from .classifier import SequenceClassifier
 
 FeatureName = Literal["tf-idf", "counts", "vectors"]
 PENALTY = 0.05  # the best of validation folds of reviews, questions and text messages
+ROWS_AT_ONCE = 1 << 14  # of weights that are copied, so that a copy takes little memory
 HASH_BUCKETS = 2**19 - 1  # a Mersenne prime, so that hashes spread evenly
 
 
@@ -213,13 +214,14 @@ class BagOfWords(SequenceClassifier):
         )
 
     def _take(self, found: Coefficients, used: Int[np.ndarray, " used"]) -> None:
-        """Set the weights, without a copy; of two labels each has half of what tells them apart."""
+        """Set the weights, a few rows at a time; two labels share what tells them apart."""
         bias, table = _linear_layer(self.output).bias.detach().numpy(), self.table.detach().numpy()
-        if table.shape[1] == 2 and found.table.shape[1] == 1:
-            table[used] = found.table * (-0.5, 0.5)
-            bias[:] = found.bias * (-0.5, 0.5)
-        else:
-            table[used], bias[:] = found.table, found.bias
+        is_binary = table.shape[1] == 2 and found.table.shape[1] == 1
+        shares = np.array([-0.5, 0.5]) if is_binary else np.ones(1)
+        for start in range(0, len(used), ROWS_AT_ONCE):
+            rows = slice(start, start + ROWS_AT_ONCE)
+            table[used[rows]] = found.table[rows] * shares
+        bias[:] = found.bias * shares
 
     def _weighted(self, bags: CSRMatrix) -> CSRMatrix:
         """The features: counts, or tf-idf weights."""

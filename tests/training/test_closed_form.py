@@ -10,6 +10,7 @@ from seqloom.models.bag_of_words import BagOfWords
 from seqloom.signature import END, Form, Labels, Signature, Tokens
 from seqloom.training import closed_form
 from seqloom.training.closed_form import ClosedForm
+from seqloom.training.options import Training
 
 SIZE, CLASSES = 30, 4
 
@@ -23,9 +24,9 @@ def items(monkeypatch):
     return [Item(np.append(text, END), np.array([(text[0] + text[1]) % CLASSES])) for text in texts]
 
 
-def learner_of(items, **options):
+def learner_of(items, **training):
     model = BagOfWords(Signature(Form.WHOLE, Tokens(SIZE), Labels(CLASSES)), penalty=0.1)
-    return ClosedForm(model, items, **options)
+    return ClosedForm(model, items, Training(**training))
 
 
 def test_steps_tell_the_progress_of_a_fit(items):
@@ -76,7 +77,7 @@ def test_what_was_counted_is_not_counted_twice(items):
 
 
 def test_the_time_budget_ends_a_fit_after_an_iteration(items):
-    learner = learner_of(items, seconds=0.0)
+    learner = learner_of(items, max_time="0.000001s")
     *_, last = learner.steps()
     assert last.ends_epoch
     assert last.progress == 1

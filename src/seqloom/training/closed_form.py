@@ -1,7 +1,6 @@
 """Closed-form training: one pass that sums sufficient statistics, then the parameters follow."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from math import inf
 from typing import Any
 
 import numpy as np
@@ -17,9 +16,11 @@ from ..model import (
     StatisticsTrained,
 )
 from .learner import Learner, Snapshot, Step
-from .options import cpu_seconds
+from .options import Training
+from .stopwatch import Stopwatch
 
 TOKENS_PER_BATCH = 1 << 16  # with padding, so that one long line cannot make many of them long
+DEFAULT_TRAINING = Training()
 COUNTING = 0.2  # of the progress of a fit; the rest is that of its optimizer
 
 
@@ -38,15 +39,16 @@ class ClosedForm(Learner):
         self,
         model: StatisticsTrained,
         items: Sequence[Item],
+        settings: Training = DEFAULT_TRAINING,
         *,
         continuous: bool = False,
-        seconds: float = inf,
     ) -> None:
         self.model, self.items, self.continuous = model, items, continuous
-        self.seconds = seconds
-        # Of a fit: what its optimizer goes on from, at which step, and how far that is.
+        self.settings, self.stopwatch = settings, Stopwatch(settings.clock)
+        # Of a fit: what its optimizer goes on from, at which step, how far that is, and how long it
+        # took.
         self.state: Mapping[str, np.ndarray] = {}
-        self.step, self.progress = 0, 0.0
+        self.step, self.progress, self.seconds = 0, 0.0, 0.0
         if continuous and not isinstance(model, SegmentStatistics):
             raise ModelError(
                 "M126",
@@ -58,7 +60,8 @@ class ClosedForm(Learner):
         return step.ends_epoch or step.number == self.step
 
     def steps(self) -> Iterator[Step]:
-        began, whole = cpu_seconds(), sum(len(item.target) for item in self.items)
+        self.stopwatch.start()
+        whole = sum(len(item.target) for item in self.items)
         is_fitted = isinstance(self.model, IterativelyFitted)
         totals: Any = None
         done = 0
@@ -77,12 +80,11 @@ class ClosedForm(Learner):
                 continue
             yield Step(number, share, share, tokens, {}, ends_epoch=is_last, warning=warning)
         if isinstance(self.model, IterativelyFitted):
+            self.seconds += self.stopwatch.step()
             held, totals = [totals], None
-            yield from self._fit(self.model, held, self.step or number, began)
+            yield from self._fit(self.model, held, self.step or number)
 
-    def _fit(
-        self, model: IterativelyFitted, held: list[Any], number: int, began: float
-    ) -> Iterator[Step]:
+    def _fit(self, model: IterativelyFitted, held: list[Any], number: int) -> Iterator[Step]:
         """The steps of an optimizer; the time budget ends them after an iteration.
 
         The statistics are taken out of `held`, so that the model can drop them when it has made
@@ -90,7 +92,8 @@ class ClosedForm(Learner):
         """
         iterations = model.fit_iterations(held.pop(), self.state)
         for step, found in enumerate(iterations, start=number + 1):
-            is_late = bool(found.state) and cpu_seconds() - began >= self.seconds
+            self.seconds += self.stopwatch.step()
+            is_late = bool(found.state) and self.seconds >= self.settings.seconds()
             is_last = found.is_final or is_late
             self.progress = max(self.progress, COUNTING + (1 - COUNTING) * found.progress)
             if found.state:
@@ -100,14 +103,17 @@ class ClosedForm(Learner):
             yield Step(step, share, share, 0, found.values, ends_epoch=is_last, warning=warning)
             if is_last:
                 return
+            self.seconds += self.stopwatch.between_steps()
 
     def snapshot(self) -> Snapshot:
-        return Snapshot(dict(self.state), {"step": self.step, "progress": self.progress})
+        facts = {"step": self.step, "progress": self.progress, "seconds": self.seconds}
+        return Snapshot(dict(self.state), facts)
 
     def restore(self, snapshot: Snapshot) -> list[str]:
         self.state = snapshot.arrays
         self.step = snapshot.facts.get("step", 0)
         self.progress = snapshot.facts.get("progress", 0.0)
+        self.seconds = snapshot.facts.get("seconds", 0.0)
         return []
 
     def _statistics(self) -> Iterator[tuple[Any, int]]:

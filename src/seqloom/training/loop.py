@@ -86,8 +86,7 @@ def make_learner(
     if isinstance(model, EMTrained):
         return EM(model, encoded, settings, continuous=task.continuous)
     if isinstance(model, StatisticsTrained):
-        seconds = settings.seconds()
-        return ClosedForm(model, encoded, continuous=task.continuous, seconds=seconds)
+        return ClosedForm(model, encoded, settings, continuous=task.continuous)
     if not isinstance(model, GradientTrained):
         raise _learns_nothing(model)
     items = list(encoded)

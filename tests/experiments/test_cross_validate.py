@@ -10,7 +10,7 @@ import pytest
 import seqloom
 from seqloom.cli.main import main
 from seqloom.experiments import queue
-from seqloom.experiments.cross_validate import Repetitions
+from seqloom.experiments.cross_validate import PLAN, Repetitions, prepare
 from seqloom.experiments.queue import QueueCallback
 from seqloom.recipe import Recipe
 from seqloom.runs.splits import read_parts
@@ -85,15 +85,19 @@ def test_equal_texts_part_where_overlap_is_allowed(here):
     assert sorted(len({one.labels for one in part}) for part in held) == [1, 1], "groups stay whole"
 
 
-def test_folds_say_how_many_examples_repeat_another(here, capsys):
-    common = ["classify", "texts.csv", "--folds", "2", *SMALL, "--json"]
-    for name, more, words in (
-        ("apart", ["--set", "data.allow_overlap=true"], "test folds may have what was trained on"),
-        ("together", [], "equal ones are not both in training and test"),
-    ):
-        assert main(["train", *common, "--name", name, *more]) == 0
-        (note,) = json.loads(capsys.readouterr().out)["notes"]
-        assert note.startswith(f"2 of 42 examples repeat another one: {words}")
+@pytest.mark.parametrize(
+    ("overlap", "words"),
+    [
+        (True, "test folds may have what was trained on"),
+        (False, "equal ones are not both in training and test"),
+    ],
+)
+def test_folds_say_how_many_examples_repeat_another(here, overlap, words):
+    data = {"train": "texts.csv", "allow_overlap": overlap}
+    recipe = Recipe(data, {"name": "classify"}, {"name": "recurrent"})
+    folder = prepare(recipe, Repetitions(2, 1), "", here / "runs")
+    (note,) = json.loads((folder / PLAN).read_text())["notes"]
+    assert note.startswith(f"2 of 42 examples repeat another one: {words}")
 
 
 def test_labels_are_in_proportion_unless_chance_alone_is_wanted(here):
@@ -303,6 +307,8 @@ def test_folds_in_processes_of_their_own(data, monkeypatch, capsys):
         == len(Path("text.txt").read_text().split("\n")) - 1
     )
     assert found["mean"]["bits_per_character"]["low"] < found["mean"]["bits_per_character"]["high"]
+    (plan,) = Path("runs").glob(f"*/{PLAN}")
+    assert found["notes"] == json.loads(plan.read_text())["notes"] != []
 
 
 @pytest.mark.parametrize("name", TASKS)

@@ -373,3 +373,31 @@ def test_pairs_of_a_prompt_may_come_again():
     drawn = sample(model, prompt, Sampling(limit=3, block_ngrams=1), prompt)
     assert all(len(set(row.tolist())) == len(row) for row in drawn)
     assert any(4 in row.tolist() for row in drawn)
+
+
+@pytest.mark.parametrize(
+    ("cut", "kept"),
+    [
+        ({"min_p": 0.25}, 3),
+        ({"min_p": 0.2501}, 2),
+        ({"min_p": 0.2499}, 3),
+        ({"min_p": 1.0}, 1),
+        ({"min_p": 0.125}, 5),
+        ({"min_p": 0.25, "temperature": 2.0}, 5),  # its square root is what counts then
+        ({"min_p": 0.25, "temperature": 0.5}, 2),
+        ({"top_p": 0.75}, 2),
+        ({"top_p": 0.7501}, 3),
+        ({"top_k": 4}, 4),
+        ({"top_k": 4, "min_p": 0.125, "top_p": 0.99}, 4),
+        ({"top_k": 2, "top_p": 0.6}, 1),  # of the two that are left, not of all
+    ],
+    ids=str,
+)
+def test_edges_of_cuts_belong_to_what_is_kept(cut, kept):
+    """Halves of halves: each is an edge that a float holds exactly."""
+    chance = np.array([0.0, 0.0, 0.5, 0.25, 0.125, 0.0625, 0.0625])
+    with np.errstate(divide="ignore"):
+        found, chances = truncated_distribution(np.log(chance), Sampling(**cut))
+    assert found.tolist() == list(range(2, 2 + kept))
+    wanted = chance[found] ** (1 / cut.get("temperature", 1.0))
+    np.testing.assert_allclose(chances, wanted / wanted.sum())

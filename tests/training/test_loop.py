@@ -11,6 +11,7 @@ from seqloom.runs.run import CARD
 from seqloom.runs.train import train
 from seqloom.training import loop
 from seqloom.training.checkpoints import load_arrays
+from seqloom.training.learner import Step
 from seqloom.training.options import Training
 
 NAN = math.nan
@@ -150,3 +151,81 @@ def test_small_data_gets_enough_steps_and_few_evaluations(data):
     assert evaluated == [25, 50, 60], "an epoch has one step"
     shorter = train(classifier(data, epochs=2, batch_size=64), name="two", runs=data / "runs")
     assert [event["step"] for event in shorter.events() if event["kind"] == "eval"] == [1, 2]
+
+
+def told(number, tokens, **values) -> Step:
+    return Step(number, number / 10, number / 100, tokens, values, False, level={"level": number})
+
+
+def test_what_is_told_of_steps_is_their_mean(monkeypatch):
+    """Means over steps since the last time, tokens a second, and where the newest step stands."""
+    now = [100.0]
+    monkeypatch.setattr(loop.time, "monotonic", lambda: now[0])
+    averages = loop._StepAverages()
+    assert not averages.has_any()
+    for number, loss in ((1, 4.0), (2, 2.0), (3, 9.0)):
+        averages.add(told(number, 10 * number, loss=loss, rate=1.0))
+    now[0] += 0.99
+    assert not averages.is_due() and averages.has_any()
+    now[0] += 0.01
+    assert averages.is_due()
+    now[0] += 3.0
+    event = averages.event()
+    assert (event.kind, event.step) == ("train", 3)
+    assert event.values == {
+        "loss": 5.0,
+        "rate": 1.0,
+        "epoch": 0.3,
+        "progress": 0.03,
+        "symbols_per_second": pytest.approx(60 / 4),
+        "level": 3,
+    }
+    assert not averages.has_any() and not averages.is_due()
+    averages.add(told(4, 7, loss=1.0))
+    now[0] += 2.0
+    assert averages.event().values["loss"] == 1.0
+
+
+def test_a_run_counts_its_tokens_and_its_seconds(data):
+    """All tokens of all steps, in the last checkpoint; seconds are those between steps."""
+    run = train(classifier(data, epochs=3), name="counted", runs=data / "runs")
+    facts = load_arrays(run.folder / "checkpoint" / "last.safetensors").facts["standing"]
+    assert facts["symbols"] == 3 * run.events()[0]["examples"]["train"], "a label is one token"
+    assert facts["epoch"] == 3 and facts["step"] == facts["evaluated_step"]
+    assert 0 < facts["seconds"] < 600
+
+
+@pytest.mark.parametrize(
+    ("settings", "wanted"),
+    [
+        ({"evaluate_steps": 4}, [4, 8, 12]),
+        ({"evaluate_steps": 5}, [5, 10, 12]),
+        ({}, [3, 6, 9, 12]),
+        ({"evaluate_seconds": 1e6}, [12]),
+        ({"evaluate_seconds": 1e6, "evaluate_steps": 6}, [6, 12]),
+    ],
+    ids=str,
+)
+def test_evaluations_come_when_they_are_asked_for(data, settings, wanted):
+    recipe = classifier(data, epochs=4, batch_size=100)
+    counted = train(recipe, name="counted", runs=data / "runs").events()[0]["examples"]["train"]
+    size = math.ceil(counted / 3)
+    recipe = recipe.with_settings({f"training.{k}": v for k, v in settings.items()})
+    run = train(recipe.with_settings({"training.batch_size": size}), name="few", runs=data / "runs")
+    assert [event["step"] for event in run.events() if event["kind"] == "eval"] == wanted
+
+
+@pytest.mark.parametrize(
+    ("idle", "spent", "is_due"),
+    [(4.0, 0.0, False), (5.0, 0.0, True), (7.9, 4.0, False), (8.0, 4.0, True), (6.0, 2.0, True)],
+)
+def test_timed_evaluations_take_a_third_of_all_time(monkeypatch, idle, spent, is_due):
+    """At most: after five seconds of training, or twice as long as the last evaluation took."""
+    monkeypatch.setattr(loop, "cpu_seconds", lambda: 50.0 + idle)
+    trainer = loop.Trainer.__new__(loop.Trainer)
+    trainer.settings, trainer.standing = Training(evaluate_seconds=5.0), loop.TrainerState()
+    trainer._evaluated_at, trainer._evaluation_seconds = 50.0, spent
+    trainer.learner = SimpleNamespace(evaluation_interval=1)
+    assert trainer.evaluation_is_due(told(3, 1)) == is_due
+    trainer.settings = Training(evaluate_seconds=5.0, evaluate_steps=3)
+    assert trainer.evaluation_is_due(told(3, 1)) and trainer.evaluation_is_due(told(6, 1))

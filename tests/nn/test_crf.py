@@ -65,6 +65,17 @@ def test_an_impossible_sequence_has_gradient_zero_and_no_nan():
             assert not gradient.any()
 
 
+@pytest.mark.parametrize("forbidden", [False, True])
+def test_an_empty_sequence_has_one_labelling_and_no_gradient(forbidden):
+    leaves, parts = numbers(0, forbidden)
+    lengths = np.array([0, 4, 0])
+    for log_partition in (crf.log_partition, crf.CompiledLogPartition.apply):
+        found = log_partition(*parts, lengths)
+        assert found[[0, 2]].tolist() == [0, 0] and found[1] != 0
+        (gradient,) = torch.autograd.grad(found.sum(), leaves[:1], retain_graph=True)
+        assert not gradient[[0, 2]].any() and gradient[1].any()
+
+
 def made(seed=0, forbidden=FORBIDDEN):
     torch.manual_seed(seed)
     chain = CRFOutput(5, Labels(3, forbidden))

@@ -50,3 +50,11 @@ def test_without_gradients_none_are_computed():
             torch.zeros(3, 2), torch.zeros(4, 2), torch.zeros(4), torch.tensor([0, 1, 2])
         )
     assert loss.item() == pytest.approx(torch.tensor(4.0).log().item())
+
+
+def test_without_a_word_there_is_no_smoothing():
+    torch.manual_seed(1)
+    parts = torch.randn(5, 4), torch.randn(7, 4), torch.randn(7), torch.randint(7, (5,))
+    torch.testing.assert_close(
+        chunked_cross_entropy(*parts), cross_entropy(parts[0] @ parts[1].t() + parts[2], parts[3])
+    )

@@ -126,3 +126,5 @@ def test_views_are_set_side_by_side() -> None:
 def test_nothing_is_a_programmers_mistake() -> None:
     with pytest.raises(ValueError, match="expected"):
         GradientFlowView([])
+    with pytest.raises(ValueError, match="expected"):
+        GradientFlowView([fading("a", 0.5), GradientFlow("none", [], [], None, 1.0)])

@@ -65,6 +65,7 @@ class EM(Learner):
             progress, epoch = self._progress(share), self._epochs() + share
             if is_last:
                 self._end_pass(totals, done, number)
+                progress = min(1.0, self._progress(0.0))  # a start that has converged is over
             yield Step(number, epoch, progress, tokens, values, ends_epoch=is_last)
             if is_over:
                 return

@@ -164,7 +164,7 @@ def test_what_is_told_of_steps_is_their_mean(monkeypatch):
     averages = loop._StepAverages()
     assert not averages.has_any()
     for number, loss in ((1, 4.0), (2, 2.0), (3, 9.0)):
-        averages.add(told(number, 10 * number, loss=loss, rate=1.0))
+        averages.add(told(number, 10 * number, loss=loss, rate=1.0), 0.25 * number)
     now[0] += 0.99
     assert not averages.is_due() and averages.has_any()
     now[0] += 0.01
@@ -177,13 +177,15 @@ def test_what_is_told_of_steps_is_their_mean(monkeypatch):
         "rate": 1.0,
         "epoch": 0.3,
         "progress": 0.03,
-        "symbols_per_second": pytest.approx(60 / 4),
+        "symbols_per_second": pytest.approx(60 / 1.5),  # of steps: evaluations do not count
+        "symbols": 60,
         "level": 3,
     }
     assert not averages.has_any() and not averages.is_due()
-    averages.add(told(4, 7, loss=1.0))
+    averages.add(told(4, 7, loss=1.0), 0.5)
     now[0] += 2.0
-    assert averages.event().values["loss"] == 1.0
+    again = averages.event().values
+    assert (again["loss"], again["symbols"], again["symbols_per_second"]) == (1.0, 7, 14.0)
 
 
 def test_a_run_counts_its_tokens_and_its_seconds(data):
@@ -221,7 +223,7 @@ def test_evaluations_come_when_they_are_asked_for(data, settings, wanted):
 )
 def test_timed_evaluations_take_a_third_of_all_time(monkeypatch, idle, spent, is_due):
     """At most: after five seconds of training, or twice as long as the last evaluation took."""
-    monkeypatch.setattr(loop, "cpu_seconds", lambda: 50.0 + idle)
+    monkeypatch.setattr(loop, "seconds_of", lambda clock: 50.0 + idle)
     trainer = loop.Trainer.__new__(loop.Trainer)
     trainer.settings, trainer.standing = Training(evaluate_seconds=5.0), loop.TrainerState()
     trainer._evaluated_at, trainer._evaluation_seconds = 50.0, spent

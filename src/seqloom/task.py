@@ -14,7 +14,7 @@ from jaxtyping import Float, UInt64
 
 from .batch import Batch, Item, collate
 from .data.checks.text import Side
-from .data.codec import Codec, Lengths
+from .data.codec import Codec, Lengths, restore_codecs
 from .data.formats import FieldRules, ParsedFile, Row, Sentence, read_rows
 from .data.formats.base import STRICT_RULES, InputFile
 from .data.formats.joined import InputRoles, read_inputs
@@ -465,10 +465,13 @@ class Task(ABC):
         return {name: codec.state() for name, codec in codecs if not isinstance(codec, Lengths)}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Take up what `state` gave; earlier versions did not keep all lengths."""
-        for name, codec in self._codecs().items():
-            if name in state or not isinstance(codec, Lengths):
-                codec.restore(state[name])
+        """Take up what `state` gave; earlier versions did not keep all lengths.
+
+        ValueError if it is something else.
+        """
+        codecs = self._codecs().items()
+        kept = {n: one for n, one in codecs if n in state or not isinstance(one, Lengths)}
+        restore_codecs(kept, state)
 
     def _codecs(self) -> dict[str, Codec]:
         found = {id(v): (n, v) for n, v in reversed(vars(self).items()) if isinstance(v, Codec)}

@@ -1,9 +1,11 @@
 """A run as one file, and under another name: what the commands export and rename do."""
 
 import json
+import math
 import zipfile
 
 import pytest
+import safetensors.numpy
 
 import seqloom
 from seqloom.cli.main import main
@@ -90,7 +92,30 @@ def hostile(parts):
         b'{"kind": "eval", "step": 1, "t": []}',
     ):
         yield parts | {"counts/events.jsonl": b"incomplete\n" + line}, "line 2 of events.jsonl"
-    yield parts | {"counts/events.jsonl": bytes(300 << 20)}, "too large"
+    yield parts | {"counts/events.jsonl": bytes(65 << 20)}, "too large"
+    yield parts | {"counts/recipe.toml": b"#" * (2 << 20)}, "recipe.toml in it is too large"
+    nested = b'{"fingerprint": {}, "codecs": {"vocabulary": [%s[]]}}'
+    yield (
+        parts | {"counts/task.json": nested % (b"[]," * 3_000_000)},
+        "task.json in it is too large",
+    )
+    task = json.loads(parts["counts/task.json"])
+    for wrong in ([], {}, "text", 7, None, True, [1, 2], ["a"], {"a": "b"}, [*range(9)], [[]]):
+        codecs = dict.fromkeys(task["codecs"], wrong)
+        yield (
+            parts | {"counts/task.json": json.dumps(task | {"codecs": codecs}).encode()},
+            "task.json",
+        )
+    yield parts | {"counts/task.json": json.dumps(task | {"codecs": {}}).encode()}, "task.json"
+    yield parts | {"counts/weights.safetensors": no_numbers(weights)}, "not a number"
+
+
+def no_numbers(content):
+    """Weights of which one is NaN."""
+    arrays = safetensors.numpy.load(content)
+    name = next(name for name, array in arrays.items() if array.dtype.kind == "f")
+    arrays[name].reshape(-1)[-1] = math.nan
+    return safetensors.numpy.save(arrays)
 
 
 def test_what_is_no_run_leaves_nothing_behind(here, capsys):

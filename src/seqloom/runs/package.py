@@ -18,6 +18,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import IO
 
+import numpy as np
+
 from ..cancellation import check_cancelled
 from ..config import parse_toml
 from ..data.text.files import is_file
@@ -45,8 +47,10 @@ CHUNK_BYTES = 1 << 20
 MAX_CODE_BYTES = 1 << 20
 # What zipfile raises for damage, an unknown compression method and a password.
 UNREADABLE = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError)
-MAX_BYTES = {WEIGHTS.name: 16 << 30}  # bytes; guards against zip bombs
-MAX_OTHER_BYTES = 256 << 20
+# Bytes that a part may unpack to: guards against zip bombs.
+MAX_BYTES = {WEIGHTS.name: 16 << 30, SPLIT.name: 256 << 20, RECIPE: 1 << 20}
+MAX_OTHER_BYTES = 64 << 20
+MAX_JSON_VALUES = 4_000_000  # of task.json: each takes up to 100 bytes of memory, and 2 in the file
 
 
 def pack(folder: Path, file: IO[bytes], name: str = "") -> None:
@@ -136,11 +140,13 @@ def _parts(archive: zipfile.ZipFile, file: Path) -> dict[str, zipfile.ZipInfo]:
 def _write(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, path: Path, file: Path) -> None:
     """Extract a file of the run, up to its size limit."""
     most = MAX_CODE_BYTES if path.suffix == PYTHON else MAX_OTHER_BYTES
-    left = MAX_BYTES.get(path.name, most)
+    left, values = MAX_BYTES.get(path.name, most), MAX_JSON_VALUES
     with archive.open(entry) as source, path.open("wb") as into:
         while chunk := source.read(CHUNK_BYTES):
             left -= len(chunk)
-            if left < 0:
+            if path.name == TASK:
+                values -= sum(chunk.count(mark) for mark in (b"[", b"{", b","))
+            if left < 0 or values < 0:
                 raise _not_a_run(file, f"{path.name} in it is too large")
             into.write(chunk)
         into.flush()
@@ -156,7 +162,7 @@ def _validate(folder: Path, file: Path) -> None:
             read_task(folder)
             load_arrays(folder / WEIGHTS)
         else:
-            load(folder)
+            _check_weights(load(folder).model.weights(), file)
         _forget_folders(folder / RECIPE)
         SplitRecord.read(folder)
     except SeqloomError as error:
@@ -177,6 +183,13 @@ def _check_code(folder: Path, file: Path) -> bool:
     if unused := sorted(found - named):
         raise _not_a_run(file, f"it holds {unused[0].name!r}, which is no part of a run")
     return bool(found)
+
+
+def _check_weights(weights: Mapping[str, np.ndarray], file: Path) -> None:
+    """Refuse weights that are no numbers: training stops before it writes any."""
+    for name, array in weights.items():
+        if array.dtype.kind == "f" and np.isnan(array).any():
+            raise _not_a_run(file, f"the weights {name!r} are not a number (NaN)")
 
 
 def _check_events(path: Path, file: Path) -> None:

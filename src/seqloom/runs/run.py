@@ -14,7 +14,7 @@ model.py                 the user's own code, of a model or task that a Python f
 """
 
 import json
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -439,7 +439,7 @@ def load(folder: str | Path) -> Run:
     folder = find(str(folder))
     recipe = run_recipe(folder)
     task = recipe.build_task()
-    task.restore(read_task(folder)["codecs"])
+    restore_task(task, folder, read_task(folder))
     with recipe.model_kind().kept_random_state():  # a program goes on with its random numbers
         model = recipe.build_model(task.signature())
     model.restore(load_arrays(folder / WEIGHTS).arrays)
@@ -487,13 +487,25 @@ def read_task(folder: Path) -> dict[str, Any]:
         if not isinstance(state["codecs"], dict) or not isinstance(state["fingerprint"], dict):
             raise ValueError("it lacks a part")
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise ModelError(
-            "M113",
-            f"{folder / TASK} is missing or damaged",
-            notes=[str(error)],
-            help=["copy the run again, or train it again"],
-        ) from error
+        raise _damaged_task(folder, error) from error
     return dict(state)
+
+
+def restore_task(task: Task, folder: Path, saved: Mapping[str, Any]) -> None:
+    """Restore the codecs of a task from what `read_task` has read; a file may hold anything."""
+    try:
+        task.restore(saved["codecs"])
+    except ValueError as error:
+        raise _damaged_task(folder, error) from error
+
+
+def _damaged_task(folder: Path, error: Exception) -> ModelError:
+    return ModelError(
+        "M113",
+        f"{folder / TASK} is missing or damaged",
+        notes=[str(error)],
+        help=["copy the run again, or train it again"],
+    )
 
 
 def wrong_task(run: Run, verb: str) -> ModelError:

@@ -45,7 +45,7 @@ from .resume_checks import (
     refuse_task_options,
     require_same_model,
 )
-from .run import CARD, CHECKPOINT, EVENTS, TASK, WEIGHTS, Run, load, read_task
+from .run import CARD, CHECKPOINT, EVENTS, TASK, WEIGHTS, Run, load, read_task, restore_task
 from .split_record import SplitRecord, parts_to_resume, refuse_split_options
 from .splits import (
     FILES,
@@ -135,7 +135,7 @@ def resume(
         task, data = recipe.build_task(), recipe.build_data()
         if not data_changed:
             _require_same_data(task, data, saved["fingerprint"])
-        task.restore(saved["codecs"])
+        restore_task(task, folder, saved)
         forget_interval_calibration(task)  # that of the weights of another time
         parts = parts_to_resume(folder, task, data, saved["fingerprint"])
         require_same_model(folder, before, recipe, task, parts.train)

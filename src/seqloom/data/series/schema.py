@@ -250,7 +250,10 @@ class SeriesSchema:
 
     def restore(self, state: Any) -> None:
         for name, value in state.items():
-            setattr(self, name, tuple(value) if isinstance(value, list) else value)
+            found = tuple(value) if isinstance(value, list) else value
+            if not isinstance(found, type(vars(self)[name])):
+                raise ValueError(f"{name} is of another kind")
+            setattr(self, name, found)
 
 
 def _listed(names: tuple[str, ...]) -> str:

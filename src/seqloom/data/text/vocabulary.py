@@ -59,6 +59,8 @@ class Vocabulary:
         return self.tokens
 
     def restore(self, state: list[str]) -> None:
+        if tuple(state[: len(SPECIAL_TOKENS)]) != SPECIAL_TOKENS:
+            raise ValueError("a vocabulary begins with the special tokens")
         self.tokens = list(state)
         self._index = {token: i for i, token in enumerate(self.tokens) if i >= len(SPECIAL_TOKENS)}
 

@@ -1,21 +1,20 @@
 """Training times as `seqloom train --estimate` tells them, against those that training takes.
 
 Every model of the studio's examples, as the studio trains it (until its time is over) and for a few
-passes over its data (until they are done). Both are whole commands in processes of their own, from
-start to exit, by the clock: reading, training, all evaluations, and that on the test set. On a busy
-machine the ratio varies with what other programs do in between.
+passes over its data (until they are done). Each is estimated in one process and trained in another,
+by the clock: reading, training with all evaluations, and the evaluation on the test set, without
+the start of Python and the import of torch. On a busy machine the ratio varies with what other
+programs do in between.
 
     SEQLOOM_DATA=… python benchmarks/estimates.py
     SEQLOOM_DATA=… python benchmarks/estimates.py --only 'shakespeare*' --epochs 2
 """
 
-import json
 import math
 import os
 import subprocess
 import sys
 import tempfile
-import time
 from argparse import Namespace
 from fnmatch import fnmatch
 from pathlib import Path
@@ -27,7 +26,22 @@ from seqloom.examples import EXAMPLES, Example
 from seqloom.recipe import Recipe
 
 TARGET = 1.5  # the estimate is right within this factor, either way
-LEAST_SECONDS = 5.0  # shorter commands mostly start Python, and nobody waits for them
+LEAST_SECONDS = 5.0  # nobody waits for less
+READ = """
+import sys, time, torch, seqloom
+from pathlib import Path
+from seqloom.recipe import Recipe
+recipe, runs = Recipe.read(Path(sys.argv[1])), sys.argv[2]
+"""
+ESTIMATE = """
+from seqloom.experiments.estimate import estimate
+print(estimate(recipe).seconds)
+"""
+TRAIN = """
+began = time.monotonic()
+seqloom.train(recipe, runs=runs).evaluate()
+print(time.monotonic() - began)
+"""
 UNLIMITED = {"training.max_time": "", "training.evaluate_seconds": 0.0, "training.patience": 0}
 
 
@@ -72,14 +86,16 @@ def compared(recipe: Recipe, folder: Path, threads: int) -> dict[str, float]:
     """The seconds that were told, and those that training took."""
     path = folder / "recipe.toml"
     path.write_text(recipe.to_toml(), encoding="utf-8")
-    command = [sys.executable, "-m", "seqloom", "train", str(path), "--json", "--quiet"]
-    runs = ["--runs-dir", str(folder / "runs")]
+    told, took = (seconds(READ + code, path, folder, threads) for code in (ESTIMATE, TRAIN))
+    return {"told": told, "took": took}
+
+
+def seconds(code: str, recipe: Path, folder: Path, threads: int) -> float:
+    """What a program in a process of its own prints."""
+    command = [sys.executable, "-c", code, str(recipe), str(folder / "runs")]
     surroundings = os.environ | {"OMP_NUM_THREADS": str(threads)}
-    run = {"check": True, "capture_output": True, "text": True, "env": surroundings}
-    told = json.loads(subprocess.run([*command, "--estimate"], **run).stdout.splitlines()[-1])
-    began = time.monotonic()
-    subprocess.run([*command, *runs], **run)
-    return {"told": told["seconds"], "took": time.monotonic() - began}
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=surroundings)
+    return float(done.stdout.splitlines()[-1])
 
 
 def written(results: dict[str, Any]) -> str:

@@ -65,6 +65,7 @@ function column({ error: problem, output, surprise, next }, id) {
     { dataset: { run: id } },
     h("h3", h("a", { href: path("inside", id, { text: currentRoute().query.get("text") }) }, id)),
     text && h("p.answer", { dir: "auto" }, text),
+    output?.ended === "limit" && h("p.muted.small", "Cut at the maximum number of tokens."),
     surprise && [
       h("p.muted.small", surprise.caption),
       tokenStrip({

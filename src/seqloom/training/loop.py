@@ -305,6 +305,8 @@ class Trainer:
         standing = self.standing
         if standing.evaluated_step != standing.step:
             yield from self.evaluate(checkpointer)
+        elif self.settings.max_time:  # it may have ended after the last checkpoint
+            yield self.save_checkpoint(checkpointer)
         reason = "no improvement" if self.out_of_patience() else "finished"
         facts = {"reason": reason, "best_step": standing.best_step, "seconds": standing.seconds}
         facts["size"] = self.model.num_parameters()

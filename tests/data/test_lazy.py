@@ -192,3 +192,6 @@ def test_lines_read_in_blocks_are_those_read_one_by_one(tmp_path, monkeypatch, t
     assert [*lines.map(len).replace(0, -1)] == [-1, *map(len, one_by_one[1:])]
     some = np.random.default_rng(0).permutation(len(lines))
     assert [*lines.select(some)] == [one_by_one[number] for number in some]
+    for kept in ([0, 2], [0, 1, 3], [1, 2], [0, len(lines) - 1], [len(lines) - 1], [0, 0, 1]):
+        within = np.array([number for number in kept if number < len(lines)])
+        assert [*lines.select(within)] == [one_by_one[number] for number in within]

@@ -21,6 +21,7 @@ from ..loading.lazy import LazySequence
 from .files import GZIP, open_bytes, read_bytes, unpacked
 
 CHUNK_BYTES = 1 << 22  # that are read at once
+MAX_GAPS = 4  # lines that are read for each that is asked for
 BLOCK_BYTES = 1 << 19  # of lines that are read at once
 LINE_FEED, CARRIAGE_RETURN = 10, 13
 # Encodings in which a line feed is one byte, and that byte nothing else: lines are split as bytes.
@@ -44,8 +45,11 @@ class IndexedLines:
         return LazySequence(self.line, np.arange(len(self.ends) - 1), make_block=self.block)
 
     def block(self, numbers: Int[np.ndarray, " lines"]) -> Iterable[str]:
-        """The lines with these numbers; those that lie side by side are read at once."""
-        if len(numbers) <= 1 or (np.diff(numbers) != 1).any():
+        """The lines with these numbers; those that lie close together are read at once."""
+        if len(numbers) <= 1 or (np.diff(numbers) <= 0).any():
+            return map(self.line, numbers.tolist())
+        first, span = int(numbers[0]), int(numbers[-1] - numbers[0]) + 1
+        if span > MAX_GAPS * len(numbers):
             return map(self.line, numbers.tolist())
         start, end = int(self.ends[numbers[0]]) + 1, int(self.ends[numbers[-1] + 1])
         if end - start > BLOCK_BYTES:
@@ -55,6 +59,8 @@ class IndexedLines:
         if len(read) < end - start:  # a single line says where
             return map(self.line, numbers.tolist())
         lines = read.decode(self.encoding, "replace").split(chr(self._line_end))
+        if span > len(numbers):
+            lines = [lines[number - first] for number in numbers.tolist()]
         return (line.removesuffix("\r") for line in lines) if b"\r" in read else lines
 
     def line(self, number: int) -> str:

@@ -163,7 +163,7 @@ def test_what_one_part_has_is_left_out_of_another():
     assert 0 <= key_hash("x") < 2**64
 
 
-@pytest.mark.parametrize("size", [4, 20, 37, 100])
+@pytest.mark.parametrize("size", [4, 18, 20, 37, 100])
 @pytest.mark.parametrize("horizon", [1, 6])
 @pytest.mark.parametrize(("valid", "test"), [(0.1, 0.2), (0.0, 0.3), (0.25, 0.0), (0.0, 0.0)])
 def test_parts_of_a_series_by_shares(size, horizon, valid, test):

@@ -95,6 +95,44 @@ CASES: dict[str, tuple[str, Draw]] = {
 }
 
 
+def two_accuracies(chance: Chance, n: int) -> tuple[list[Tally], list[Tally]]:
+    """70 and 80 % right; what is hard for one is hard for the other."""
+    hard = chance.random(n)
+    pairs = [hard + chance.normal(0, 0.3, n) < easy for easy in (0.7, 0.85)]
+    return _as_ratios(*(pair.astype(float) for pair in pairs))
+
+
+def two_errors(chance: Chance, n: int) -> tuple[list[Tally], list[Tally]]:
+    """Skewed errors, those of the second a fifth smaller."""
+    errors = chance.exponential(1, n)
+    return _as_ratios(errors * chance.gamma(4, 0.25, n), 0.8 * errors * chance.gamma(4, 0.25, n))
+
+
+def two_word_errors(chance: Chance, n: int) -> tuple[list[Tally], list[Tally]]:
+    """Wrong words of the same sentences, 12 % and 9 %."""
+    lengths, hard = chance.integers(3, 30, n), chance.beta(2, 8, n)
+    wrong = [chance.binomial(lengths, share * hard) for share in (0.6, 0.45)]
+    return _as_ratios(*wrong, lengths)
+
+
+def _as_ratios(
+    one: np.ndarray, other: np.ndarray, bottoms: np.ndarray | None = None
+) -> tuple[list[Tally], list[Tally]]:
+    counts = np.ones(len(one)) if bottoms is None else bottoms
+    first, second = (
+        [Ratio(float(a), float(b)) for a, b in zip(tops, counts, strict=True)]
+        for tops in (one, other)
+    )
+    return [*first], [*second]
+
+
+PAIRS: dict[str, tuple[str, Callable[[Chance, int], tuple[list[Tally], list[Tally]]]]] = {
+    "accuracy, 15 points apart": ("accuracy", two_accuracies),
+    "skewed errors, a fifth apart": ("mae", two_errors),
+    "word error rate, 3 points apart": ("word_error", two_word_errors),
+}
+
+
 def main() -> None:
     """Simulate and report."""
     parser = arguments(__doc__)
@@ -103,6 +141,7 @@ def main() -> None:
     facts = machine(1)
     found = {
         "coverage": [coverage(name, given.repeats) for name in CASES],
+        "differences": [differences(name, given.repeats) for name in PAIRS],
         "paired": [paired(name, given.repeats) for name in CASES],
         "comparisons": comparisons(max(1, given.repeats // 10)),
         "calibration": [calibration(n, given.repeats // 2) for n in (30, 100, 300, 1000)],
@@ -150,6 +189,23 @@ def paired(name: str, repeats: int) -> dict[str, Any]:
         row["found"][size] = sum(test.is_significant for test in tests) / count
         row["held"][size] = sum(test.low <= 0 <= test.high for test in tests) / count
     say(f"{name}, equal models: {row['found']}")
+    return row
+
+
+def differences(name: str, repeats: int) -> dict[str, Any]:
+    """How often intervals of paired differences hold the true one; and how often it is found."""
+    metric, draw = PAIRS[name]
+    many = draw(np.random.default_rng(0), MANY)
+    before, after = (METRICS[metric].value(as_matrix(each).sum(0).tolist()) for each in many)
+    row: dict[str, Any] = {"name": name, "truth": after - before, "held": {}, "found": {}}
+    for size in SIZES:
+        chance, count = np.random.default_rng(2000 + size), max(1, repeats // 2)
+        tests = [METRICS[metric].difference(*draw(chance, size)) for _ in range(count)]
+        there = [test for test in tests if test.has_interval]
+        held = sum(test.low <= after - before <= test.high for test in there)
+        row["held"][size] = held / max(1, len(there))
+        row["found"][size] = sum(test.is_significant for test in tests) / count
+    say(f"{name}: {row['held']}")
     return row
 
 
@@ -236,13 +292,17 @@ def shown(found: dict[str, Any], facts: dict[str, Any]) -> str:
     held = [
         [
             row["name"],
-            *(f"{100 * row['held'][n]:.1f} ({100 * row['bootstrap'][n]:.0f})" for n in SIZES),
+            *(f"{_held(row['held'][n])} ({100 * row['bootstrap'][n]:.0f})" for n in SIZES),
         ]
         for row in found["coverage"]
     ]
     apart = [
         [row["name"], *(f"{100 * row['found'][n]:.1f} ({100 * row['held'][n]:.0f})" for n in SIZES)]
         for row in found["paired"]
+    ]
+    differ = [
+        [row["name"], *(f"{100 * row['held'][n]:.1f} ({100 * row['found'][n]:.0f})" for n in SIZES)]
+        for row in found["differences"]
     ]
     whole = [
         [row["name"], *(f"{n}: {100 * rate:.1f} %" for n, rate in row["found"].items())]
@@ -255,12 +315,17 @@ def shown(found: dict[str, Any], facts: dict[str, Any]) -> str:
     ]
     return "\n\n".join([
         table(["95 % intervals that hold the truth, % (percentile bootstrap)", *heads], held),
+        table(["intervals of differences that hold the true one, % (found)", *heads], differ),
         table(["differences found between equal models, % (intervals that hold 0)", *heads], apart),
         table(["comparisons of equals that name any difference", *[""] * (most - 1)],
               [row + [""] * (most - len(row)) for row in whole]),
         table(["calibrated predictions", *SURE], sure),
         in_words(facts),
     ])  # fmt: skip
+
+
+def _held(rate: float | None) -> str:
+    return "too few" if rate is None else f"{100 * rate:.1f}"
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ def test_train_from_a_task_and_a_file(here, capsys):
     assert main(["train", "translate", "pairs.tsv", *SMALL]) == 0
     told = capsys.readouterr()
     assert told.out.splitlines()[0].startswith("★ best at step ")
-    assert re.search(r"test BLEU +[\d.]+ \([\d.]+–[\d.]+\)", told.out)
+    assert re.search(r"test BLEU +[\d.]+ \(too few to say\)", told.out)
     assert told.out.splitlines()[-1] == "runs/encoder-decoder-1"
     line = r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ encoder-decoder-1 step=1 epoch=1 .*bleu="
     assert re.search(line, told.err)

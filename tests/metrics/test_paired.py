@@ -9,7 +9,7 @@ from scipy import stats
 
 from seqloom.metrics import METRICS, Ratio
 from seqloom.metrics.labels import label_counts
-from seqloom.metrics.paired import Difference, holm, paired_difference
+from seqloom.metrics.paired import Difference, holm, paired_difference, visible_difference
 from seqloom.metrics.tallies import ratio
 
 
@@ -150,3 +150,20 @@ def test_a_difference_that_is_there_is_found():
         first = chance.normal(0, 1, size)
         found = paired_difference(ratios(first), ratios(first + chance.normal(1, 1, size)))
         assert found.is_significant and found.low > 0
+
+
+def test_a_visible_difference_is_about_significant():
+    """Of models that disagree on a fifth of the examples."""
+    for size in (100, 1000, 10_000):
+        apart = visible_difference(size)
+        found = []
+        for factor in (0.8, 1.3):
+            gained = round(size * (0.2 + factor * apart) / 2)
+            lost = round(size * (0.2 - factor * apart) / 2)
+            same = size - gained - lost
+            first, second = (
+                [0] * gained + [1] * (lost + same),
+                [1] * gained + [0] * lost + [1] * same,
+            )
+            found.append(paired_difference(ratios(first), ratios(second)).is_significant)
+        assert found == [False, True]

@@ -190,6 +190,8 @@ def test_the_printed_report(tmp_path, capsys):
         "reviews.csv   13 rows · 1 blank · UTF-8 · comma · header: text,label",
         'task          classify  (2 columns; "label" has 3 values)   change with --task',
         "text          median 5 words, longest 5 (line 2), 18 different words",
+        "test part     1 of 13 rows: too few to tell two models apart"
+        " (--set data.test_fraction=-1 takes 3)",
         "label         bad 6 · good 6 · mixed 1",
         "✔ one label per row          ✔ no row twice",
         "⚠ 1 blank line skipped (first: 14)   [D020]",

@@ -8,7 +8,7 @@ import pytest
 
 from seqloom.recipe import Recipe
 from seqloom.runs.run import CARD
-from seqloom.runs.train import train
+from seqloom.runs.train import resume, train
 from seqloom.training import loop
 from seqloom.training.checkpoints import load_arrays
 from seqloom.training.learner import Step
@@ -231,3 +231,20 @@ def test_timed_evaluations_take_a_third_of_all_time(monkeypatch, idle, spent, is
     assert trainer.evaluation_is_due(told(3, 1)) == is_due
     trainer.settings = Training(evaluate_seconds=5.0, evaluate_steps=3)
     assert trainer.evaluation_is_due(told(3, 1)) and trainer.evaluation_is_due(told(6, 1))
+
+
+def test_training_stops_early_by_default(scripted):
+    losses = [3.0, 2.0, *[2.5] * 20]
+    run = scripted(*({"loss": loss} for loss in losses))
+    evaluated = [event for event in run.events() if event["kind"] == "eval"]
+    assert len(evaluated) == 2 + Training().patience == 12
+    assert run.events()[-1]["reason"] == "no improvement"
+    assert run.events()[-1]["best_step"] == evaluated[1]["step"]
+
+
+def test_a_run_that_stopped_early_says_so_when_it_is_resumed(scripted, data):
+    run = scripted(*({"loss": loss} for loss in [1.0, 2.0, 2.0, 2.0]), patience=2)
+    again = resume(run.folder)
+    assert again.events()[-1]["step"] == run.events()[-1]["step"]
+    said = [event for event in again.events() if event["kind"] == "resume"][-1]
+    assert "stopped early" in str(said) or "stopped early" in str(again.events())

@@ -114,6 +114,20 @@ def no_interval(measured: MetricValue) -> str:
     return " (too few to say)" if math.isfinite(measured.value) else ""
 
 
+def visible_note(score: Evaluation) -> list[str]:
+    """What difference between two models these examples could show, by the primary metric.
+
+    Half of the interval: the difference of two models varies about as much as each of them, as what
+    is hard for one is mostly hard for the other.
+    """
+    name, measured = next(iter(score.with_intervals().items()))
+    if not measured.has_interval:
+        return ["too few to tell two models apart"]
+    half, metric = (measured.high - measured.low) / 2, METRICS[name]
+    amount = f"{100 * half:.2g} points" if metric.percent else f"{half:.2g}"
+    return [f"another model with {metric.title} less than about {amount} away could be as good"]
+
+
 def unknown_note(fraction: float) -> list[str]:
     """A note on the fraction of tokens that are not in the vocabulary."""
     return (

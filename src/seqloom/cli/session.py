@@ -28,7 +28,7 @@ from ..runs.splits import unknown_label_note, with_known_labels
 from ..runs.train import Callback, new_run_folder, resume, train_into
 from ..training.events import Event
 from ..training.learner import Learner
-from .loading import cut_note, impossible_note, no_interval, say_notes
+from .loading import cut_note, impossible_note, no_interval, say_notes, visible_note
 from .progress import TrainingProgress, progress_for
 from .suggestions import improve
 from .terminal import duration, mark, plural, say
@@ -212,7 +212,9 @@ class Outcome:
             count = len(self.test.examples)
             examples = plural(count, "held-out example")
             lines.append(f"  on {examples}, 95 % confidence intervals in brackets")
-            lines += [f"  {note}" for note in impossible_note(self.test)]
+            lines += [
+                f"  {note}" for note in (*visible_note(self.test), *impossible_note(self.test))
+            ]
         if self.baseline is not None:
             lines.append(f"  baseline: {self.baseline.words()}")
             if not self.baseline.is_beaten:

@@ -1,9 +1,12 @@
 """Data options: files, formats, splits and folds; the [data] table of a recipe."""
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal
 
-from ..config import Count, CountOrZero, Rate, Seed
+from ..config import Bounds, Count, CountOrZero, Seed
+
+Fraction = Annotated[float, Bounds(-1, 1, below=True)]
+_MOST = 10_000  # examples of a part that goes by size
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,8 +30,10 @@ class Data:
             time steps in their order.
         skip_bad: Skip lines that cannot be read, and count them, instead of stopping.
         max_length: Maximum sequence length, in tokens; 0 is no limit.
-        valid_fraction: Fraction of train for validation, if there is no validation file.
-        test_fraction: Fraction of train for testing, if there is no test file.
+        valid_fraction: Fraction of train for validation, if there is no validation file; -1 goes by
+            its size: a tenth up to 5,000 examples, then 500, and 5 % from 10,000 on.
+        test_fraction: Fraction of train for testing, if there is no test file; -1 goes by its size:
+            a fifth up to 5,000 examples, then 1,000, and 5 % from 20,000 on.
         split_seed: Random seed of the train/validation/test split.
         allow_overlap: Allow the same sequence in two splits, such as train and test, also in two
             folds.
@@ -53,8 +58,8 @@ class Data:
     columns: str = ""
     skip_bad: bool = False
     max_length: CountOrZero = 1000
-    valid_fraction: Rate = 0.05
-    test_fraction: Rate = 0.05
+    valid_fraction: Fraction = 0.05
+    test_fraction: Fraction = 0.05
     split_seed: Seed = 1
     allow_overlap: bool = False
     folds: CountOrZero = 0
@@ -62,3 +67,18 @@ class Data:
     group: str = ""
     in_time: bool = False
     stratified: bool = True
+
+    def with_fractions(self, examples: int) -> "Data":
+        """The same with the fractions for so many examples, where these go by size.
+
+        A test part tells differences: with 20 examples only those of 20 points, with 1,000 those of
+        3 points (`metrics.paired.visible_difference`). So small files give more of themselves.
+        """
+        usual = min(examples / 20, _MOST)
+        valid = min(examples / 10, max(500, usual)) / max(1, examples)
+        test = min(examples / 5, max(1000, usual)) / max(1, examples)
+        return replace(
+            self,
+            valid_fraction=valid if self.valid_fraction < 0 else self.valid_fraction,
+            test_fraction=test if self.test_fraction < 0 else self.test_fraction,
+        )

@@ -13,6 +13,9 @@ _CLOCK: dict[str, Any] = {  # training ends by time, not by epochs
     "training.epochs": 1000,
     "training.evaluate_seconds": 5.0,
     "training.evaluate_examples": 500,
+    "training.patience": 0,
+    "data.valid_fraction": 0.05,
+    "data.test_fraction": 0.05,
 }
 
 EXAMPLES: dict[str, Example] = {

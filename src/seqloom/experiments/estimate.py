@@ -141,7 +141,9 @@ def estimate(recipe: Recipe, seconds: float = TRIAL_SECONDS) -> Estimate:
         trainer = Trainer(model, task, trial.learner, valid[:FEW_EXAMPLES], settings)
         overhead = _evaluation_overhead(trainer, valid)
     learning, judging = _training_seconds(trial, settings, cost.at(len(valid)), overhead)
-    return Estimate(reading, learning, judging + cost.at(len(test)), _bound(model, settings))
+    evaluations = trial.evaluations(learning, settings, cost.at(len(valid)) + overhead.each)
+    bound = _bound(model, settings, evaluations)
+    return Estimate(reading, learning, judging + cost.at(len(test)), bound)
 
 
 def _training_seconds(
@@ -295,10 +297,11 @@ class _TemporaryCheckpointer:
         self.views = time.monotonic() - began
 
 
-def _bound(model: Model, settings: Training) -> Bound:
+def _bound(model: Model, settings: Training, evaluations: float) -> Bound:
     if settings.curriculum != "none":
         return "at least"  # later levels are harder
-    return "at most" if settings.patience or isinstance(model, EMTrained) else "about"
+    may_stop_early = 0 < settings.patience < evaluations
+    return "at most" if may_stop_early or isinstance(model, EMTrained) else "about"
 
 
 def _rounded(seconds: float) -> str:

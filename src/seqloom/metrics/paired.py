@@ -65,6 +65,14 @@ def holm(differences: Sequence[Difference]) -> list[Difference]:
     return adjusted
 
 
+def visible_difference(examples: int) -> float:
+    """The smallest difference of two shares that is more than chance on so many examples.
+
+    z √(q / n), where the models disagree on a fifth of the examples (q), as good ones often do.
+    """
+    return Z_95 * math.sqrt(0.2 / max(1, examples))
+
+
 def paired_difference(
     first: Sequence[Tally], second: Sequence[Tally], value: Value = ratio
 ) -> Difference:

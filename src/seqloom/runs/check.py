@@ -25,6 +25,8 @@ from ..data.options import Data
 from ..data.text.files import read_bytes, require_possible_name
 from ..data.text.reading import encoding_name, lazy_lines, read_lines
 from ..errors import SeqloomError
+from ..metrics.intervals import MIN_EXAMPLES
+from ..metrics.paired import visible_difference
 from ..recipe import Recipe
 from ..task import Task
 from ..tasks import TASKS
@@ -106,7 +108,8 @@ def check(
         report = replace(report, suggested=_unusual(task, source, options))
     findings = _problems(source, error) + _around(path, source) + report.findings
     passed = _passed(task, source, findings)
-    report = replace(report, path=given, findings=findings, passed=passed)
+    told = report.facts | (_test_part(source, settings) if source is not None else {})
+    report = replace(report, path=given, findings=findings, passed=passed, facts=told)
     return replace(report, next=_next(report, settings, error, options))
 
 
@@ -202,6 +205,23 @@ def fitting_task(task: str, source: ParsedFile, options: Mapping[str, Any]) -> T
     """The task with the given options, and with options suggested by the file otherwise."""
     suited = TASKS[task].suggested_options(source)
     return Recipe(task={**suited, **options, "name": task}).build_task()
+
+
+def _test_part(source: ParsedFile, settings: Data) -> dict[str, str]:
+    """What the test part that is split off could tell about two models."""
+    rows = len(source.rows)
+    fraction = settings.with_fractions(rows).test_fraction
+    if settings.test or settings.folds or not fraction or not rows:
+        return {}
+    count = max(1, round(fraction * rows))
+    by_size = round(replace(settings, test_fraction=-1.0).with_fractions(rows).test_fraction * rows)
+    more = f" (--set data.test_fraction=-1 takes {by_size:,})" * (by_size > count)
+    told = (
+        f"differences of accuracy below {100 * visible_difference(count):.2g} points may be chance"
+    )
+    if count < MIN_EXAMPLES:
+        told = "too few to tell two models apart"
+    return {"test part": f"{count:,} of {rows:,} rows: {told}{more}"}
 
 
 def _frozen(found: str | list[str]) -> Hashable:

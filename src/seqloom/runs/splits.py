@@ -96,9 +96,8 @@ def fold_splits(task: Task, data: Data) -> dict[str, Sequence[Any]]:
     """The parts for one fold: it is the test set; validation is taken from the training folds."""
     path = _folded_path(data)
     examples = task.bundled_splits(path, data).get("train") or task.read(path, data)
-    cut = (
-        replace(data, valid_fraction=0.0) if data.valid else data
-    )  # a validation file replaces the fraction
+    # a validation file replaces the fraction
+    cut = replace(data, valid_fraction=0.0) if data.valid else data.with_fractions(len(examples))
     found = (_time_fold if data.in_time else _random_fold)(task, cut, examples)
     if data.valid:
         found["valid"] = task.read(Path(data.valid), data)
@@ -221,7 +220,8 @@ def read_parts(task: Task, data: Data) -> Parts:
     if task.splits_in_time:
         timed = task.temporal_splits(given, data)
         return Parts(timed["train"], timed["valid"], timed["test"], notes=[])
-    fractions = {"valid": data.valid_fraction, "test": data.test_fraction}
+    cut_by = data.with_fractions(len(given["train"]))
+    fractions = {"valid": cut_by.valid_fraction, "test": cut_by.test_fraction}
     missing = [name for name in fractions if name not in given]
     wanted = [fractions[name] for name in missing]
     if task.continuous:

@@ -41,7 +41,8 @@ def parts_of(
     same names and, if there are dates, the next ones; else it is judged by itself.
     """
     train = [trim_future(window.series) for window in given["train"]]
-    cutter = _Cutter(data, reach, steps, frozenset(given))
+    by_size = data.with_fractions(sum(map(len, train)))  # all rows of all series
+    cutter = _Cutter(by_size, reach, steps, frozenset(given))
     parts: dict[str, list[ForecastWindow]] = {"train": [], "valid": [], "test": []}
     for one in train:
         learned, valid, test = cutter.ends(len(one))

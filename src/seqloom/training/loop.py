@@ -268,7 +268,8 @@ class Trainer:
         if self.valid:
             return []
         settings, idle = self.settings, []
-        idle += ["training.patience"] * bool(settings.patience)
+        is_set = settings.patience not in (0, Training().patience)
+        idle += ["training.patience"] * is_set
         idle += ["training.schedule = plateau"] * (settings.schedule == "plateau")
         without = f"; without effect: {', '.join(idle)}" if idle else ""
         return [f"no validation examples to judge by: the last weights are kept{without}"]
@@ -331,6 +332,11 @@ class Trainer:
             notes.append(
                 "the best weights are chosen anew:"
                 " another metric or other validation examples judge them"
+            )
+        if self.out_of_patience():
+            notes.append(
+                f"it had stopped early, after {self.standing.since_best} evaluations without"
+                " improvement: --set training.patience=0 goes on"
             )
         self._keep_standing()
         return notes

@@ -68,8 +68,8 @@ class Training:
             checkpoints, as 0.999; 0 disables it.
         average_checkpoints: Checkpoint averaging: evaluate and keep the mean of the weights at the
             last evaluations, as 5; 0 disables it.
-        patience: Early stopping: after how many evaluations without improvement training stops;
-            0 is never.
+        patience: Early stopping: after how many evaluations without improvement training stops, as
+            in scikit-learn's n_iter_no_change; 0 is never.
         evaluate_steps: Evaluate every so many steps; 0 is once an epoch.
         evaluate_seconds: Evaluate after so many seconds of training as well, or more where
             evaluations would take over a third of all time; 0 is off.
@@ -109,7 +109,7 @@ class Training:
     warmup_ratio: float = 0.02
     ema_decay: float = 0.0
     average_checkpoints: int = 0
-    patience: int = 0
+    patience: int = 10
     evaluate_steps: int = 0
     evaluate_seconds: float = 0.0
     evaluate_examples: int = 2000

@@ -138,7 +138,7 @@ def test_words_have_no_more_figures_than_a_probe_knows(seconds, bound, words):
 
 
 def test_longer_trainings_take_longer(files):
-    short = estimate(recipe(files, "encoder-decoder", epochs=200), 0.5)
+    short = estimate(recipe(files, "encoder-decoder", epochs=200, patience=0), 0.5)
     long = estimate(recipe(files, "encoder-decoder", epochs=2_000_000), 0.5)
     limited = estimate(recipe(files, "encoder-decoder", epochs=2_000_000, max_time="3s"), 0.5)
     assert long.learning > 100 * short.learning > 100 * short.reading
@@ -159,6 +159,8 @@ def test_what_may_end_sooner_is_told_as_the_most(files):
     patient = recipe(files, "encoder-decoder", epochs=50, patience=2)
     assert estimate(patient, 0.2).words().startswith(("at most about", "instant"))
     assert estimate(patient, 0.2).bound == "at most"
+    few = recipe(files, "encoder-decoder", epochs=5)
+    assert estimate(few, 0.2).bound == "about", "ten evaluations without improvement cannot come"
 
 
 def test_the_command_prints_it_and_trains_nothing(files, tmp_path, capsys):

@@ -8,6 +8,7 @@ from scipy import stats
 
 from seqloom.metrics import METRICS, Ratio
 from seqloom.metrics.intervals import (
+    MetricValue,
     influence,
     mean_with_interval,
     student_t_probability,
@@ -164,3 +165,10 @@ def test_intervals_hold_the_truth_as_often_as_they_say(metric, truth, draw, size
         assert found.low <= found.value <= found.high
         held += found.low <= truth <= found.high
     assert 0.92 <= held / 600 <= 0.982
+
+
+def test_a_metric_is_shown_with_its_interval_or_why_there_is_none():
+    accuracy = METRICS["accuracy"]
+    assert accuracy.show_interval(MetricValue(0.5, 0.25, 0.75)) == "50.00 % (25.00 % to 75.00 %)"
+    assert accuracy.show_interval(MetricValue(0.5, np.nan, np.nan)) == "50.00 % (too few to say)"
+    assert "few" not in METRICS["mase"].show_interval(MetricValue(np.inf, np.nan, np.nan))

@@ -54,12 +54,14 @@ def test_a_model_is_renamed_with_all_that_is_known_of_it(tmp_path, files):
         answer = web.post(f"{PATH}/{old}:rename", json={"name": "better"})
         assert (answer.status_code, answer.json()) == (200, {"id": "better"})
         after = web.get("/api/v1/runs/better").json()
-        assert after["test"] == before["test"] is not None and after["job"] == before["job"]
+        assert after["test"] == before["test"] is not None
+        assert all("shown" in one for one in after["test"].values())
+        assert after["job"] == {**before["job"], "runs": ["better"]}
         assert [row["id"] for row in web.get("/api/v1/runs").json()["runs"]] == ["better"]
         assert web.get(f"{PATH}/better/card").json()["markdown"].startswith("# better\n")
         assert old not in web.get("/api/v1/status").json()["loaded"]
         assert web.post(f"{PATH}/better:rename", json={"name": "best"}).status_code == 200
-        assert web.get("/api/v1/runs/best").json()["job"] == before["job"]
+        assert web.get("/api/v1/runs/best").json()["job"] == {**before["job"], "runs": ["best"]}
         assert web.delete(f"{PATH}/best").status_code == 204
     with client(tmp_path / "runs") as web:  # another server finds it gone, under every name
         assert web.get("/api/v1/runs").json()["runs"] == []

@@ -1,7 +1,6 @@
 """Loading and evaluating runs, with a progress line, and notes on unknown tokens."""
 
 import argparse
-import math
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -103,15 +102,10 @@ def with_interval(name: str, measured: MetricValue) -> str:
     """A metric with its 95 % interval: 24.10 % (23.30 – 24.90), if there is one."""
     shown = METRICS[name].show
     if not measured.has_interval:
-        return shown(measured.value) + no_interval(measured)
+        return shown(measured.value) + measured.without_interval
     low, high = (shown(value).removesuffix(" %") for value in (measured.low, measured.high))
     dash = MARKS["dash"][0 if can_show(MARKS["dash"][0], sys.stdout) else 1]
     return f"{shown(measured.value)} ({low} {dash} {high})"
-
-
-def no_interval(measured: MetricValue) -> str:
-    """What stands in place of an interval, behind a value that is finite."""
-    return " (too few to say)" if math.isfinite(measured.value) else ""
 
 
 def visible_note(score: Evaluation) -> list[str]:

@@ -28,7 +28,7 @@ from ..runs.splits import unknown_label_note, with_known_labels
 from ..runs.train import Callback, new_run_folder, resume, train_into
 from ..training.events import Event
 from ..training.learner import Learner
-from .loading import cut_note, impossible_note, no_interval, say_notes, visible_note
+from .loading import cut_note, impossible_note, say_notes, visible_note
 from .progress import TrainingProgress, progress_for
 from .suggestions import improve
 from .terminal import duration, mark, plural, say
@@ -315,7 +315,7 @@ def shown_interval(name: str, measured: MetricValue) -> str:
     """A metric with its 95 % interval: 24.10 % (23.30-24.90 %), if there is one."""
     show = METRICS[name].show
     if not measured.has_interval:
-        return show(measured.value) + no_interval(measured)
+        return show(measured.value) + measured.without_interval
     low, high = show(measured.low), show(measured.high)
     if METRICS[name].percent:
         low = low.removesuffix(" %")

@@ -59,6 +59,13 @@ class Metric:
             return f"{100 * value:.2f} %"
         return f"{value:.4g}" if self.decimals is None else f"{value:.{self.decimals}f}"
 
+    def show_interval(self, measured: MetricValue) -> str:
+        """A value and its interval formatted for people, or why there is none."""
+        value = self.show(measured.value)
+        if not measured.has_interval:
+            return value + measured.without_interval
+        return f"{value} ({self.show(measured.low)} to {self.show(measured.high)})"
+
 
 def _perplexity(sums: Sequence[float]) -> float:
     """Perplexity: exp of the cross-entropy in nats per token, where a float can hold it."""

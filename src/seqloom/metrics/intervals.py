@@ -110,6 +110,11 @@ class MetricValue:
         """Whether the examples are enough for an interval."""
         return math.isfinite(self.low) and math.isfinite(self.high)
 
+    @property
+    def without_interval(self) -> str:
+        """What is said in place of an interval, behind a value that is finite."""
+        return " (too few to say)" if math.isfinite(self.value) else ""
+
 
 def measure(
     tallies: Sequence[Tally],

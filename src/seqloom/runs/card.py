@@ -83,9 +83,7 @@ def _test(
     examples = f"{tested:,} example{'s' * (tested != 1)}"
     lines = [f"On {examples} held out, with 95 % confidence intervals:", ""]
     for name, one in test.items():
-        metric = METRICS[name]
-        interval = f"{metric.show(one.low)} to {metric.show(one.high)}"
-        lines.append(f"- {metric.title}: {metric.show(one.value)} ({interval})")
+        lines.append(f"- {METRICS[name].title}: {METRICS[name].show_interval(one)}")
     return [*lines, *([f"- baseline: {baseline.words()}"] if baseline is not None else [])]
 
 

@@ -1,6 +1,7 @@
 """Runs: list, start, stop, resume, delete, and stream their training events."""
 
 import asyncio
+import math
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Annotated, Any, cast
@@ -11,7 +12,7 @@ from starlette.responses import Response, StreamingResponse
 
 from ...errors import SeqloomError
 from ...experiments.results import RESULT, read_result
-from ...metrics import METRICS
+from ...metrics import METRICS, MetricValue
 from ...recipe import TABLES, Recipe
 from ...runs.card import metrics_in
 from ...runs.command import train_command
@@ -120,11 +121,12 @@ def _test(folder: Path, step: JobStep | None) -> dict[str, Any] | None:
 
 def _with_text(name: str, one: Any) -> Any:
     try:
-        metric, ends = METRICS[name], (one["value"], one["low"], one["high"])
-        value, low, high = map(metric.show, ends)
+        # JSON has null where there is no interval
+        numbers = [math.nan if one[key] is None else one[key] for key in ("value", "low", "high")]
+        metric, shown = METRICS[name], METRICS[name].show_interval(MetricValue(*numbers))
     except (KeyError, TypeError, ValueError):  # a file of another version
         return one
-    return {**one, "title": metric.title, "shown": f"{value} ({low} to {high})"}
+    return {**one, "title": metric.title, "shown": shown}
 
 
 def _measured(folder: Path, step: JobStep | None) -> dict[str, Any] | None:

@@ -364,7 +364,7 @@ def test_what_the_system_refuses_is_no_bug(say, monkeypatch):
     code, text = say("runs")
     assert (code, text.splitlines()[0]) == (
         6,
-        'error[E326]: cannot use "runs/x": No space left on device',
+        "error[E301]: disk full while saving runs/x",
     )
 
 

@@ -72,6 +72,7 @@ STEPS = {
     "training.evaluate_steps": 4,
     "training.batch_size": 8,
     "training.save_seconds": 0.5,
+    "training.patience": 0,
 }
 
 

@@ -168,6 +168,9 @@ def test_one_can_walk_from_an_example_to_the_inside_without_a_mouse(studio, page
         "document.activeElement.closest('[data-example=shakespeare]') && document.activeElement.textContent.includes('Train it')",
     )
     page.keyboard.press("Enter")
+    page.wait_for_selector(".batch a", timeout=150_000)
+    walk_to(page, "document.activeElement.closest('.batch')")
+    page.keyboard.press("Enter")  # from the n-gram model, which is trained in no time, to the LSTM
     page.wait_for_selector(".run-head [data-state=running]", timeout=150_000)
     page.wait_for_selector(".sample", timeout=150_000)
     walk_to(page, "document.activeElement.dataset.act === 'keep'")

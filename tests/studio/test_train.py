@@ -119,6 +119,7 @@ def test_training_starts_and_is_seen_live_then_stopped_and_kept(studio, page):
             "training.epochs": 100000,
             "training.batch_size": 8,
             "training.evaluate_steps": 4,
+            "training.patience": 0,
         },
     )
     page.click("#start")

@@ -234,12 +234,21 @@ def test_timed_evaluations_take_a_third_of_all_time(monkeypatch, idle, spent, is
 
 
 def test_training_stops_early_by_default(scripted):
-    losses = [3.0, 2.0, *[2.5] * 20]
+    """Ten evaluations without improvement, which are at least 250 steps."""
+    losses = [3.0, 2.0, *[2.5] * 200]
     run = scripted(*({"loss": loss} for loss in losses))
-    evaluated = [event for event in run.events() if event["kind"] == "eval"]
-    assert len(evaluated) == 2 + Training().patience == 12
-    assert run.events()[-1]["reason"] == "no improvement"
-    assert run.events()[-1]["best_step"] == evaluated[1]["step"]
+    evaluated = [event["step"] for event in run.events() if event["kind"] == "eval"]
+    best = evaluated[1]
+    assert run.events()[-1]["reason"] == "no improvement" and len(evaluated) >= 12
+    assert run.events()[-1]["best_step"] == best
+    assert evaluated[-2] - best < 250 <= evaluated[-1] - best
+
+
+def test_by_default_large_steps_of_evaluation_count_ten_times(scripted):
+    losses = [3.0, 2.0, *[2.5] * 120]
+    run = scripted(*({"loss": loss} for loss in losses), evaluate_steps=30)
+    evaluated = [event["step"] for event in run.events() if event["kind"] == "eval"]
+    assert evaluated == [30 * n for n in range(1, 13)]
 
 
 def test_a_run_that_stopped_early_says_so_when_it_is_resumed(scripted, data):

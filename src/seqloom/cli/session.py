@@ -262,7 +262,8 @@ class Session:
         say_notes(cut_note(test, remedy), self.quiet)
         parts = run.own_parts()
         baseline = compare_with_baseline(run.recipe, run.task, parts.train, test)
-        write_card(run, parts, test.with_intervals(), len(examples), baseline)
+        with _advised(run.folder):
+            write_card(run, parts, test.with_intervals(), len(examples), baseline)
         return Outcome(run, record, test=test, baseline=baseline)
 
     def say_saved(self, outcome: Outcome, go_on: str = "") -> None:

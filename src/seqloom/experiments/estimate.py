@@ -300,7 +300,7 @@ class _TemporaryCheckpointer:
 def _bound(model: Model, settings: Training, evaluations: float) -> Bound:
     if settings.curriculum != "none":
         return "at least"  # later levels are harder
-    may_stop_early = 0 < settings.patience < evaluations
+    may_stop_early = 0 < settings.early_stopping()[0] < evaluations
     return "at most" if may_stop_early or isinstance(model, EMTrained) else "about"
 
 

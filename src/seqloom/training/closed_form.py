@@ -85,7 +85,7 @@ class ClosedForm(Learner):
             yield from self._fit(self.model, held, self.step or number)
 
     def _fit(self, model: IterativelyFitted, held: list[Any], number: int) -> Iterator[Step]:
-        """The steps of an optimizer; the time budget ends them after an iteration.
+        """The steps of an optimizer; a limit of time or of steps ends them after an iteration.
 
         The statistics are taken out of `held`, so that the model can drop them when it has made
         of them what it needs.
@@ -93,8 +93,9 @@ class ClosedForm(Learner):
         iterations = model.fit_iterations(held.pop(), self.state)
         for step, found in enumerate(iterations, start=number + 1):
             self.seconds += self.stopwatch.step()
-            is_late = bool(found.state) and self.seconds >= self.settings.seconds()
-            is_last = found.is_final or is_late
+            is_late = self.seconds >= self.settings.seconds()
+            is_late = is_late or 0 < self.settings.max_steps <= step
+            is_last = found.is_final or (bool(found.state) and is_late)
             self.progress = max(self.progress, COUNTING + (1 - COUNTING) * found.progress)
             if found.state:
                 self.state, self.step = found.state, step

@@ -268,8 +268,7 @@ class Trainer:
         if self.valid:
             return []
         settings, idle = self.settings, []
-        is_set = settings.patience not in (0, Training().patience)
-        idle += ["training.patience"] * is_set
+        idle += ["training.patience"] * (settings.patience > 0)
         idle += ["training.schedule = plateau"] * (settings.schedule == "plateau")
         without = f"; without effect: {', '.join(idle)}" if idle else ""
         return [f"no validation examples to judge by: the last weights are kept{without}"]
@@ -299,7 +298,9 @@ class Trainer:
 
     def out_of_patience(self) -> bool:
         """Early stopping: whether `patience` evaluations brought no improvement."""
-        return 0 < self.settings.patience <= self.standing.since_best
+        standing, (evaluations, steps) = self.standing, self.settings.early_stopping()
+        has_waited = standing.evaluated_step - standing.best_step >= steps
+        return 0 < evaluations <= standing.since_best and has_waited
 
     def finish(self, checkpointer: Checkpointer) -> Iterator[Event]:
         """Evaluate once more where the last step was not evaluated, and end."""

@@ -11,18 +11,17 @@ from ..metrics import METRICS
 from .stopwatch import Clock
 
 USUAL_EPOCHS, ENOUGH_STEPS = 10, 500
-EVALUATION_STEPS = (
-    25  # at least so many between two evaluations, where epochs are as many as needed
-)
+# At least so many steps between two evaluations, where epochs are as many as needed.
+EVALUATION_STEPS = 25
+PATIENCE = 10, 10 * EVALUATION_STEPS  # evaluations and steps without improvement, by default
 
 LARGEST = 2**31 - 1
 LARGEST_SEED = 2**32 - 1  # that NumPy takes
 # The least value of an option, and the largest; shares are below 1.
 BOUNDS: dict[str, tuple[float, float]] = {
     **dict.fromkeys(("batch_size", "evaluate_examples"), (1, LARGEST)),
-    **dict.fromkeys(
-        ("bptt", "epochs", "max_steps", "batch_tokens", "warmup_steps", "patience"), (0, LARGEST)
-    ),
+    **dict.fromkeys(("bptt", "epochs", "max_steps", "batch_tokens", "warmup_steps"), (0, LARGEST)),
+    "patience": (-1, LARGEST),
     **dict.fromkeys(("average_checkpoints", "evaluate_steps", "probes"), (0, LARGEST)),
     **dict.fromkeys(("learning_rate", "l1", "l2", "max_grad_norm"), (0, math.inf)),
     **dict.fromkeys(("evaluate_seconds", "save_seconds"), (0, math.inf)),
@@ -69,7 +68,7 @@ class Training:
         average_checkpoints: Checkpoint averaging: evaluate and keep the mean of the weights at the
             last evaluations, as 5; 0 disables it.
         patience: Early stopping: after how many evaluations without improvement training stops, as
-            in scikit-learn's n_iter_no_change; 0 is never.
+            scikit-learn's n_iter_no_change; 0 is never, -1 is 10 that are at least 250 steps.
         evaluate_steps: Evaluate every so many steps; 0 is once an epoch.
         evaluate_seconds: Evaluate after so many seconds of training as well, or more where
             evaluations would take over a third of all time; 0 is off.
@@ -109,7 +108,7 @@ class Training:
     warmup_ratio: float = 0.02
     ema_decay: float = 0.0
     average_checkpoints: int = 0
-    patience: int = 10
+    patience: int = -1
     evaluate_steps: int = 0
     evaluate_seconds: float = 0.0
     evaluate_examples: int = 2000
@@ -142,6 +141,14 @@ class Training:
         """The number of passes: `epochs`, or what is enough for this many batches in a pass."""
         enough = math.ceil(ENOUGH_STEPS / batches) if batches else 0
         return self.epochs or max(USUAL_EPOCHS, enough)
+
+    def early_stopping(self) -> tuple[int, int]:
+        """After how many evaluations, and at least how many steps, without improvement to stop.
+
+        No evaluations is never. Evaluations alone would stop small data, whose epochs are a few
+        steps each, before anything is learned.
+        """
+        return PATIENCE if self.patience < 0 else (self.patience, 0)
 
     def seconds(self) -> float:
         """The time budget in seconds; infinite where none is set."""

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from seqloom.decoding import beam_search
-from seqloom.decoding.beam import _Beam, greedy_search, is_greedy
-from seqloom.decoding.hypotheses import FinishedHypotheses
+from seqloom.decoding.beam import FinishedHypotheses, _Beam, greedy_search, is_greedy
 from seqloom.errors import ModelError, UsageError
 from seqloom.prediction import Search
 from seqloom.signature import BEGIN, END, PAD, Form, Labels, Signature, Tokens

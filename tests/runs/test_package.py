@@ -11,7 +11,7 @@ import seqloom
 from seqloom.cli.main import main
 from seqloom.data.formats.parallel_names import files_of
 from seqloom.recipe import Recipe
-from seqloom.training.checkpoints import locked
+from seqloom.training.files import locked
 
 from ..conftest import write_data
 

@@ -24,8 +24,9 @@ from seqloom.recipe import Recipe
 from seqloom.runs.run import load
 from seqloom.runs.train import Callback, resume, train
 from seqloom.training import gradient_descent, loop
-from seqloom.training.checkpoints import load_arrays, locked, save_arrays, write_whole
+from seqloom.training.checkpoints import load_arrays, save_arrays
 from seqloom.training.events import read_events
+from seqloom.training.files import locked, write_whole
 from tests.processes import in_a_process_of_its_own
 
 from .test_resume import recipe

@@ -16,8 +16,9 @@ from seqloom.runs import train as training
 from seqloom.runs.package import pack, rename, unpack
 from seqloom.runs.run import CHECKPOINT, load
 from seqloom.runs.train import new_run_folder, resume, train
-from seqloom.training import checkpoints
-from seqloom.training.checkpoints import load_arrays, locked, save_arrays, write_whole
+from seqloom.training import files
+from seqloom.training.checkpoints import load_arrays, save_arrays
+from seqloom.training.files import locked, write_whole
 
 from .test_resume import fingerprint, recipe
 from .test_resume_settings import resumed, stop_after
@@ -95,7 +96,7 @@ def test_a_lock_on_a_folder_that_was_removed_is_not_taken_for_one(tmp_path, monk
         if not removed:
             removed.append(shutil.rmtree(folder))
 
-    monkeypatch.setattr(checkpoints.fcntl, "flock", removed_meanwhile)
+    monkeypatch.setattr(files.fcntl, "flock", removed_meanwhile)
     with locked(folder):
         assert (folder / "lock").read_text() == str(os.getpid())
 
@@ -117,10 +118,10 @@ def test_a_kill_while_the_good_checkpoint_is_kept_loses_none(data, monkeypatch, 
     def killed(*paths):
         raise KeyboardInterrupt
 
-    owner = checkpoints.shutil if moment == "copyfile" else Path
+    owner = files.shutil if moment == "copyfile" else Path
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(owner, moment, killed)
-        checkpoints.copy_whole(run.folder / CHECKPOINT, run.folder / GOOD)
+        files.copy_whole(run.folder / CHECKPOINT, run.folder / GOOD)
     assert load_arrays(run.folder / GOOD).facts == before.facts
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..recipe import Recipe
-from ..training.checkpoints import write_whole
+from ..training.files import write_whole
 
 Origin = Literal["real", "made"]
 

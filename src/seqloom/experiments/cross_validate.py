@@ -23,8 +23,8 @@ from ..runs.splits import FILES, Parts, count_repeats, read_parts
 from ..runs.train import recipe_by_name
 from ..task import Task
 from ..tasks import TASKS
-from ..training.checkpoints import locked, write_whole
 from ..training.events import read_events
+from ..training.files import locked, write_whole
 from .queue import QueueCallback, QueueOutcome, RunQueue, queue_folder, whole_or_none
 from .results import CrossValidationResult
 

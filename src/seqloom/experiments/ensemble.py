@@ -32,8 +32,9 @@ from ..runs.split_record import copy_record
 from ..runs.train import new_folder
 from ..signature import BEGIN, Form
 from ..task import Task
-from ..training.checkpoints import locked, save_arrays, write_whole
+from ..training.checkpoints import save_arrays
 from ..training.events import Event, EventLog
+from ..training.files import locked, write_whole
 
 LogProbs = Float[np.ndarray, " tokens"]
 NAME = "mixture"

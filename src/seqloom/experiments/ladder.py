@@ -33,7 +33,7 @@ from ..models import MODELS
 from ..recipe import SHIPPED, Recipe, Table
 from ..runs.names import RUNS
 from ..runs.splits import read_parts
-from ..training.checkpoints import locked, write_whole
+from ..training.files import locked, write_whole
 from ..training.options import Training
 from .queue import QueueCallback, QueueOutcome, RunQueue, queue_folder, whole_or_none
 from .results import LadderResult, read_result

@@ -12,7 +12,7 @@ from ..runs.run import Run
 from ..runs.train import save_converted
 from ..signature import Form, Signature
 from ..statistical.ngram.arpa import format_arpa, read_arpa
-from ..training.checkpoints import refuse_existing, write_whole
+from ..training.files import refuse_existing, write_whole
 
 SUFFIX = ".arpa"
 

@@ -19,7 +19,7 @@ from ..nn.transformer.layers import TransformerBlocks, TransformerLayer
 from ..nn.transformer.positions import SinusoidalPositions
 from ..runs.run import Run
 from ..signature import BEGIN, END, PAD, UNKNOWN, Tokens
-from ..training.checkpoints import cannot_write
+from ..training.files import cannot_write
 
 PACKAGE = "ctranslate2"
 NEVER_LOGIT = -1e9

@@ -15,7 +15,8 @@ from ..runs.names import RUNS
 from ..runs.run import TASK, Run
 from ..runs.split_record import copy_record
 from ..runs.train import save_converted
-from ..training.checkpoints import refuse_existing, unreadable, write_whole
+from ..training.checkpoints import unreadable
+from ..training.files import refuse_existing, write_whole
 from .torch_names import (
     Activation,
     TorchModule,

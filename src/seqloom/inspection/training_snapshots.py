@@ -15,7 +15,7 @@ from ..inference.forecast import truncate_at_origin
 from ..model import Model
 from ..signature import Form
 from ..task import Task
-from ..training.checkpoints import write_whole
+from ..training.files import write_whole
 from ..training.stopwatch import cpu_seconds
 from ..views import View
 from .context import InspectedModel, Inspection

@@ -85,6 +85,7 @@ class HMM(Model):
         return expected_counts(self._chain, self._emission_scores(batch.target))
 
     def update(self, statistics: ExpectedCounts) -> None:
+        """The M-step of Baum-Welch: expected counts, smoothed and normalised."""
         counts = (statistics.initial, statistics.transitions, statistics.emissions.T)
         initial, transitions, emissions = (count + self.smoothing for count in counts)
         emissions[:, SPECIAL] = 0

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..metrics import METRICS, MetricValue
 from ..recipe import FILES, Recipe
-from ..training.checkpoints import write_whole
+from ..training.files import write_whole
 from .baseline import BaselineResult
 from .code import digest_of
 from .command import train_command

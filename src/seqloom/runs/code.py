@@ -14,7 +14,7 @@ from pathlib import Path
 from ..errors import MachineError, ModelError, UsageError
 from ..recipe import Recipe
 from ..task import Task
-from ..training.checkpoints import write_whole
+from ..training.files import write_whole
 from .names import RECIPE, file_argument
 
 KNOWN = Path("seqloom") / "allowed-code.txt"  # a line for each file: its digest and its name

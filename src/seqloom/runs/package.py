@@ -25,15 +25,9 @@ from ..config import parse_toml
 from ..data.text.files import is_file
 from ..errors import ModelError, SeqloomError, UsageError
 from ..recipe import CODE, Recipe
-from ..training.checkpoints import (
-    cannot_write,
-    flush,
-    load_arrays,
-    locked,
-    make_folder,
-    write_whole,
-)
+from ..training.checkpoints import load_arrays
 from ..training.events import first_wrong_line
+from ..training.files import cannot_write, flush, locked, make_folder, write_whole
 from .names import RECIPE, run_argument
 from .run import CARD, EVENTS, TASK, WEIGHTS, load, read_task
 from .split_record import SPLIT, SplitRecord

@@ -22,18 +22,10 @@ from ..model import Model, PretrainedEmbeddings
 from ..recipe import Recipe, shipped, simplest_model, without_folder
 from ..task import Task
 from ..tasks import TASKS
-from ..training.checkpoints import (
-    cannot_write,
-    copy_whole,
-    flush,
-    load_arrays,
-    locked,
-    make_folder,
-    save_arrays,
-    write_whole,
-)
+from ..training.checkpoints import load_arrays, save_arrays
 from ..training.curriculum import CurriculumExamples, assign_levels
 from ..training.events import Event, EventLog, read_events
+from ..training.files import cannot_write, copy_whole, flush, locked, make_folder, write_whole
 from ..training.learner import Learner, Snapshot
 from ..training.loop import Trainer, fit, make_learner
 from .card import write_card

@@ -21,7 +21,7 @@ from typing import Any
 
 from ..data.text.files import CHUNK_BYTES, GZIP
 from ..errors import StudioError
-from ..training.checkpoints import cannot_write, write_whole
+from ..training.files import cannot_write, write_whole
 from .limits import too_large
 
 META, PART = "meta.json", ".part"

@@ -20,7 +20,7 @@ from typing import Any
 
 from ..data.formats.parallel_names import files_of
 from ..recipe import FILES, Recipe
-from ..training.checkpoints import write_whole
+from ..training.files import write_whole
 from .options import Limits
 from .problems import problem_of_dict
 from .work_queue import busy

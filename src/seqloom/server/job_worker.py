@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ..training.checkpoints import write_whole
+from ..training.files import write_whole
 
 JOB = "job.json"
 

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from ..runs.record import is_locked
-from ..training.checkpoints import write_whole
+from ..training.files import write_whole
 
 JOB, LOCK = "job.json", "lock"
 LOG_LINES, LOG_BYTES = 20, 64_000

@@ -14,7 +14,7 @@ from ..runs.command import to_toml_value
 from ..runs.package import rename as rename_folder
 from ..runs.record import SEPARATOR
 from ..runs.train import new_folder
-from ..training.checkpoints import cannot_write
+from ..training.files import cannot_write
 from .jobs import TrainingRequest, interrupt, lock_owner
 from .recipes import recipe_of, with_known_files
 from .run_store import RunState, run_state

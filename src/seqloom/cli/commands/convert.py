@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _run_to_torch(args: argparse.Namespace) -> int:
     from ...export import torch_weights
-    from ...training.checkpoints import refuse_existing
+    from ...training.files import refuse_existing
 
     refuse_existing(args.output, args.force)
     model = load_run(args.what, args.runs_dir).model
@@ -114,7 +114,7 @@ def _from_arpa(args: argparse.Namespace) -> int:
 
 def _file_to_file(args: argparse.Namespace) -> int:
     from ...export import torch_weights
-    from ...training.checkpoints import refuse_existing
+    from ...training.files import refuse_existing
 
     refuse_existing(args.output, args.force)
     weights = torch_weights.TorchWeightsFile(Path(args.what), args.prefix)

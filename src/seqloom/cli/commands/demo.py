@@ -20,7 +20,7 @@ from ...recipe import Recipe
 from ...runs.names import RECIPE, RUNS, file_argument, run_argument
 from ...runs.record import read_record, to_json
 from ...runs.run import Run, load
-from ...training.checkpoints import write_whole
+from ...training.files import write_whole
 from ..session import Outcome, Session, shown_interval
 from ..terminal import can_show, count, duration, mark, say, show, table, width
 

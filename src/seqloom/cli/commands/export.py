@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _to_zip(args: argparse.Namespace) -> dict[str, str]:
     from ...runs.package import pack
-    from ...training.checkpoints import cannot_write
+    from ...training.files import cannot_write
 
     folder = find(args.run, args.runs_dir)
     if args.output.exists() and not args.force:

@@ -16,7 +16,7 @@ from .chain import EmissionScores, LinearChain
 
 
 @cache
-def kernels(name: Literal["sums", "paths", "em", "emissions"]) -> Any:
+def kernels(name: Literal["sums", "paths", "e_step", "emissions"]) -> Any:
     """The module `kernels_{name}`, imported when first used: importing Numba takes a second."""
     return import_module(f".kernels_{name}", __package__)
 
@@ -63,7 +63,7 @@ def expected_counts(chain: LinearChain, scores: EmissionScores) -> ExpectedCount
     np.exp(scores.table - tops[:, None], out=table[:, :count])
     index, offsets = scores.index.astype(np.int64), scores.offsets
     transposed = np.ascontiguousarray(transitions.T)
-    likelihood, begun, moved, ended, emitted = kernels("em").baum_welch(
+    likelihood, begun, moved, ended, emitted = kernels("e_step").baum_welch(
         first, transitions, transposed, last, table, index, offsets
     )
     if likelihood == -np.inf:

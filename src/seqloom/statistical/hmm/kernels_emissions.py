@@ -1,8 +1,8 @@
 """Numba kernels of HMMs with rows that all differ: log-densities, quantiles, Baum-Welch E-step.
 
-The forward-backward pass is scaled as in `kernels_em`, but every row has emission densities of its
-own, so there is no table. Results overwrite the inputs: for a hundred thousand rows, fetching new
-pages of memory takes longer than the arithmetic.
+The forward-backward pass is scaled as in `kernels_e_step`, but every row has emission densities of
+its own, so there is no table. Results overwrite the inputs: for a hundred thousand rows, fetching
+new pages of memory takes longer than the arithmetic.
 
 Quantiles of mixtures have no formula: Newton's method inside a bracket finds those of Gaussians,
 bisection those of Poisson distributions.

@@ -1,7 +1,6 @@
 """Mutation testing (DeMillo et al., 1978): plant one-line bugs, and see whether a test fails.
 
-    python scripts/mutants.py                             # ten bugs in each room of mutants.toml
-    python scripts/mutants.py --room metrics --each 60 --seed 3
+    python scripts/mutants.py [--room metrics --each 60 --seed 3]     # ten bugs in each room, or 60
     python scripts/mutants.py --only src/seqloom/metrics/labels.py:33
 
 A bug is one changed expression or one dropped statement. Each is planted in a copy of the package,
@@ -31,33 +30,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-ROOT = Path(__file__).parents[1]
-PLACES = Path(__file__).with_suffix(".toml")
+ROOT, PLACES = Path(__file__).parents[1], Path(__file__).with_suffix(".toml")
 MOST_SURVIVORS = 0.05
 SLACK = 60.0  # seconds; kernels of a changed file are compiled anew
-PATIENCE = (
-    4.0  # a bug may make tests so many times as long; then it is an endless loop, and noticed
-)
-WARM = (
-    "numpy",
-    "torch",
-    "numba",
-    "scipy.optimize",
-    "sklearn",
-)  # no plugins of pytest: it would warn
+PATIENCE = 4.0  # tests that take so many times as long are in an endless loop: the bug is noticed
+WARM = ("numpy", "torch", "numba", "scipy.optimize", "sklearn")  # no plugins: pytest would warn
 
 COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE,
-    ast.LtE: ast.Lt,
     ast.Gt: ast.GtE,
-    ast.GtE: ast.Gt,
     ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
     ast.In: ast.NotIn,
-    ast.NotIn: ast.In,
     ast.Is: ast.IsNot,
-    ast.IsNot: ast.Is,
 }
+COMPARED |= {right: left for left, right in COMPARED.items()}
 COMPUTED: dict[type[ast.operator], type[ast.operator]] = {
     ast.Add: ast.Sub,
     ast.Sub: ast.Add,
@@ -70,17 +56,8 @@ COMPUTED: dict[type[ast.operator], type[ast.operator]] = {
 }
 CALLED = {"min": "max", "any": "all", "argmin": "argmax", "minimum": "maximum", "floor": "ceil"}
 CALLED |= {right: left for left, right in CALLED.items()} | {"sum": "mean", "mean": "sum"}
-SYMMETRIC = {
-    "min",
-    "max",
-    "minimum",
-    "maximum",
-    "zip",
-    "isinstance",
-    "add",
-    "multiply",
-    "logaddexp",
-}
+SYMMETRIC = {"min", "max", "minimum", "maximum", "zip", "add", "multiply", "logaddexp"}
+SYMMETRIC |= {"isinstance"}
 SHOWN = {None, "strict", "dtype", "decimals", "unit", "help", "encoding"}  # not what is computed
 
 

@@ -49,7 +49,7 @@ function validation(history, training, metric) {
 function patience(limit, since, end) {
   if (end) return end.reason === "no improvement" ? " Early stopping ended the training." : "";
   if (!limit) return " Early stopping is off (training.patience = 0).";
-  if (limit < 0) return " Early stopping will end it after ten evaluations, and 250 steps, without improvement.";
+  if (limit < 0) return " If that goes on, early stopping will end it.";
   return ` Early stopping will end it after ${count(Math.max(0, limit - since), "more evaluation")} without improvement.`;
 }
 
